@@ -21,20 +21,20 @@ from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import lower_limit
 from ragboard.stats.ppi import Parts, PpiDesign, binary_parts, half_width, solve
 
-Floats = NDArray[np.float64]
-World = Callable[[np.random.Generator, int, float], tuple[Floats, float]]
+FloatArray = NDArray[np.float64]
+World = Callable[[np.random.Generator, int, float], tuple[FloatArray, float]]
 """(generator, pairs, effect) -> differences, and their true mean."""
 
 PARTIAL = np.array([0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 4 / 5])
 """What a score below 1 may be where it counts few statements."""
 
 
-def normal_like(rng: np.random.Generator, n: int, effect: float) -> tuple[Floats, float]:
+def normal_like(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
     """Differences from a normal distribution."""
     return rng.normal(effect, 0.2, n), effect
 
 
-def ceiling_heavy(rng: np.random.Generator, n: int, effect: float) -> tuple[Floats, float]:
+def ceiling_heavy(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
     """Scores of which 70 % (and the effect) are 1 and the others simple fractions."""
     first = np.where(rng.random(n) < 0.7, 1.0, rng.choice(PARTIAL, n))
     second = np.where(rng.random(n) < 0.7 + effect, 1.0, rng.choice(PARTIAL, n))
@@ -44,7 +44,7 @@ def ceiling_heavy(rng: np.random.Generator, n: int, effect: float) -> tuple[Floa
 def tied(share: float) -> World:
     """Differences of which a share is 0 and the others are normal, cut at -1 and 1."""
 
-    def world(rng: np.random.Generator, n: int, effect: float) -> tuple[Floats, float]:
+    def world(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
         around = np.clip(rng.normal(0, 0.3, n), -1 + effect, 1 - effect)
         return np.where(rng.random(n) < share, 0.0, around + effect), (1 - share) * effect
 
@@ -54,7 +54,7 @@ def tied(share: float) -> World:
 def one_sided(share: float) -> World:
     """Differences of which a share is 0 and of the others nine in ten are improvements."""
 
-    def world(rng: np.random.Generator, n: int, effect: float) -> tuple[Floats, float]:
+    def world(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
         sizes = effect * rng.choice([0.5, 1.0, 1.5], n) * np.where(rng.random(n) < 0.9, 1, -1)
         return np.where(rng.random(n) < share, 0.0, sizes), (1 - share) * effect * 0.8
 
@@ -86,7 +86,8 @@ def paired_coverage(world: World, n: int, effect: float, *, repeats: int, seed: 
     """Draw pairs, ask for the 95 % interval, see whether it holds the true mean difference."""
     rng = np.random.default_rng([seed, n, round(100 * effect)])
     nothing = np.zeros(n)
-    vouched, warned = [], []
+    vouched: list[bool] = []
+    warned: list[bool] = []
     for _ in range(repeats):
         differences, truth = world(rng, n, effect)
         found = paired_difference(nothing, differences, bounds=(-2.0, 2.0))
@@ -153,7 +154,7 @@ def ppi_coverage(judge: Judge, n: int, m: int, *, design: PpiDesign, repeats: in
 
 
 def judges(n: int, errors: int) -> Iterator[Judge]:
-    """Judges that make so many errors in n: too kind, too strict, half and half."""
+    """Judges that make so many errors in n: too lenient, too strict, half and half."""
     share = errors / n
     for rate in (0.6, 0.85):
         for judge_alone, person_alone in ((share, 0.0), (0.0, share), (share / 2, share / 2)):
@@ -161,14 +162,18 @@ def judges(n: int, errors: int) -> Iterator[Judge]:
                 yield Judge(rate=rate, judge_alone=judge_alone, person_alone=person_alone)
 
 
+DESIGNS: tuple[tuple[PpiDesign, int], ...] = (("subset", 2000), ("separate", 4421))
+"""How the labelled and the other items are drawn, and how many others."""
+
+
 def ppi_table(repeats: int) -> Iterator[str]:
-    """Judges whose errors, and every answer of theirs and of people's, are to be expected so often or oftener."""
-    yield "| labels | rare cases expected | design | PPI covered | PPI++ covered | PPI++ at most, of classical |"
+    """Coverage for judges with so many expected errors; from 20 up, only those with as many of every rare case."""
+    yield "| labels | rare cases expected | design | PPI covered | PPI++ covered | widest PPI++, of labels alone |"
     yield "|---|---|---|---|---|---|"
     for n in (150, 300):
         for errors in (5, 10, 20, 30, 45):
             able = [judge for judge in judges(n, errors) if judge.rarest * n > errors - 1e-9 or errors < 20]
-            for design, m in (("subset", 2000), ("separate", 4421)):
+            for design, m in DESIGNS:
                 seen = [ppi_coverage(judge, n, m, design=design, repeats=repeats, seed=3) for judge in able]
                 ppi, tuned = ([getattr(one, kind) for one in seen] for kind in ("ppi", "tuned"))
                 widest = max(one.widest for one in seen)
@@ -206,8 +211,8 @@ def _percent(share: float) -> str:
     return "" if share != share else f"{share:.1%}"
 
 
-Scores = Callable[[np.random.Generator, tuple[int, int]], Floats]
-Limits = Callable[[Floats, float, float], tuple[Floats, Floats]]
+Scores = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
+Limits = Callable[[FloatArray, float, float], tuple[FloatArray, FloatArray]]
 """(draws by values, least, greatest) -> the ends of a 95 % interval of each draw."""
 
 
@@ -232,7 +237,7 @@ def beta(a: float, b: float) -> Grid:
 def spiked(zeros: float, ones: float, a: float, b: float) -> Grid:
     """Shares of 0 and 1, and between them a beta distribution."""
 
-    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         which = rng.random(shape)
         return np.where(which < zeros, 0.0, np.where(which < zeros + ones, 1.0, rng.beta(a, b, shape)))
 
@@ -242,7 +247,7 @@ def spiked(zeros: float, ones: float, a: float, b: float) -> Grid:
 def moved(wins: float, losses: float) -> Grid:
     """Differences of 0/1 scores, of which the others are ties."""
 
-    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         which = rng.random(shape)
         return np.where(which < wins, 1.0, np.where(which < wins + losses, -1.0, 0.0))
 
@@ -252,7 +257,7 @@ def moved(wins: float, losses: float) -> Grid:
 def less(first: Grid, second: Grid, ties: float = 0.0) -> Grid:
     """Differences of two scores, of which a share is 0."""
 
-    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         apart = first.draw(rng, shape) - second.draw(rng, shape)
         return np.where(rng.random(shape) < ties, 0.0, apart)
 
@@ -275,7 +280,7 @@ GRID: dict[str, Grid] = {
     "paired 0/1, 10% won, 2% lost": moved(0.1, 0.02),
     "paired 0/1, 25% won, 25% lost": moved(0.25, 0.25),
     "paired beta(.3, 6)": less(FLOOR, FLOOR),
-    "paired beta(5, .5) less beta(4, 3)": less(CEILING, beta(4, 3)),
+    "paired beta(5, .5) minus beta(4, 3)": less(CEILING, beta(4, 3)),
     "paired spikes": less(SPIKE, SPIKE),
     "paired beta(5, .5), 50% ties": less(CEILING, CEILING, ties=0.5),
     "paired, 80% ties, others beta(1, 4)": less(spiked(0.8, 0, 1, 4), share(0.0)),
@@ -283,19 +288,19 @@ GRID: dict[str, Grid] = {
 BOOTSTRAPS = 999
 
 
-def by_ragboard(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_ragboard(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     found = [mean_interval(moments(row), bounds=(low, high)) for row in values]
     ends = np.array([(one.low, one.high) for one in found if isinstance(one, Interval)])
     return ends[:, 0], ends[:, 1]
 
 
-def by_t(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_t(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     n, means = values.shape[1], values.mean(axis=1)
     half = t_quantile(0.975, n - 1.0) * values.std(axis=1, ddof=1) / np.sqrt(n)
     return np.maximum(low, means - half), np.minimum(high, means + half)
 
 
-def _resampled(values: Floats) -> tuple[Floats, Floats]:
+def _resampled(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and deviations of bootstrap draws, by rows of values."""
     n = values.shape[1]
     times = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), BOOTSTRAPS).T / n
@@ -303,7 +308,7 @@ def _resampled(values: Floats) -> tuple[Floats, Floats]:
     return means, np.sqrt(np.maximum(np.square(values) @ times - means**2, 0.0) * n / (n - 1))
 
 
-def by_bootstrap_t(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_bootstrap_t(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     means, deviations = _resampled(values)
     centre, spread = values.mean(axis=1), values.std(axis=1, ddof=1)
     apart = means - centre[:, None]
@@ -313,7 +318,7 @@ def by_bootstrap_t(values: Floats, low: float, high: float) -> tuple[Floats, Flo
     return np.maximum(low, centre - top * spread), np.minimum(high, centre - bottom * spread)
 
 
-def by_bca(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_bca(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     means, _ = _resampled(values)
     centre = values.mean(axis=1, keepdims=True)
     below = ((means < centre - 1e-12).sum(axis=1) + (np.abs(means - centre) <= 1e-12).sum(axis=1) / 2) / BOOTSTRAPS
@@ -328,21 +333,21 @@ def by_bca(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     return np.maximum(low, ends[0]), np.minimum(high, ends[1])
 
 
-def by_gaffke(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_gaffke(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     """The Bayesian bootstrap with one more point at the bound (Gaffke 2005)."""
     ones, score = np.ones(values.shape[1]), normal_quantile(0.025)
     ends = [(lower_limit(row, ones, low, score), -lower_limit(-row, ones, -high, score)) for row in values]
     return np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
 
 
-def by_bernstein(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_bernstein(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     """Maurer and Pontil 2009, both sides."""
     n, width, logs = values.shape[1], high - low, np.log(4 / 0.05)
     half = np.sqrt(2 * values.var(axis=1, ddof=1) * logs / n) + 7 * width * logs / (3 * (n - 1))
     return np.maximum(low, values.mean(axis=1) - half), np.minimum(high, values.mean(axis=1) + half)
 
 
-def by_betting(values: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def by_betting(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
     """The hedged capital of Waudby-Smith and Ramdas 2024, with their predictable bets."""
     n = values.shape[1]
     scaled = (values - low) / (high - low)
@@ -414,7 +419,7 @@ def unbounded_table(repeats: int) -> Iterator[str]:
 
 def clustered(
     rng: np.random.Generator, grid: str, groups: int, correlation: float, sizes: str
-) -> tuple[Floats, list[int]]:
+) -> tuple[FloatArray, list[int]]:
     """Scores of groups, by a normal copula with this correlation inside each."""
     counts = {
         "5": np.full(groups, 5),
@@ -438,7 +443,8 @@ def cluster_coverage(
 ) -> tuple[float, float]:
     """How often the interval of clusters holds the true mean, and how often that of independent values does."""
     rng = np.random.default_rng([seed, groups])
-    held, alone = [], []
+    held: list[bool] = []
+    alone: list[bool] = []
     for _ in range(repeats):
         values, labels = clustered(rng, grid, groups, correlation, sizes)
         for found, into in ((moments(values, labels), held), (moments(values), alone)):

@@ -118,7 +118,8 @@ def measured(given: argparse.Namespace, what: str, url: str) -> dict[str, Any]:
     command += ["--deadline", str(given.deadline)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, Any] = json.loads(said)
-    return asked(f"{url}/clock") | found
+    counted: dict[str, Any] = asked(f"{url}/clock")
+    return counted | found
 
 
 def asked(url: str, method: str = "GET") -> Any:

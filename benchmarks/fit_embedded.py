@@ -7,10 +7,14 @@ Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refutin
 (CC BY 4.0), MTRAG (Apache-2.0; each statement of an answer with the label of the answer), the sample's own labels,
 and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
 changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
-is only ever held out. Each source weighs the same, and in each the two classes the same.
-Help of a sentence with a question is fitted on the sample's labelled sentences and on MTRAG: the sentences of its
-passages that bear out the reference answer, against the others. CLAPNQ's labels are only ever held out.
-No coefficient may have the wrong sign: what is missing never speaks for a claim. Needs scipy.
+counts only for the calibration. Each source weighs the same, and in each the two classes the same.
+Help of a sentence with a question is fitted on the sample's labelled sentences, on CLAPNQ's, and on MTRAG: the
+sentences of its passages that bear out the reference answer, against the others.
+No coefficient may have the wrong sign: what is missing never speaks for a claim.
+
+The fit weighs both classes the same, so its score is a probability where half of the statements are supported. A
+straight line through its log odds is then fitted to the sources as they are, each weighing the same, and worked into
+the coefficients: the score is the probability of support at their mean base rate. Needs scipy.
 """
 
 from __future__ import annotations
@@ -21,15 +25,15 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sources import SETS, raw_rows, read_set
+from sources import SETS, JudgedRow, raw_rows, read_set
 
-from ragboard.human.judge_report import JudgedRow
 from ragboard.human.scorers import word_overlap
 from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.index import Library, lookups
@@ -37,6 +41,7 @@ from ragboard.judges.embedded.matching import FEATURES, Model, Seen, best_match,
 from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import marks
 from ragboard.judges.embedded.statements import extract
+from ragboard.records import Passage, Sample
 from ragboard.stats import NoInterval, auroc
 from ragboard.stats.auroc_intervals import auroc_difference
 
@@ -51,10 +56,12 @@ REMARKS = (
     "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
 )  # fmt: skip
 OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded"
+SHOWN = (0.3, 0.7)
+"""Scores between these are shown as in doubt."""
 BORNE_OUT = 0.5
 """The share of a reference's statement that sentences must hold to count as those it was written from."""
 
-Floats: TypeAlias = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Example:
 
 def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
-        library = Library.of(row.contexts, row.question)
+        library = Library.of(row.passages, row.sample.question)
         for text, label in zip(row.texts, row.labels, strict=True):
             if label is None:
                 continue
@@ -91,8 +98,7 @@ def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
 
 def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[JudgedRow]:
     """Claims with evidence that people called irrelevant: not supported by it."""
-    path = folder / SETS["factcheck_gpt"][0]
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = raw_rows(folder / SETS["factcheck_gpt"][0])
     rows = [row for row in rows if row["statements"][0]["label_raw"] == "irrelevant"]
     for row in random.Random(1).sample(rows, count):
         yield made(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
@@ -101,12 +107,16 @@ def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[JudgedRow]:
 def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> JudgedRow:
     return JudgedRow(
         kind="statements",
-        question=question,
-        contexts=tuple(contexts),
+        sample=sample_of(question, contexts),
         texts=(text,),
         labels=(supported,),
         cluster=cluster,
     )
+
+
+def sample_of(question: str, passages: Sequence[str]) -> Sample:
+    contexts = tuple(Passage(id=str(rank), text=text, rank=rank) for rank, text in enumerate(passages, 1))
+    return Sample(id="", question=question, contexts=contexts)
 
 
 def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
@@ -114,7 +124,7 @@ def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
     rng = random.Random(3)
     rows = list(read_set("clapnq", folder))
     rng.shuffle(rows)
-    names = names_in([" ".join(row.contexts) for row in rows[:200]])
+    names = names_in([" ".join(row.passages) for row in rows[:200]])
     for row in rows[:count]:
         sentences = [text for text in row.texts if 8 < len(text.split()) < 35]
         if len(sentences) < 2:
@@ -122,14 +132,37 @@ def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
         sentence = rng.choice(sentences)
         other = rng.choice(rng.choice(rows).texts).split()
         half = " ".join([*sentence.split()[: 2 * len(sentence.split()) // 3], *other[len(other) // 2 :]])
-        spoilt = [text for *_, text in changed([(sentence, row.contexts)], names, seed=rng.randrange(10**6))]
+        spoilt = [text for *_, text in changed([(sentence, row.passages)], names, seed=rng.randrange(10**6))]
         spoilt += [rng.choice(REMARKS).format(sentence), half]
-        yield made(sentence, row.contexts, supported=True, cluster=row.cluster, question=row.question)
+        yield made(sentence, row.passages, supported=True, cluster=row.cluster, question=row.sample.question)
         for text in spoilt:
-            yield made(text, row.contexts, supported=False, cluster=row.cluster, question=row.question)
+            yield made(text, row.passages, supported=False, cluster=row.cluster, question=row.sample.question)
 
 
-def fit(sources: dict[str, list[Example]]) -> Model:
+def fit(sources: dict[str, list[Example]], natural: dict[str, list[Example]]) -> Model:
+    """Fit to classes of equal weight, then calibrate on `natural`: sources whose shares of labels are as they are."""
+    model = balanced_fit(sources)
+    odds, labels, weights = [], [], []
+    for found in natural.values():
+        odds += [log_odds(score(model, each)) for each in found]
+        labels += [each.positive for each in found]
+        weights += [1 / len(found)] * len(found)
+    x, y, w = np.array(odds), np.array(labels, dtype=np.float64), np.array(weights)
+
+    def loss(line: FloatArray) -> float:
+        logit = line[0] + line[1] * x
+        return float((w * (np.logaddexp(0, logit) - y * logit)).sum())
+
+    shift, slope = minimize(loss, np.array([0.0, 1.0])).x
+    return Model(float(shift + slope * model.constant), tuple(float(slope * each) for each in model.coefficients))
+
+
+def log_odds(probability: float) -> float:
+    held = min(max(probability, 1e-6), 1 - 1e-6)
+    return float(np.log(held / (1 - held)))
+
+
+def balanced_fit(sources: dict[str, list[Example]]) -> Model:
     """Choose for each statement the look that supports it most, fit, and choose again."""
     model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
     for _ in range(3):
@@ -138,15 +171,15 @@ def fit(sources: dict[str, list[Example]]) -> Model:
     return model
 
 
-def fit_selection(folder: Path) -> Model:
-    """Fit help on the sample's sentences and on those that MTRAG's references were written from."""
+def fit_selection(folder: Path, clapnq: Sequence[JudgedRow]) -> Model:
+    """Fit help on labelled sentences and on those that MTRAG's references were written from."""
     groups = [
         [
             (values, label)
             for row in rows
-            for values, label in zip(marks(row.question, row.texts), row.labels, strict=True)
+            for values, label in zip(marks(row.sample.question, row.texts), row.labels, strict=True)
         ]
-        for rows in (read_set("sample_sentences", folder), list(written_from(folder)))
+        for rows in (read_set("sample_sentences", folder), list(written_from(folder)), clapnq)
     ]
     values = np.array([each for group in groups for each, _ in group])
     labels = np.array([label for group in groups for _, label in group], dtype=np.float64)
@@ -154,7 +187,7 @@ def fit_selection(folder: Path) -> Model:
     return regression(values, labels, weights / weights.sum() * EXAMPLES, tuple(HELP))
 
 
-def balanced(positive: Floats, weights: Floats | None = None) -> Floats:
+def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Weights by which either class weighs one half."""
     found = np.ones(len(positive)) if weights is None else weights.copy()
     for label in (0.0, 1.0):
@@ -174,18 +207,17 @@ def written_from(folder: Path) -> Iterator[JudgedRow]:
         if row["model"] == "reference" and helps:
             yield JudgedRow(
                 kind="sentences",
-                question=row["question"],
-                contexts=(),
+                sample=sample_of(row["question"], ()),
                 texts=tuple(each.text[each.start : each.end] for each in library.sentences),
                 labels=tuple(number in helps for number in range(len(library.sentences))),
                 cluster=row["task_id"],
             )
 
 
-def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Floats, Floats]:
+def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
     values: list[tuple[float, ...]] = []
     labels: list[float] = []
-    weights: list[Floats] = []
+    weights: list[FloatArray] = []
     for found in sources.values():
         rows = [
             (max((seen.values for seen in looks), key=model), each)
@@ -202,13 +234,13 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[Floats, Flo
     return np.array(values), np.array(labels), together / together.sum() * EXAMPLES
 
 
-def regression(values: Floats, labels: Floats, weights: Floats, names: Sequence[str]) -> Model:
+def regression(values: FloatArray, labels: FloatArray, weights: FloatArray, names: Sequence[str]) -> Model:
     """Logistic regression with a ridge penalty, every coefficient held to its sign."""
     centre, spread = values.mean(0), values.std(0)
     spread[spread == 0] = 1.0
     design = np.c_[np.ones(len(values)), (values - centre) / spread]
 
-    def loss(beta: Floats) -> tuple[float, Floats]:
+    def loss(beta: FloatArray) -> tuple[float, FloatArray]:
         logit = design @ beta
         error = weights * (1 / (1 + np.exp(-logit)) - labels)
         slope = design.T @ error
@@ -218,7 +250,7 @@ def regression(values: Floats, labels: Floats, weights: Floats, names: Sequence[
         ), slope
 
     bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in names)]
-    beta: Floats = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    beta: FloatArray = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
     slopes = beta[1:] / spread
     return Model(float(beta[0] - (slopes * centre).sum()), tuple(map(float, slopes)))
 
@@ -229,24 +261,69 @@ def score(model: Model, example: Example) -> float:
 
 
 def held_out(folder: Path) -> Iterator[dict[str, Any]]:
-    """Each source by a model that was fitted without it."""
+    """Each source by a model that was neither fitted nor calibrated on it; last the calibration of all together."""
     fitted = {name: source(name, folder, fitting=True) for name in FITTED}
-    for name in HELD_OUT:
-        model = fit({other: found for other, found in fitted.items() if other != name})
-        test = source(name, folder, fitting=False)
-        scores, positive = [score(model, each) for each in test], [each.positive for each in test]
+    natural = {name: source(name, folder, fitting=False) for name in HELD_OUT}
+    scores: dict[str, FloatArray] = {}
+    labels: dict[str, FloatArray] = {}
+    for name, test in natural.items():
+        model = fit(*({other: found for other, found in each.items() if other != name} for each in (fitted, natural)))
+        scores[name] = np.array([score(model, each) for each in test])
+        positive = [each.positive for each in test]
+        labels[name] = np.array(positive, dtype=np.float64)
         clusters = [each.row.cluster for each in test]
-        overlap = [word_overlap(each.text, each.row.contexts) for each in test]
-        yield compared(name, scores, overlap, [-float(len(each.text)) for each in test], positive, clusters)
+        overlap = [word_overlap(each.text, each.row.passages) for each in test]
+        length = [-float(len(each.text)) for each in test]
+        error = calibration_error([scores[name]], [labels[name]])
+        yield compared(name, list(scores[name]), overlap, length, positive, clusters) | {
+            "base rate": round(float(labels[name].mean()), 3), "calibration error": error,
+        }  # fmt: skip
+    error = calibration_error(list(scores.values()), list(labels.values()))
+    yield {"source": "all, each weighing the same", "calibration error": error}
+    yield from by_score(list(scores.values()), list(labels.values()))
     yield sentences_held_out(folder)
 
 
-def sentences_held_out(folder: Path) -> dict[str, Any]:
-    """CLAPNQ's sentences, which nothing was fitted on."""
-    model = fit_selection(folder)
-    rows = read_set("clapnq", folder)
-    scores = [model(values) for row in rows for values in marks(row.question, row.texts)]
-    overlap = [word_overlap(row.question, [text]) for row in rows for text in row.texts]
+def calibration_error(scores: Sequence[FloatArray], labels: Sequence[FloatArray], bins: int = 10) -> float:
+    """The mean distance of score and share of supported ones over equal bins, each source weighing the same."""
+    together, y = np.concatenate(scores), np.concatenate(labels)
+    weights = np.concatenate([np.full(len(each), 1 / len(each) / len(scores)) for each in scores])
+    places = np.minimum((together * bins).astype(int), bins - 1)
+    gaps = [float((weights * (together - y))[places == place].sum()) for place in range(bins)]
+    return round(sum(map(abs, gaps)), 3)
+
+
+def by_score(scores: Sequence[FloatArray], labels: Sequence[FloatArray]) -> Iterator[dict[str, Any]]:
+    """Of the scores between `SHOWN`, how many there are and how many are supported; the accuracy by where one counts.
+
+    Each source weighs the same.
+    """
+    bounds = (0.0, *SHOWN, 1.0)
+    for place, (low, high) in enumerate(pairwise(bounds)):
+        within = [np.digitize(found, SHOWN) == place for found in scores]
+        share = np.array([found.mean() for found in within])
+        right = np.array([y[found].mean() for found, y in zip(within, labels, strict=True)])
+        yield {
+            "score": f"{low} to {high}",
+            "share": round(float(share.mean()), 3),
+            "supported": round(float((share * right).sum() / share.sum()), 3),
+            "by source": [round(float(each), 2) for each in right],
+        }
+    for threshold in (0.35, 0.5, 0.65):
+        right = np.array([((found >= threshold) == y).mean() for found, y in zip(scores, labels, strict=True)])
+        yield {"supported from": threshold, "accuracy": round(float(right.mean()), 3)}
+
+
+def sentences_held_out(folder: Path, folds: int = 5) -> dict[str, Any]:
+    """CLAPNQ's sentences, each fifth of its rows by a model that was fitted without it."""
+    rows = list(read_set("clapnq", folder))
+    random.Random(1).shuffle(rows)
+    scores: list[float] = []
+    for fold in range(folds):
+        model = fit_selection(folder, [row for at, row in enumerate(rows) if at % folds != fold])
+        scores += [model(values) for row in rows[fold::folds] for values in marks(row.sample.question, row.texts)]
+    rows = [row for fold in range(folds) for row in rows[fold::folds]]
+    overlap = [word_overlap(row.sample.question, [text]) for row in rows for text in row.texts]
     length = [float(len(text)) for row in rows for text in row.texts]
     positive = [bool(label) for row in rows for label in row.labels]
     return compared("clapnq", scores, overlap, length, positive, [row.cluster for row in rows for _ in row.texts])
@@ -301,8 +378,10 @@ def main() -> None:
         for line in held_out(folder):
             print(json.dumps(line))
         return
-    write("support", fit({name: source(name, folder, fitting=True) for name in FITTED}), FEATURES)
-    write("selection", fit_selection(folder), HELP)
+    fitted = {name: source(name, folder, fitting=True) for name in FITTED}
+    natural = {name: source(name, folder, fitting=False) for name in HELD_OUT}
+    write("support", fit(fitted, natural), FEATURES)
+    write("selection", fit_selection(folder, read_set("clapnq", folder)), HELP)
     print(f"wrote support.toml and selection.toml in {OUT}")
 
 

@@ -1,6 +1,6 @@
 """How long pages take to show their content in a browser, over stores of different sizes, beside an empty page.
 
-    python -m benchmarks.pages --stores FOLDER --sizes 1000 100000 --repeats 7
+    python benchmarks/pages.py --stores FOLDER --sizes 1000 100000 --repeats 7
 
 Stores (`big_store.py`) are made under FOLDER where they are not there yet; the size is of all samples together. A
 server is started for each and one for an empty Streamlit page of the same version and configuration; a headless
@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.big_store import RUNS, make_store
+from big_store import RUNS, make_store
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from ragboard_dashboard.server import wait_until_healthy

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.judges.embedded.index import Library, lookups
+from ragboard.judges.embedded.judge import rated
 from ragboard.judges.embedded.matching import FEATURES, SUPPORTED, Model, best_match, supporting
 from ragboard.judges.embedded.select import FEATURES as HELP
-from ragboard.judges.embedded.select import HELPS, marks, rate, selecting
+from ragboard.judges.embedded.select import HELPS, marks, selecting
 from ragboard.judges.embedded.statements import extract
 from ragboard.text.sentences import sentence_spans
 
@@ -65,11 +66,11 @@ WAYS: dict[str, dict[str, Side]] = {
     "faithfulness": {
         "the judge": faithfulness(set()),
         "without names and numbers": faithfulness(
-            {name for name in FEATURES if name.startswith(("names", "figures", "other"))}
+            {name for name in FEATURES if name.startswith(("name", "figure", "other"))}
         ),
         "without coverage": faithfulness({"sentence", "pair", "words", "new_words"}),
     },
-    "answer_relevance": {"the judge": lambda row, answer: rate(row["question"], answer)[0]},
+    "answer_relevance": {"the judge": lambda row, answer: rated(row["question"], answer)[0]},
     "context_relevance": {
         "the judge": context_relevance(set()),
         "without the question's words": context_relevance({"own", "around"}),

@@ -48,6 +48,8 @@ class ChatServer:
     keys: list[str] = field(default_factory=list[str])
     queries: list[str] = field(default_factory=list[str])
     """The query of each request's address."""
+    connections: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """Host and port of the client's end of each connection that a request came over."""
     faults: list[Fault] = field(default_factory=list[Fault])
     """One for each of the next requests; afterwards all is well."""
     rules: list[Callable[[Asked], Response | None]] = field(default_factory=list[Callable[[Asked], Response | None]])
@@ -91,6 +93,8 @@ class ChatServer:
             self.asked.append(asked)
             self.keys.append(request.headers.get("authorization", ""))
             self.queries.append(request.url.query)
+            if request.client:
+                self.connections.add((request.client.host, request.client.port))
         response = await self._response(request, asked, good, wrap)
         await anyio.sleep(self.delay())
         self.last = time.monotonic()

@@ -2,17 +2,68 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+import shutil
+import ssl
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from tests.quick_database import quick
 
+EvaluatedSamples: TypeAlias = Callable[[Path], Store]
+Once: TypeAlias = Callable[[Callable[[Store], object], Store], Store]
+
 settings.register_profile("ragboard", deadline=None)  # no test depends on the clock
+settings.register_profile("full", deadline=None)
 settings.load_profile("ragboard")
+
+# Each process that a test starts would compile the package, half of what it takes.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Matrices here are small: several threads of a process spend more on waiting for each other than on computing.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def examples(full: int, **given: Any) -> settings:
+    """Settings of a costly property: this many examples with `--hypothesis-profile=full`, a quarter otherwise."""
+    return settings(max_examples=full if settings.get_current_profile_name() == "full" else full // 4, **given)
+
+
+LONGEST = {
+    "test_background.py",
+    "test_damaged.py",
+    "test_docs.py",
+    "test_nli.py",
+    "test_one_cache.py",
+    "test_pages.py",
+    "test_presets.py",
+    "test_running.py",
+    "test_train.py",
+}
+"""Files that go first, or one process would be at the last of them while the others are done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first; last those of a browser, which a process keeps from its first such test to its end."""
+    items.sort(key=lambda item: (item.path.parent.name == "browser", item.path.name not in LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported and collected by now is never garbage: no collection looks at it again."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At the end it is, and libraries that count their objects say so."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +89,48 @@ def quick_database(request: pytest.FixtureRequest, made_database: Path) -> Itera
     else:
         with quick(made_database):
             yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Every client of a server reads the authorities that it trusts, 0.03 s of computing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(scope="session")
+def evaluated_samples(tmp_path_factory: pytest.TempPathFactory) -> EvaluatedSamples:
+    """A function that gives a store in a new folder, with both sample runs evaluated, once for all processes."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    with FileLock(root / "samples.lock"):
+        if not (root / "samples").exists():
+            made = Store(tmp_path_factory.mktemp("samples") / "store")
+            for added in made.add_runs(sample_runs()):
+                evaluate_run(made, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+            shutil.copytree(made.folder, root / "samples")
+
+    def copied(folder: Path) -> Store:
+        shutil.copytree(root / "samples", folder)
+        return Store(folder)
+
+    return copied
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """A function that fills a test's empty store: it does so once in a module, and copies what came of it.
+
+    Evaluating takes ten times as long as copying.
+    """
+    filled: dict[Callable[[Store], object], Path] = {}
+
+    def copied(fill: Callable[[Store], object], store: Store) -> Store:
+        if fill not in filled:
+            filled[fill] = tmp_path_factory.mktemp("filled") / "store"
+            fill(Store(filled[fill]))
+        shutil.copytree(filled[fill], store.folder)
+        return store
+
+    return copied

@@ -23,14 +23,14 @@ LAYERS = (
     ("text",),
     ("settings", "schema", "stats", "problems", "spans", "outputs"),
     ("readers", "database", "prices"),
-    ("tasks",),
+    ("tasks", "sample_files"),
     ("judges",),
-    ("metrics", "sample_files"),
+    ("metrics",),
     ("store",),
     ("evaluation", "analysis", "query"),
     ("human",),
     ("export",),
-    ("api", "training"),
+    ("api", "demo", "training"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""
@@ -147,6 +147,9 @@ ELSEWHERE = {
     "database.py": "it opens the database and applies its migrations",
     "evaluation/cache.py": "answers are kept in a database of their own",
     "cli/housekeeping.py": "it looks at a database that may be damaged",
+    "readers/formats/deepeval.py": "test runs can be in a database of DeepEval's",
+    "readers/formats/sqlite.py": "it opens the databases of other tools",
+    "readers/formats/trulens.py": "TruLens keeps its records in a database",
 }
 """Where SQL is outside of the store, and why."""
 

@@ -77,7 +77,7 @@ def recipes() -> dict[str, list[Block]]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    shutil.copytree(CORE, tmp_path / "ragboard", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(CORE, tmp_path / "ragboard")
     return Copy(tmp_path)
 
 
@@ -101,7 +101,7 @@ print(json.dumps({"from": ragboard.__file__, "mean": result.metric("citation_pre
 
 
 def test_a_new_question_to_a_judge_is_its_module_its_prompt_and_the_metric(copy: Copy) -> None:
-    copy.follow("A question to a judge")
+    copy.follow("A judge task")
     found = copy.run("""
 import json, ragboard
 asked = []

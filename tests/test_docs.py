@@ -17,15 +17,20 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard import Store
 from ragboard.cli import main
+from ragboard.cli.evaluate import evaluate_with_bar
+from ragboard.demo import load_demo
 from tests.examples import Reader, blocks
 from tests.local_models import needed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-EXECUTED_ELSEWHERE = {ROOT / "CONTRIBUTING.md": "tests/test_changes.py"}
+EXECUTED_ELSEWHERE = {
+    ROOT / "CONTRIBUTING.md": "tests/test_changes.py",
+    ROOT / "sample_data" / "verdicts" / "README.md": "tests/test_sample_data.py",
+}
 
 
 def name_of(page: Path) -> str:
@@ -36,8 +41,8 @@ def name_of(page: Path) -> str:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store that `ragboard demo` makes."""
     store = Store(tmp_path_factory.mktemp("demo") / ".ragboard")
-    for added in store.add_runs(sample_runs()):
-        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    for _ in load_demo(store, evaluate_with_bar):
+        pass
     return store.folder
 
 
@@ -118,6 +123,19 @@ def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None
     command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
     printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
     assert printed.strip() in (DOCS / "background" / "judges.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_of_the_embedded_judge_are_what_judge_bench_prints(data: Path, here: Path) -> None:
+    """Except for time, which is in the last table."""
+    written = [sys.executable, str(ROOT / "benchmarks" / "sources.py"), "labelled"]
+    subprocess.run(written, check=True, cwd=here, env=os.environ | {"RAGBOARD_DATA": str(data)})
+    files = [str(path) for path in sorted(Path("labelled").glob("*.jsonl"))]
+    asked = ["judge-bench", *files, "--label", "grades.faithfulness", "--at-least", "3", "--out", "table.md"]
+    assert CliRunner().invoke(main, asked, catch_exceptions=False).exit_code == 0
+    page = (DOCS / "background" / "judges.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"<!-- judge-bench -->\n(.*?)<!-- /judge-bench -->", page, re.DOTALL)
+    tables = [text.split("Cost, and time")[0].strip() for text in (shown, Path("table.md").read_text(encoding="utf-8"))]
+    assert tables[0] == tables[1] != ""
 
 
 @pytest.mark.slow

@@ -24,12 +24,12 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("script", ["retrieve.py", "labels.py"])
+@pytest.mark.parametrize("script", ["retrieve.py", "labels.py", "verdicts.py"])
 def test_what_is_on_disk_is_what_the_script_writes(script: str) -> None:
     assert subprocess.run([sys.executable, str(SAMPLE / script), "--check"], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("script", ["retrieve.py", "labels.py"])
+@pytest.mark.parametrize("script", ["retrieve.py", "labels.py", "verdicts.py"])
 def test_a_changed_answer_is_noticed(script: str, tmp_path: Path) -> None:
     import shutil
 
@@ -145,3 +145,15 @@ def test_passages_and_answers_are_labelled_by_what_the_authors_chose_and_wrote()
     answers = {row.answer: row.answer_relevance for row in found if row.answer}
     for row in rows(SAMPLE / "labels" / "wikieval.jsonl"):
         assert (answers[row["grounded_answer"]], answers[row["poor_answer"]]) == (True, False)
+
+
+def test_the_readme_gives_the_agreement_of_the_two_readings() -> None:
+    command = [sys.executable, str(SAMPLE / "verdicts.py"), "--second"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert printed in (SAMPLE / "verdicts" / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_answer_has_a_recorded_verdict_and_two_thirds_have_a_second() -> None:
+    recorded = {(row["run"], row["sample"]) for row in rows(SAMPLE / "verdicts" / "answers.jsonl")}
+    assert recorded == {(run.name, sample.id) for run in sample_runs() for sample in run.samples}
+    assert len(rows(SAMPLE / "verdicts" / "authors" / "second.jsonl")) == 40

@@ -10,7 +10,7 @@ from .errors import (
     StoreBusyError,
     StoreError,
 )
-from .evaluation.engine import Finished, evaluate_run
+from .evaluation.engine import FinishedEvaluation, evaluate_run
 from .evaluation.options import EvaluationOptions
 from .evaluation.plan import Assumptions, Plan, plan_run
 from .judges import (
@@ -27,6 +27,7 @@ from .judges import (
 from .metrics import DEFAULT_METRICS, METRICS, Metric
 from .prices import Price, read_prices
 from .readers import ImportReport, Preview, ReadResult, preview, read_runs
+from .readers.objects import from_deepeval, from_ragas, from_trulens
 from .records import (
     Evaluation,
     Evidence,
@@ -54,7 +55,7 @@ __all__ = [
     "EvaluationOptions",
     "EvaluationResult",
     "Evidence",
-    "Finished",
+    "FinishedEvaluation",
     "ImportReport",
     "Interval",
     "Judge",
@@ -93,6 +94,9 @@ __all__ = [
     "aevaluate",
     "evaluate",
     "evaluate_run",
+    "from_deepeval",
+    "from_ragas",
+    "from_trulens",
     "judge_from",
     "log",
     "plan_run",

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.analysis import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
-from ragboard.evaluation.engine import Finished, evaluate_run
+from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
-from ragboard.metrics import DEFAULT_METRICS, Metric, metrics_named
-from ragboard.readers import ImportReport
+from ragboard.metrics import Metric, metrics_named
+from ragboard.readers import ImportReport, read_runs
 from ragboard.readers.objects import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
 from ragboard.store import RunRef, Store
@@ -39,7 +40,7 @@ class EvaluationResult:
 
     summary: RunSummary
     samples: tuple[SampleRow, ...]
-    finished: Finished
+    finished: FinishedEvaluation
     report: ImportReport
     """How the samples were read: columns, and values that were changed, left out or renamed."""
 
@@ -87,31 +88,33 @@ class EvaluationResult:
 
 
 def evaluate(
-    samples: Iterable[Any],
+    samples: Any,
     *,
-    metrics: str | Iterable[str | Metric] = DEFAULT_METRICS,
+    metrics: str | Iterable[str | Metric] | None = None,
     judge: str | Judge | Panel = "embedded",
     embed: str | None = None,
     options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
-    name: str = "run",
+    name: str | None = None,
     config: Mapping[str, JsonValue] | None = None,
     dataset: str | None = None,
     mapping: Mapping[str, str | None] | None = None,
 ) -> EvaluationResult:
     """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
 
-    `samples` are Samples, mappings, a pandas data frame or a Hugging Face dataset; `mapping` says which column a
-    field is read from where its name does not tell (None: from none). `metrics` are one or several, by name or as
-    objects. `judge` is a name as on the command line, a judge, or a panel of judges by role; `options` limit what is
-    asked. With a `store` the run is kept there under its name, what was answered before is not asked again, and the
-    dashboard shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook.
-    Warns with RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists
-    it. Raises the errors of the command line.
+    `samples` are the path of a run file, a Run, Samples, mappings or pydantic models, a dict of columns, a data frame
+    (pandas, polars), an Arrow table, or a dataset of Hugging Face, ragas or DeepEval; `mapping` says which column a
+    field is read from where its name does not tell (None: from none). `name` is the run's; None: the file's or the
+    Run's, else `run`. `metrics` are one or several, by name or as
+    objects; None: faithfulness, answer relevance and context relevance. `judge` is a name as on the command line, a
+    judge, or a panel of judges by role; `options` limit what is asked. With a `store` the run is kept there under its
+    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is kept. Works
+    where an event loop runs already, as in a notebook. Warns with RunFileWarning of what was read as something else,
+    left out or renamed; the result's `report` lists it. Raises the errors of the command line.
     """
     run, report = _read(samples, name=name, config=config, dataset=dataset, mapping=mapping)
     panel = _panel(judge, embed)
-    named = [metrics] if isinstance(metrics, str) else metrics
+    named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
         kept = store if isinstance(store, Store) else Store(Path(store or folder))
@@ -122,7 +125,7 @@ def evaluate(
         return EvaluationResult(summary=run_summary(kept, ref), samples=rows, finished=finished, report=report)
 
 
-async def aevaluate(samples: Iterable[Any], **given: Any) -> EvaluationResult:
+async def aevaluate(samples: Any, **given: Any) -> EvaluationResult:
     """Evaluate samples as `evaluate` does, without blocking the event loop."""
     return await asyncio.to_thread(partial(evaluate, samples, **given))
 
@@ -165,17 +168,29 @@ def log(
     return kept.append(replace(sample, source="logged"))[0]
 
 
-def _read(samples: Iterable[Any], **given: Any) -> tuple[Run, ImportReport]:
+def _read(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
     """Return the run of samples and how they were read; warn, at the caller's line, about changes."""
-    result = read_samples(samples, **given)
+    if isinstance(samples, (str, Path)):
+        result = read_runs(samples, name=name, **given)
+        if len(result.runs) > 1:
+            names = ", ".join(run.name for run in result.runs)
+            raise SettingError(f"{samples} holds {len(result.runs)} runs ({names}); pass one of `read_runs(...).runs`")
+    elif isinstance(samples, Run):
+        result = read_samples(samples.samples, name=name or samples.name, **given)
+        (read,) = result.runs
+        run = replace(
+            samples, name=read.name, config={**samples.config, **read.config}, dataset=read.dataset or samples.dataset
+        )
+        result = replace(result, runs=(replace(run, samples=read.samples),))
+    else:
+        result = read_samples(samples, name=name or "run", **given)
     report = result.report
     said = [f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced]
     said += [f"row {same.line}: duplicate id {same.given}, renamed to {same.assigned}" for same in report.duplicated]
     if said:
         more = f"; and {len(said) - WARNED} more" if len(said) > WARNED else ""
         warnings.warn(f"{report.path}: {'; '.join(said[:WARNED])}{more}", RunFileWarning, stacklevel=3)
-    (run,) = result.runs
-    return run, report
+    return next(iter(result.runs)), report
 
 
 def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:

@@ -1,9 +1,8 @@
 """Short leases on the DuckDB file, and its migrations.
 
-DuckDB lets one writing process shut out all others, so nobody keeps the file open: a lease opens it
-late and closes it early. A lock file is the gate: whoever opens the database holds it while opening,
-and a writer keeps it while it waits for the readers inside to leave, so that new readers cannot
-starve it.
+In DuckDB one writing process excludes all others, so no process keeps the file open: a lease opens it late and closes
+it early. Opening takes a lock file. A reader holds the lock only while it opens the database; a writer holds it until
+it has finished, also while it waits for earlier readers. So new readers cannot starve a writer.
 """
 
 from __future__ import annotations
@@ -21,32 +20,35 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 
-__all__ = ["BUSY", "WAIT_SECONDS", "Database"]
+__all__ = ["BUSY_MESSAGES", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
-"""Seconds that a lease waits for others."""
+"""Seconds that a lease waits for other processes before it raises StoreBusyError."""
 
-BUSY = (
+BUSY_MESSAGES = (
     "Could not set lock on file",
     "different configuration",
     "being used by another process",
     "Conflicting lock",
 )
-"""Parts of DuckDB's message if another process has the file."""
+"""Parts of DuckDB's error messages if another process has the file open."""
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
 """Settings that keep DuckDB from downloading an extension for another kind of file."""
-DAMAGE = (
+
+DAMAGE_ERRORS = (
     duckdb.IOException,
     duckdb.FatalException,
     duckdb.InternalException,
     duckdb.SerializationException,
 )
-MAGIC = slice(8, 12), b"DUCK"
-"""The magic bytes of a DuckDB file, and their place."""
+"""DuckDB's errors for a damaged file."""
+
+MAGIC_BYTES = slice(8, 12), b"DUCK"
+"""The position of the magic bytes in a DuckDB file, and the bytes."""
 
 
 class Database:
@@ -54,28 +56,28 @@ class Database:
 
     def __init__(self, path: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
         self.path = path
-        self.gate_path = path.with_suffix(".lock")
+        self.lock_path = path.with_suffix(".lock")
         self._writable = writable
         self._wait = wait
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
         """Lease a read-only connection, shared with other readers. Raises StoreError for a damaged database."""
-        with self._current() as connection, _damage_told(self.path):
+        with self._connect_migrated() as connection, _damage_as_store_error(self.path):
             yield connection
 
     @contextmanager
     def write(self) -> Generator[duckdb.DuckDBPyConnection]:
         """Lease a connection in a transaction: committed at the end, rolled back on any error.
 
-        Raises StoreError where this database was opened for reading alone.
+        Raises StoreError if this database was opened read-only.
         """
         self.require_writable()
-        self._make_folder()
-        with self._gate():
-            if not self._is_made():
-                self._make()
-            with self._connect(read_only=False) as connection, _damage_told(self.path):
+        self._create_folder()
+        with self._lock():
+            if not self._exists():
+                self._create()
+            with self._connect(read_only=False) as connection, _damage_as_store_error(self.path):
                 _migrate(connection, self.path)
                 with _transaction(connection):
                     yield connection
@@ -83,12 +85,12 @@ class Database:
     def require_writable(self) -> None:
         """Raise StoreError if the database was opened read-only."""
         if not self._writable:
-            raise StoreError("the store is open for reading alone: nothing is changed here (serve --read-only)")
+            raise StoreError("the store is read-only (serve --read-only): nothing can be changed")
 
-    def _current(self) -> duckdb.DuckDBPyConnection:
-        """Return a read-only connection to a database of this version's schema, created or migrated if needed."""
-        if self._is_made():
-            with self._gate(needed=False):
+    def _connect_migrated(self) -> duckdb.DuckDBPyConnection:
+        """Return a read-only connection; the database is created, or migrated to this version's schema, if needed."""
+        if self._exists():
+            with self._lock(needed=False):
                 connection = self._connect(read_only=True)
             try:
                 current = _applied(connection, self.path) == len(_migrations())
@@ -98,11 +100,11 @@ class Database:
             if current:
                 return connection
             connection.close()
-        self._bring_up()
-        return self._current()
+        self._migrate_for_reading()
+        return self._connect_migrated()
 
-    def _is_made(self) -> bool:
-        """Return whether there is a database; an empty file is an interrupted creation."""
+    def _exists(self) -> bool:
+        """Whether there is a database. An empty file is none: creating it was interrupted."""
         try:
             return self.path.stat().st_size > 0
         except FileNotFoundError:
@@ -110,53 +112,53 @@ class Database:
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
-    def _bring_up(self) -> None:
-        """Create or migrate the database, which readers may do too."""
+    def _migrate_for_reading(self) -> None:
+        """Create or migrate the database, also for a reader."""
         try:
             with Database(self.path, wait=self._wait).write():
                 pass
         except StoreBusyError:
             raise
         except StoreError as error:
-            if not self._is_made():
+            if not self._exists():
                 raise
             raise StoreError(
                 f"{self.path}: made by an older ragboard, and migrating it failed: {error};"
                 " copy the store to a folder that can be written"
             ) from error
 
-    def _make(self) -> None:
-        """Create the database beside its place and move it there, so that a full disk leaves no broken file."""
+    def _create(self) -> None:
+        """Create the database in a temporary folder and move it into place: a full disk then leaves no broken file."""
         try:
             with TemporaryDirectory(dir=self.path.parent, prefix=".new-", ignore_cleanup_errors=True) as folder:
-                made = Path(folder) / self.path.name
-                with duckdb.connect(made, config=OFFLINE) as connection:
+                new = Path(folder) / self.path.name
+                with duckdb.connect(new, config=OFFLINE) as connection:
                     _migrate(connection, self.path)
                     connection.execute("CHECKPOINT")
-                made.replace(self.path)
+                new.replace(self.path)
         except (OSError, duckdb.Error) as error:
             raise StoreError(f"{self.path}: cannot make the store: {_first_line(error)}") from error
 
-    def _make_folder(self) -> None:
+    def _create_folder(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path.parent}: cannot make the store: {error.strerror or error}") from error
 
     @contextmanager
-    def _gate(self, *, needed: bool = True) -> Generator[None]:
-        """Hold the gate. If it is not `needed` (for reading), skip it if no file can be made."""
+    def _lock(self, *, needed: bool = True) -> Generator[None]:
+        """Hold the lock file. Unless it is `needed`, as for writing, go on without it where no file can be created."""
         try:
             held: AbstractContextManager[object] = FileLock(
-                self.gate_path, timeout=self._wait, is_singleton=False
+                self.lock_path, timeout=self._wait, is_singleton=False
             ).acquire()
         except Timeout:
             raise StoreBusyError(f"{self.path}: another process kept the store for {self._wait:.0f} s") from None
         except OSError as error:
             if needed:
-                said = "no permission" if isinstance(error, PermissionError) else error.strerror or error
+                why = "no permission" if isinstance(error, PermissionError) else error.strerror or error
                 raise StoreError(
-                    f"{error.filename or self.gate_path}: {said}; choose another folder with --store"
+                    f"{error.filename or self.lock_path}: {why}; choose another folder with --store"
                 ) from error
             held = nullcontext()
         with held:
@@ -170,7 +172,7 @@ class Database:
             try:
                 return duckdb.connect(self.path.absolute(), read_only=read_only, config=OFFLINE)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
-                if not any(sign in str(error) for sign in BUSY):
+                if not any(message in str(error) for message in BUSY_MESSAGES):
                     raise _damaged(self.path, error) from error
                 if time.monotonic() > until:
                     raise StoreBusyError(f"{self.path}: another process keeps it open: {_first_line(error)}") from error
@@ -181,13 +183,13 @@ class Database:
 
     def _check_kind(self) -> None:
         """Raise StoreError for another kind of file, for which DuckDB would download an extension."""
-        place, sign = MAGIC
+        position, magic = MAGIC_BYTES
         try:
             with self.path.open("rb") as file:
-                begin = file.read(place.stop)
+                start = file.read(position.stop)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        if begin[place] != sign:
+        if start[position] != magic:
             raise StoreError(f"{self.path}: not a valid DuckDB database; move it away, or name another --store")
 
 
@@ -207,12 +209,12 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
 
 
 @contextmanager
-def _damage_told(path: Path) -> Generator[None]:
-    """Turn errors of reading and writing into StoreError; errors of statements stay as they are."""
+def _damage_as_store_error(path: Path) -> Generator[None]:
+    """Turn errors from a damaged file into StoreError; errors in SQL statements stay as they are."""
     try:
         yield
     except duckdb.Error as error:
-        if isinstance(error, DAMAGE) or type(error) is duckdb.Error:  # a wrong checksum has no type of its own
+        if isinstance(error, DAMAGE_ERRORS) or type(error) is duckdb.Error:  # a wrong checksum has no type of its own
             raise _damaged(path, error) from error
         raise
 
@@ -233,9 +235,9 @@ def _migrations() -> tuple[tuple[str, str], ...]:
 
 
 def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """Return the number of migrations applied. Raises StoreError if it is larger than we know."""
+    """Return the number of migrations applied. Raises StoreError if a newer ragboard applied more."""
     try:
-        with _damage_told(path):
+        with _damage_as_store_error(path):
             row = connection.execute("SELECT count(*) FROM migrations").fetchone()
     except duckdb.CatalogException:
         return 0

@@ -1,14 +1,14 @@
-"""Every exception ragboard raises on purpose.
+"""The exceptions of ragboard.
 
     RagboardError
-    ├── RunFileError         a run file that cannot be read: `file:line: field: got, expected`
+    ├── RunFileError         an invalid run file: `file:line: field: got, expected`
     ├── StoreError           the store's folder or database cannot be used
-    │   ├── StoreBusyError   another process kept the database or an evaluation's journal
+    │   ├── StoreBusyError   another process holds the database or an evaluation's journal
     │   ├── RunExistsError   a different run already has that name
     │   └── NotFoundError    no such run, sample or evaluation
     ├── JudgeError           a judge cannot work at all (no judge for a role, no credentials)
-    ├── SettingError         a setting or argument is off: what was given, what is allowed
-    └── QueryError           an SQL statement that is not allowed, wrong, or takes too much
+    ├── SettingError         invalid setting or argument: what was given, what is allowed
+    └── QueryError           an SQL statement that is forbidden, invalid, or exceeds a limit
 
 The failure of one sample is never an exception: it is an `Unscored` with its reason.
 """
@@ -38,22 +38,26 @@ class RagboardError(Exception):
 class RunFileError(RagboardError):
     """A run file, or one of its rows, cannot be read.
 
-    Rendered as `file:line: field: message`; line and field are left out where there is none.
+    Rendered as `file:line: field: message`; line and field are optional. `remedy`: the option or argument that fixes
+    it, appended to the message; the dashboard omits it if it has a control for it.
     """
 
     exit_code = 2
 
-    def __init__(self, path: object, message: str, *, line: int | None = None, field: str | None = None) -> None:
+    def __init__(
+        self, path: object, message: str, *, line: int | None = None, field: str | None = None, remedy: str = ""
+    ) -> None:
         self.path = str(path)
         self.line = line
         self.field = field
         self.message = message
+        self.remedy = remedy
         where = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(f"{where}: {field}: {message}" if field else f"{where}: {message}")
+        super().__init__(f"{where}: {field}: {message}{remedy}" if field else f"{where}: {message}{remedy}")
 
 
 class RunFileWarning(UserWarning):
-    """Rows were read differently than written, or in part; the message says what, how often, and in which rows."""
+    """Rows were converted or read incompletely; the message says what was changed, how often, and in which rows."""
 
 
 class StoreError(RagboardError):
@@ -61,7 +65,7 @@ class StoreError(RagboardError):
 
 
 class StoreBusyError(StoreError):
-    """Another process held the database or a journal for too long."""
+    """Another process holds the database or a journal for too long."""
 
     exit_code = 75
 
@@ -85,6 +89,6 @@ class SettingError(RagboardError):
 
 
 class QueryError(RagboardError):
-    """An SQL statement is not allowed, is wrong, or exceeds a limit."""
+    """An SQL statement is forbidden, invalid, or exceeds a limit."""
 
     exit_code = 2

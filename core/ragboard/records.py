@@ -18,14 +18,17 @@ __all__ = [
     "Label",
     "MetricDescription",
     "MetricSetting",
+    "ModelUsage",
+    "MorePassages",
     "Outcome",
     "Passage",
+    "RecordedJudgement",
+    "RecordedSample",
     "Run",
     "Sample",
     "Score",
     "Side",
     "Span",
-    "Spend",
     "Statement",
     "Target",
     "Turn",
@@ -48,6 +51,9 @@ VerdictTarget = Literal["passages", "reference", "response"]
 
 Direction = Literal["higher", "lower", "neutral"]
 """Which values of a metric are better; neutral: that depends on the use."""
+
+MorePassages = Literal["", "falls", "rises"]
+"""How a metric of the retrieved passages moves if further passages are appended; empty if it does not depend on k."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
 """Why there is no score: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
@@ -93,11 +99,11 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A score, and what it was computed from."""
+    """A score, and how it was computed."""
 
     value: float
     counted: str = ""
-    """What was counted, in words: `4 of 7 statements`."""
+    """How the value was computed, in words: `4 of 7 statements`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,6 +150,8 @@ class MetricDescription:
     calls: str
     """Calls to judges, in words."""
     settings: tuple[MetricSetting, ...]
+    more_passages: MorePassages = ""
+    """Whether it moves with the number of passages alone, and how."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,6 +168,12 @@ class FileScores:
     """Descriptions of the metrics, in the order of the columns."""
     outcomes: tuple[Mapping[str, Outcome], ...]
     """Outcomes of those metrics, one mapping per sample, in order."""
+    judge: str = ""
+    """The model that judged for the tool; empty if the file does not say."""
+    recorded: tuple[RecordedSample, ...] = ()
+    """What the tool's judge said of each sample besides scores, in order; empty if the file has only scores."""
+    recounted: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Metrics whose scores are what our formula gives for the recorded verdicts, each with our metric."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,7 +247,30 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spend:
+class RecordedJudgement:
+    """One judgement of another tool about a sample, other than a verdict on a statement."""
+
+    about: str
+    """What was asked, in words: `useful toward reference`."""
+    number: int
+    """Rank of the passage, or number of the question or the nugget, from 1."""
+    says: str
+    value: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedSample:
+    """What the judge of another tool said of a sample."""
+
+    statements: tuple[tuple[Statement, Verdict | None], ...] = ()
+    """Statements of the answer and of the reference, each side in reading order, with their verdicts against all
+    passages together; None if the tool gave no verdict."""
+    judgements: tuple[RecordedJudgement, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelUsage:
     """Calls, tokens and cost of an evaluation for one model, with the planned numbers."""
 
     model: str

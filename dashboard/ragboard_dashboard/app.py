@@ -1,4 +1,4 @@
-"""The script that Streamlit runs: the page of the address, or words where it cannot be shown."""
+"""The script that Streamlit runs: draws the page of the URL, or an error."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.errors import RagboardError
+from ragboard_dashboard.components.drawer import closing_drawer
 from ragboard_dashboard.links import keep_pages
-from ragboard_dashboard.pages import build_pages
+from ragboard_dashboard.pages import bar_of, build_pages
 from ragboard_dashboard.text import plain
 from ragboard_dashboard.theme import STYLE
 
@@ -16,7 +17,8 @@ st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / 
 pages = build_pages()
 keep_pages(pages)
 st.html(STYLE)
-page = st.navigation(list(pages.values()), position="top")
+page = st.navigation(bar_of(pages), position="top")
+closing_drawer()
 try:
     page.run()
 except RagboardError as error:  # a store that is busy, damaged or newer, a spoiled plugin: on every page

@@ -1,14 +1,15 @@
-"""What several pages draw to choose and to do: a run, the page of a list, an export, an upload, the edit of a run."""
+"""Controls that several pages share: choosing a run, paging a list, export, upload, editing a run."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -17,15 +18,27 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ragboard.analysis import ListedRun, RunSummary, UnscoredPolicy
 from ragboard.errors import NotFoundError, RagboardError, StoreError
 from ragboard.export import TABLE_FORMATS, table_bytes
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.spans import inert
 from ragboard.store import RunRef
-from ragboard_dashboard.data import get_evaluations, get_runs, resolve, store, writable
-from ragboard_dashboard.links import bound, number_in_address, open_page, open_query, open_run, put_into_address
+from ragboard_dashboard.data import get_evaluations, get_runs, get_trust, resolve, store, writable
+from ragboard_dashboard.links import (
+    STETHOSCOPE,
+    bound,
+    link_to,
+    number_in_address,
+    open_page,
+    open_query,
+    open_run,
+    put_into_address,
+)
 from ragboard_dashboard.text import escaped, plain
 
 __all__ = [
+    "breadcrumb",
     "choose_evaluation",
     "choose_run",
+    "compare_link",
     "default_pair",
     "edit_run",
     "evaluations_help",
@@ -38,26 +51,35 @@ __all__ = [
     "pager",
     "report_button",
     "run_choices",
+    "session_cached",
+    "trust_line",
     "unscored_choice",
     "uploaded",
     "without_folder",
 ]
 
+T = TypeVar("T")
+
 HELP_LINES = 20
-"""Lines of the help of a choice at most."""
-LONGEST_DOWNLOAD = 80
-"""Characters of the name of a file that a page gives."""
-LONGEST_UPLOAD, LONGEST_ENDING = 150, 20
-"""Bytes of a name, and characters of its ending: file systems take 255 bytes, where others count characters."""
+"""Maximum number of lines in the help of a select box."""
+MAX_DOWNLOAD_NAME = 80
+"""Maximum number of characters in the name of a downloaded file."""
+MAX_UPLOAD_NAME, MAX_UPLOAD_SUFFIX = 150, 20
+"""Maximum bytes of an upload's name and characters of its suffix: many file systems allow 255 bytes."""
 UPLOAD_PREFIX = "ragboard-upload-"
 _UNNAMED = re.compile(r"[^\w.-]+")
 
 
-def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
-    """The run that the address names, else the newest; None after saying what to do instead.
+RUN_PAGES = (
+    ("run", "Samples", ":material/bar_chart:"),
+    ("diagnosis", "Diagnosis", STETHOSCOPE),
+    ("hallucinations", "Hallucinations", ":material/error:"),
+)
+"""The pages of one run: page, link text, icon."""
 
-    Where it has several evaluations the choice of one is drawn, unless `evaluations` is False.
-    """
+
+def choose_run(where: str) -> RunRef | None:
+    """Return the run in the URL, or the newest; without a run, draw what to do and return None."""
     wanted = st.query_params.get("run")
     runs = get_runs()
     if not runs:
@@ -73,30 +95,64 @@ def choose_run(where: str, *, evaluations: bool = True) -> RunRef | None:
         st.error("The run in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
         return None
-    if evaluations:
-        choose_evaluation(run, "run")
     return run
 
 
+def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
+    """Draw the breadcrumb of a page of a run: a link to all runs, and links to the run's other pages.
+
+    `here` is the slug of the page, `leaf` the last part of the breadcrumb (the run's name if empty).
+    """
+    query = {"run": st.query_params["run"]}  # it may name an evaluation
+    row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="breadcrumb")
+    with row:
+        link_to("runs", "Runs", {})
+        plain("›", "note", "content")
+        if here != "run":
+            link_to("run", escaped(run.name), query)
+            plain("›", "note", "content")
+        plain(leaf or run.name, "note", "stretch")
+        for page, title, icon in RUN_PAGES:
+            if page != here:
+                link_to(page, title, query if page != "hallucinations" else {"runs": query["run"]}, icon)
+        compare_link(run.run_id)
+        if here != "evaluate":
+            choose_evaluation(run, "run", 300)
+
+
+def compare_link(run_id: str, *, named: bool = False) -> None:
+    """Draw a link that compares a run with the newest other one over the same questions; nothing without one.
+
+    `named`: the link names the other run.
+    """
+    listed = sorted(get_runs(), key=lambda run: not run.evaluated)
+    this = next((run for run in listed if run.run_id == run_id), None)
+    other = next((run for run in listed if this and run is not this and run.dataset_key == this.dataset_key), None)
+    if this and other:
+        a, b = sorted((other, this), key=lambda run: run.imported)
+        label = f"Compare with {escaped(other.name)}" if named else "Compare"
+        link_to("compare", label, {"a": a.name, "b": b.name}, ":material/compare_arrows:")
+
+
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
-    """What one may choose by the name in an address: each run, and each evaluation of a run that has several."""
-    found: dict[str, str] = {}
-    evaluations = get_evaluations()
+    """The choices by name in URLs, with titles: each run, and each evaluation of a run that has several."""
+    choices: dict[str, str] = {}
+    by_run = get_evaluations()
     for run in runs:
-        found[run.name] = run.name
-        there = evaluations.get(run.run_id, ())
-        if len(there) > 1:
-            found |= {f"{run.name}@{one.judged.evaluation_id}": f"{run.name}: {one}" for one in there}
-    return found
+        choices[run.name] = run.name
+        evaluations = by_run.get(run.run_id, ())
+        if len(evaluations) > 1:
+            choices |= {f"{run.name}@{one.judged.evaluation_id}": f"{run.name}: {one}" for one in evaluations}
+    return choices
 
 
-def choose_evaluation(run: RunRef, key: str) -> None:
-    """Draw the choice of an evaluation where a run has several; it goes into the address under `key`."""
-    there = get_evaluations().get(run.run_id, ())
-    if len(there) < 2:
+def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "stretch") -> None:
+    """Draw the choice of an evaluation if a run has several; it is kept in the URL parameter `key`."""
+    evaluations = get_evaluations().get(run.run_id, ())
+    if len(evaluations) < 2:
         return
-    names = {run.name: "Newest evaluation of each metric"}
-    names |= {f"{run.name}@{one.judged.evaluation_id}": str(one) for one in there}
+    names = {run.name: "Newest evaluation"}
+    names |= {f"{run.name}@{one.judged.evaluation_id}": str(one) for one in evaluations}
     shown = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
     names.setdefault(shown, "Scores from the run file")
     st.selectbox(
@@ -105,28 +161,48 @@ def choose_evaluation(run: RunRef, key: str) -> None:
         format_func=lambda name: inert(names[name]),
         label_visibility="collapsed",
         help="Which evaluation of this run to show",
-        width="stretch" if key != "run" else 720,
+        width=width,
         **bound(key, shown, key=f"evaluation-{key}"),
     )
 
 
 def evaluations_help(choices: Mapping[str, str]) -> str | None:
-    """For a choice among `run_choices` what the names of evaluations stand for; None where there is none."""
+    """Help for `run_choices`: the evaluations behind the names; None if there are none."""
     lines = [f"{escaped(name)}: {escaped(title)}" for name, title in choices.items() if title != name]
     if len(lines) > HELP_LINES:
         lines = [*lines[: HELP_LINES - 1], f"and {len(lines) - HELP_LINES + 1:,} more"]
     return "\n\n".join(lines) or None
 
 
-def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
-    """The newest run and the next over the same questions, the older as the baseline, of at least two runs.
+def trust_line(run: RunRef, metric: str, what: str) -> None:
+    """Draw the agreement of a metric's judge with labels, with a link; nothing without labels."""
+    trust = get_trust(run, metric)
+    if trust is None:
+        return
+    row = st.container(horizontal=True, vertical_alignment="center")
+    with row:
+        plain(f"{what}: judge {trust.in_words}", "note")
+        link_to("agreement", "See agreement", {"agreement": trust.agreement}, ":material/handshake:")
 
-    Runs that were never evaluated only where there are not two others.
+
+def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
+    """The two runs (A, B) to compare by default: the newest two over the same questions; A is the older.
+
+    Runs of the user's come before the sample runs, evaluated runs before the others. Needs at least two runs.
     """
-    newest, *others = sorted(runs, key=lambda run: not run.evaluated)
-    other = next((run for run in others if (run.dataset_key, run.evaluated) == (newest.dataset_key, True)), others[0])
+    evaluated_first = sorted(runs, key=lambda run: not run.evaluated)
+    own = [run for run in evaluated_first if SAMPLE_TAG not in run.tags]
+    pair = _newest_pair(own) or own[:2]
+    newest, other = pair if len(pair) == 2 else (_newest_pair(evaluated_first) or evaluated_first[:2])
     a, b = sorted((newest, other), key=lambda run: run.imported)
     return a.name, b.name
+
+
+def _newest_pair(runs: Sequence[ListedRun]) -> list[ListedRun]:
+    """The first run that shares its questions with another, and the first of these; empty if none does."""
+    counts = Counter(run.dataset_key for run in runs)
+    shared = next((run.dataset_key for run in runs if counts[run.dataset_key] > 1), None)
+    return [run for run in runs if run.dataset_key == shared][:2]
 
 
 UNSCORED: dict[UnscoredPolicy, str] = {
@@ -135,12 +211,12 @@ UNSCORED: dict[UnscoredPolicy, str] = {
     "bounds": "Unscored: worst to best",
 }
 _UNSCORED_HELP = """How samples without a score count in means, CIs and comparisons. Left out: they do not count.
-As zero: they count as 0, or as the worst value where lower is better. Worst to best: bounds on the result, from all
-of them at the worst value to all at the best."""
+As zero: they count as 0, or as the worst value if lower is better. Worst to best: the range of the result, with all of
+them at the worst value to all at the best value."""
 
 
 def unscored_choice() -> UnscoredPolicy:
-    """Draw the one choice of how unscored samples count: in the address, and kept from page to page."""
+    """Draw the choice of how unscored samples count; it is kept in the URL and from page to page."""
     last = st.session_state.get("unscored-chosen", "excluded")
     wanted = st.query_params.get("unscored", last)
     named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
@@ -168,7 +244,7 @@ def _save_unscored(chosen: UnscoredPolicy) -> None:
 
 
 def page_number(name: str = "page") -> int:
-    """The page of a list that the address names, from 1."""
+    """The page of a list in the URL, from 1."""
     return number_in_address(name) or 1
 
 
@@ -178,7 +254,7 @@ def last_page(total: int, size: int) -> int:
 
 
 def pager(total: int, size: int, at: int, name: str = "page") -> None:
-    """Draw the links to the other pages of a list that is shown at page `at`; the address has the page under `name`."""
+    """Draw the links to the other pages of a list, which is at page `at`; `name` is the URL parameter."""
     if total <= size:
         return
     if st.session_state.get(name, at) != at:
@@ -187,27 +263,38 @@ def pager(total: int, size: int, at: int, name: str = "page") -> None:
 
 
 def first_page() -> None:
-    """Have a list begin anew: for what changes what is in it, or its order."""
+    """Return a list to its first page, after a change of its filter or order."""
     st.query_params.pop("page", None)
 
 
+def session_cached(name: str, key: object, compute: Callable[[], T]) -> T:
+    """Return the value of `compute` for this key. The session keeps one value per name, until the key changes."""
+    kept = st.session_state.get(name)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[name] = (key, compute())
+    value: T = kept[1]
+    return value
+
+
 def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
-    """A button to the upload page, where this server takes files."""
+    """Draw a button to the upload page, unless the server is read-only."""
     if writable() and st.button("Upload a run", icon=":material/upload_file:", width=width):
         open_page("upload")
 
 
 def offer_sql(sql: str, key: str) -> None:
-    """A button that opens the SQL behind a table in the console."""
+    """Draw a button that opens the SQL behind a table in the SQL console."""
     if st.button(
         "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="Show the SQL behind this table"
     ):
         open_query(sql)
 
 
-def export_control(name: str, frame: Callable[[], pd.DataFrame]) -> None:
-    """Draw the export of a table; `name` is what its files are called, and stands for it on a page."""
-    with st.popover("Export", icon=":material/download:", width="stretch"):
+def export_control(
+    name: str, frame: Callable[[], pd.DataFrame], width: Literal["content", "stretch"] = "stretch"
+) -> None:
+    """Draw the export of a table; `name` is the name of its files, and must be unique on a page."""
+    with st.popover("Export", icon=":material/download:", width=width):
         for kind in TABLE_FORMATS:
             st.download_button(
                 kind.upper(),
@@ -224,7 +311,7 @@ def _table_file(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
 
 
 def report_button(name: str, written: Callable[[], str], width: Literal["content", "stretch"] = "content") -> None:
-    """Draw the button that gives the page as one HTML file."""
+    """Draw the button that downloads the page as one HTML file."""
     st.download_button(
         "Report",
         lambda: written().encode(),
@@ -238,14 +325,14 @@ def report_button(name: str, written: Callable[[], str], width: Literal["content
     )
 
 
-def _file_name(name: str, ending: str) -> str:
-    """A name that any file system takes."""
-    return f"{_UNNAMED.sub('-', name).strip('-.')[:LONGEST_DOWNLOAD] or 'ragboard'}.{ending}"
+def _file_name(name: str, extension: str) -> str:
+    """A file name that is valid on any file system."""
+    return f"{_UNNAMED.sub('-', name).strip('-.')[:MAX_DOWNLOAD_NAME] or 'ragboard'}.{extension}"
 
 
 @st.dialog("Edit run")
 def edit_run(run: RunSummary, *, back: bool) -> None:
-    """Draw the dialog; once it is done the run's page follows, or the leaderboard where `back`."""
+    """Draw the dialog to edit or delete a run. Saving opens the run's page, or the Runs page if `back`."""
     name = st.text_input("Name", run.name, key=f"name-{run.run_id}")
     tags = st.text_input("Tags, separated by commas", ", ".join(run.tags), key=f"tags-{run.run_id}")
     notes = st.text_area("Notes", run.notes, key=f"notes-{run.run_id}")
@@ -285,7 +372,7 @@ def _show_refusal(error: RagboardError) -> None:
 
 @contextmanager
 def uploaded(file: UploadedFile) -> Generator[Path]:
-    """The upload under its own name in a folder of its own, which is deleted at the end of the block."""
+    """Save an upload under its own name in a temporary folder, deleted at the end of the block. Raises StoreError."""
     store().require_writable()
     with TemporaryDirectory(prefix=UPLOAD_PREFIX, ignore_cleanup_errors=True) as folder:
         path = Path(folder) / _upload_name(file.name)
@@ -297,11 +384,11 @@ def uploaded(file: UploadedFile) -> Generator[Path]:
 
 
 def _upload_name(given: str) -> str:
-    """The name of an uploaded file, without folders and no longer than a file's may be."""
+    """The name of an uploaded file, without folders, shortened to a valid length."""
     path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
-    return f"{path.stem.encode()[:LONGEST_UPLOAD].decode(errors='ignore')}{path.suffix[:LONGEST_ENDING]}"
+    return f"{path.stem.encode()[:MAX_UPLOAD_NAME].decode(errors='ignore')}{path.suffix[:MAX_UPLOAD_SUFFIX]}"
 
 
 def without_folder(message: str) -> str:
-    """A message about an upload without the folder that it is read in."""
+    """A message about an upload, without the path of its temporary folder."""
     return re.sub(rf"{re.escape(gettempdir())}[/\\]{UPLOAD_PREFIX}[^/\\]*[/\\]", "", message)

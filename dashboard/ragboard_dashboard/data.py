@@ -1,4 +1,4 @@
-"""Cached reads for the pages: what `ragboard.analysis` says, kept until the store changes."""
+"""Cached reads for the pages: results of `ragboard.analysis`, kept until the store changes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 import streamlit as st
 
 from ragboard.analysis import (
+    ChangedQuestion,
     Comparison,
-    Overruled,
-    PairPlace,
+    OverruledVerdicts,
+    PairPosition,
     PairQuery,
     PairReport,
     PairsPage,
+    UnpairedSample,
     UnscoredPolicy,
     UnsupportedStatement,
     breakdown,
@@ -36,8 +38,9 @@ from ragboard.analysis import (
     leaderboard,
     list_runs,
     metric_descriptions,
-    overruled,
-    pair_place,
+    most_changed,
+    overruled_verdicts,
+    pair_position,
     pair_report,
     pair_rows,
     pair_runs,
@@ -49,10 +52,12 @@ from ragboard.analysis import (
     scatter,
     set_threshold,
     store_tables,
+    unpaired_samples,
     unsupported_statements,
 )
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
+from ragboard.evaluation.offers import run_contents
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
@@ -62,16 +67,20 @@ from ragboard.human.agreement import (
     load_agreement,
     questions_of,
 )
-from ragboard.human.annotation import annotation_queue, annotator_agreement
+from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
+from ragboard.human.baselines import BaselineComparison, compare_with_baselines
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.human.trust import RUN_LABELS, labelled_runs, run_of_labels, texts_of_labels, trust_in
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.settings import settings
 
 P = ParamSpec("P")
@@ -81,12 +90,12 @@ Read: TypeAlias = Callable[Concatenate[Store, P], T]
 
 
 def store() -> Store:
-    """The store this server was started over. Every write to it raises StoreError on a server that is read only."""
+    """The store this server was started over. On a read-only server every write to it raises StoreError."""
     return Store(settings().store, writable=writable())
 
 
 def writable() -> bool:
-    """Whether pages may change what is kept; where not they draw no control that would."""
+    """Whether pages may change the store; if not, they draw no control that would."""
     return not settings().read_only
 
 
@@ -96,51 +105,51 @@ def evaluates() -> bool:
 
 
 def plugins() -> tuple[Path, ...]:
-    """The files of own metrics that this server was started with."""
+    """The files of user-defined metrics that this server was started with."""
     return settings().plugins
 
 
 def launch_context() -> LaunchContext:
-    """What goes with every evaluation started from this server."""
+    """The settings of evaluations started from this server."""
     return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
-    """The metrics that this server can count. Raises SettingError where a file of own ones was spoiled."""
+    """The metrics that this server can compute, by identity. Raises SettingError if a plugin file is broken."""
     return metrics_with(plugins())
 
 
 def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Make of a read of a store one of this server's store, kept until the store changes; each caller gets a copy.
+    """Decorate a function of a store: it reads this server's store and is cached until that changes.
 
-    `entries` is how many answers are kept at most, `spinner` what a person reads who waits for one.
+    Each caller gets a copy. At most `entries` results are cached; `spinner` is the text shown while one is computed.
     """
     return _cached(st.cache_data(max_entries=entries, show_spinner=spinner))
 
 
 def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """The same for what is large and changed by nobody: every caller gets the one."""
+    """Like `cached`, for large results that no caller changes: all callers share one object."""
     return _cached(st.cache_resource(max_entries=entries, show_spinner=False))
 
 
 def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Read[P, T]], Callable[P, T]]:
     def keep(read: Read[P, T]) -> Callable[P, T]:
-        def reading(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
-            del version  # for the cache, which knows an answer by what was given
+        def read_folder(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
+            del version  # part of the cache key
             return read(Store(Path(folder)), *given, **options)
 
-        reading.__module__, reading.__qualname__ = (
+        read_folder.__module__, read_folder.__qualname__ = (
             read.__module__,
             read.__qualname__,
-        )  # a cache knows a function by these
-        remembered, form = cache(reading), signature(read)
+        )  # the cache identifies a function by these
+        cached_read, form = cache(read_folder), signature(read)
 
         @wraps(read)
         def get(*given: P.args, **options: P.kwargs) -> T:
-            ours = store()
-            meant = form.bind(ours, *given, **options)
-            meant.apply_defaults()
-            return remembered(str(ours.folder), ours.version, *meant.args[1:], **meant.kwargs)
+            current = store()
+            call = form.bind(current, *given, **options)
+            call.apply_defaults()
+            return cached_read(str(current.folder), current.version, *call.args[1:], **call.kwargs)
 
         return get
 
@@ -161,9 +170,12 @@ get_sample = cached(64)(sample_report)
 get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
+get_contents = cached()(run_contents)
 get_failures = cached()(failures)
 get_failed = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
+get_batch = cached(64)(batch_of)
+get_draw = cached(64)(draw_of)
 get_queue = cached()(annotation_queue)
 get_kappas = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
@@ -174,8 +186,7 @@ get_tables = cached(4)(store_tables)
 get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
-get_agreements = cached(4)(agreements)
-get_agreement = cached()(agreement_named)
+get_trust = cached(64)(trust_in)
 _pairing = shared()(pair_runs)
 
 
@@ -185,26 +196,28 @@ def _described(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescri
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
-    """Every metric, those too that only the store knows, by identity."""
+    """Every metric by identity, including those that only the store knows."""
     return _described(plugins())
 
 
 @cached(4)
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """The statements to look at first, over all runs."""
-    return unsupported_statements(store, get_leaderboard(), limit=limit)
+    """The unsupported statements to read first, over all runs; of the sample runs only if no other is evaluated."""
+    runs = [run for run in get_leaderboard() if run.judged]
+    own = [run for run in runs if SAMPLE_TAG not in run.tags]
+    return unsupported_statements(store, own or runs, limit=limit)
 
 
 @cached()
-def get_overruled(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> Overruled:
-    """What people make of a run's verdicts."""
-    return overruled(store, get_run(run, unscored=unscored))
+def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> OverruledVerdicts:
+    """The overruled verdicts of a run, and its metrics with labels in their place."""
+    return overruled_verdicts(store, get_run(run, unscored=unscored))
 
 
 @cached()
-def get_judging(store: Store, run: RunRef) -> JudgeOptions | None:
-    """How the judges of an evaluation were named; None where nobody named them."""
-    return store.judging(run.evaluation_id) if run.evaluation_id else None
+def get_judge_options(store: Store, run: RunRef) -> JudgeOptions | None:
+    """The judge options of an evaluation; None if its judges were given in Python."""
+    return store.judge_options(run.evaluation_id) if run.evaluation_id else None
 
 
 @cached()
@@ -213,19 +226,31 @@ def _calls(store: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> 
 
 
 def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
-    """What judges were asked for one sample."""
+    """The judge tasks of one sample."""
     return _calls(run, sample_id, plugins())
 
 
 def save_threshold(spec: str, value: float | None) -> None:
-    """Set a metric's threshold, or take it away. Raises SettingError for a value that can be none."""
+    """Set a metric's threshold, or remove it with None. Raises SettingError for an invalid value."""
     set_threshold(store(), spec, value, get_metrics())
 
 
-@cached()
+@cached(spinner="Comparing")
 def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
-    """Run B against run A."""
+    """Run B compared with run A."""
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
+
+
+@cached()
+def get_most_changed(store: Store, a: RunRef, b: RunRef) -> tuple[ChangedQuestion, ...]:
+    """The pairs whose scores changed most."""
+    return most_changed(store, a, b, _pairing(a, b))
+
+
+@cached(4)
+def get_unpaired(store: Store, a: RunRef, b: RunRef) -> tuple[UnpairedSample, ...]:
+    """The samples in no pair, and why."""
+    return unpaired_samples(store, a, b, _pairing(a, b))
 
 
 @cached(64)
@@ -235,9 +260,9 @@ def get_pair_rows(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> Pairs
 
 
 @cached(64)
-def get_pair_place(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPlace:
-    """Where a pair stands among those of a query. Raises NotFoundError."""
-    return pair_place(store, a, b, _pairing(a, b), query, sample_id)
+def get_pair_position(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPosition:
+    """The position of a pair in a query's result. Raises NotFoundError."""
+    return pair_position(store, a, b, _pairing(a, b), query, sample_id)
 
 
 @cached(64)
@@ -246,15 +271,37 @@ def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
+@cached(4)
+def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
+    """Every agreement, newest first: those with label files, and those with the runs' own labels."""
+    return tuple(sorted((*labelled_runs(store), *agreements(store)), key=lambda one: one.made, reverse=True))
+
+
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
+    if agreement_id.startswith(RUN_LABELS):
+        return run_of_labels(store, agreement_id)
     return load_agreement(store, agreement_named(store, agreement_id))
+
+
+def get_agreement(agreement_id: str) -> StoredAgreement:
+    """The agreement with this id, or the newest of this name. Raises NotFoundError."""
+    return _agreement_data(agreement_id).stored
+
+
+@cached(64)
+def get_baselines(
+    store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
+) -> BaselineComparison | None:
+    """The judge's scorer compared with the best trivial baseline; fast, unlike the tables. Raises SettingError."""
+    del store
+    return compare_with_baselines(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 
 
 @cached(spinner="Drawing intervals")
 def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
-    """Contenders on pairs. Raises SettingError."""
-    del store  # what was said is read by itself
+    """The scorers compared on pairs. Raises SettingError."""
+    del store  # `_agreement_data` reads the store
     return preference_report(_agreement_data(agreement_id), ties=ties, against=against)
 
 
@@ -262,23 +309,25 @@ def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -
 def get_grades(
     store: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
 ) -> GradeReport:
-    """Contenders on grades and labels. Raises SettingError."""
+    """The scorers compared on grades or labels. Raises SettingError."""
     del store
     return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
-    """What became of every pair."""
+    """How one scorer decided every pair."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, contender)
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
-    """How far a contender is from people on every item."""
+    """The disagreement of one scorer with annotators on every item."""
     return grade_verdicts(_agreement_data(agreement_id), dimension, contender)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Question and answer of some items."""
+    """Question and answer (or statement) of items, by position."""
+    if agreement_id.startswith(RUN_LABELS):
+        return texts_of_labels(store(), agreement_id, positions)
     return questions_of(store(), get_agreement(agreement_id), positions)
 
 

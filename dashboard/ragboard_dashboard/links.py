@@ -1,4 +1,4 @@
-"""Links between pages, and what an address carries: the address is what a page is drawn from."""
+"""Links between pages, and URL parameters: a page is drawn from its URL."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 __all__ = [
+    "STETHOSCOPE",
     "Link",
     "address",
     "bound",
@@ -24,40 +25,42 @@ __all__ = [
     "put_into_address",
 ]
 
+STETHOSCOPE = ":material/stethoscope:"
+"""The icon of links to a diagnosis."""
 DIGITS = 6
-"""Digits of the highest number that an address can name."""
+"""Maximum number of digits of a number in a URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A text that leads to a page."""
+    """A link to a page."""
 
     text: str
     page: str
     query: Mapping[str, str]
     mark: str = ""
-    """What is before the text."""
+    """Text before the link text."""
     where: str = ""
-    """What is under it."""
+    """Text below it."""
 
 
 def address(page: str, query: Mapping[str, Any]) -> str:
-    """The address of a page, relative to any other."""
+    """The URL of a page, relative to any other page."""
     return f"{page}?{urlencode(query)}"
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
-    """Tell this session's pages by their addresses, so that a page can lead to another without importing it."""
+    """Store this session's pages by slug, so a page can link to another without importing it."""
     st.session_state["pages"] = pages
 
 
 def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = None) -> None:
-    """Draw a link to a page; the label is read as Markdown."""
+    """Draw a link to a page; the label is Markdown."""
     st.page_link(st.session_state["pages"][page], label=label, icon=icon, query_params=dict(query))
 
 
 def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
-    """Go to a page by its name in addresses; how unscored samples count goes along."""
+    """Go to a page by its slug; the policy for unscored samples is kept."""
     chosen = st.query_params.get("unscored")
     unscored = {"unscored": chosen} if chosen else {}
     st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
@@ -69,31 +72,31 @@ def open_run(run: str) -> NoReturn:
 
 
 def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoReturn:
-    """Go to a sample, at a statement where one is named (counted from 1)."""
+    """Go to a sample, at statement number `statement` (from 1) if given."""
     open_page("sample", {"run": run, "sample": sample_id} | ({"statement": str(statement)} if statement else {}))
 
 
 def open_query(sql: str) -> NoReturn:
-    """Go to the console with a statement, which is not run yet."""
+    """Go to the SQL console with a query, without running it."""
     open_page("query", {"sql": sql})
 
 
 def open_comparison(a: str, b: str) -> NoReturn:
-    """Go to the comparison of run B against run A."""
+    """Go to the comparison of run B with run A."""
     open_page("compare", {"a": a, "b": b})
 
 
 def number_in_address(name: str) -> int | None:
-    """The number that the address gives under a name, from 1; None for nonsense, and for more than can be there."""
+    """The number in a URL parameter, from 1; None if it is missing, not a number, or too large."""
     given = st.query_params.get(name, "")
     return (int(given) or None) if given.isdecimal() and len(given) <= DIGITS else None
 
 
 def bound(name: str, value: Any, *, key: str = "", drops: Sequence[str] = ()) -> dict[str, Any]:
-    """The arguments of a widget that shows `value` and puts what a person chooses into the address under `name`.
+    """Return arguments of a widget that shows `value` and writes the user's choice to the URL parameter `name`.
 
-    What the choice makes meaningless, `drops`, leaves the address with it. Unlike `bind="query-params"` this keeps
-    the address free of what is merely the default, and takes options whose names are not what the page calls them.
+    A choice removes the parameters `drops` from the URL. Unlike `bind="query-params"`, this keeps defaults out of the
+    URL, and options can have other names in the URL than on the page.
     """
     key = key or name
     st.session_state[key] = value
@@ -101,7 +104,7 @@ def bound(name: str, value: Any, *, key: str = "", drops: Sequence[str] = ()) ->
 
 
 def put_into_address(name: str, key: str, *drops: str) -> None:
-    """Put what the widget with this key was just set to into the address, and take `drops` out."""
+    """Write the value of the widget with this key to the URL, and remove the parameters `drops`."""
     st.query_params[name] = str(st.session_state[key])
     for other in drops:
         st.query_params.pop(other, None)

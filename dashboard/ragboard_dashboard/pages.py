@@ -1,7 +1,11 @@
-"""The pages: a row each. A new page is a folder in `views` whose `page.py` has a function `draw()`, and a row here."""
+"""The pages of the dashboard, in the order of the navigation bar.
+
+To add a page, add a folder in `views` with a `page.py` that has a function `draw()`, and a row here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
@@ -10,46 +14,49 @@ import streamlit as st
 
 from ragboard_dashboard.data import writable
 
-__all__ = ["PAGES", "Page", "build_pages"]
+__all__ = ["PAGES", "Page", "bar_of", "build_pages"]
 
-Shown = Literal["always", "writable", "never"]
+Menu = Literal["", "Trust", "More"]
+"""The menu of a page in the navigation bar; empty: in the bar itself."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its name in addresses, its title and icon in the bar at the top, and when it is named there."""
+    """One page: its name in URLs, and its entry in the navigation bar."""
 
     slug: str
     title: str
     icon: str
-    shown: Shown = "always"
-    """`writable`: where pages may change what is kept; `never`: other pages lead to it."""
+    menu: Menu | None
+    """None: not in the navigation bar; other pages link to it."""
+    only_writable: bool = False
+    """Whether the page is hidden on a read-only server."""
 
     def draw(self) -> None:
-        """Draw it: the module is named after the address."""
+        """Draw the page; its module has the name of the slug."""
         import_module(f"ragboard_dashboard.views.{self.slug}.page").draw()
 
 
 PAGES = (
-    Page("runs", "Runs", "leaderboard"),
-    Page("run", "Run", "bar_chart"),
-    Page("sample", "Sample", "find_in_page"),
-    Page("hallucinations", "Hallucinations", "error"),
-    Page("compare", "Compare", "compare_arrows"),
-    Page("diagnosis", "Diagnosis", "stethoscope"),
-    Page("annotate", "Annotate", "rate_review", "writable"),
-    Page("agreement", "Agreement", "handshake"),
-    Page("estimate", "Estimate", "straighten"),
-    Page("upload", "Upload", "upload_file", "writable"),
-    Page("evaluate", "Evaluate", "", "never"),
-    Page("query", "Query", "database"),
-    Page("metrics", "Metrics", "functions"),
+    Page("runs", "Runs", "", ""),
+    Page("run", "Run", "", None),
+    Page("sample", "Sample", "", None),
+    Page("diagnosis", "Diagnosis", "", None),
+    Page("evaluate", "Evaluate", "", None),
+    Page("compare", "Compare", "", ""),
+    Page("hallucinations", "Hallucinations", "", ""),
+    Page("agreement", "Agreement", "handshake", "Trust"),
+    Page("annotate", "Annotate", "rate_review", "Trust", only_writable=True),
+    Page("estimate", "Estimate", "straighten", "Trust"),
+    Page("upload", "Upload", "upload_file", "More", only_writable=True),
+    Page("query", "Query", "database", "More"),
+    Page("metrics", "Metrics", "functions", "More"),
 )
-"""In the order of the bar; the first is the one that opens."""
+"""The first is the start page."""
 
 
 def build_pages() -> dict[str, st.Page]:
-    """The pages as Streamlit takes them, by their names in addresses."""
+    """Build Streamlit's pages, by slug."""
     return {
         page.slug: st.Page(
             page.draw,
@@ -57,7 +64,15 @@ def build_pages() -> dict[str, st.Page]:
             icon=f":material/{page.icon}:" if page.icon else None,
             url_path=page.slug,
             default=page is PAGES[0],
-            visibility="visible" if page.shown == "always" or (page.shown == "writable" and writable()) else "hidden",
+            visibility="hidden" if page.menu is None or (page.only_writable and not writable()) else "visible",
         )
         for page in PAGES
     }
+
+
+def bar_of(pages: Mapping[str, st.Page]) -> dict[str, list[st.Page]]:
+    """Group the pages by menu, for the navigation bar."""
+    bar: dict[str, list[st.Page]] = {}
+    for page in PAGES:
+        bar.setdefault(page.menu or "", []).append(pages[page.slug])
+    return bar

@@ -1,4 +1,4 @@
-"""Evaluations under way, as several pages show them: panels, and one line each."""
+"""Running evaluations on pages: panels, and one-line summaries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.background import lends_key, start_evaluation
+from ragboard.evaluation.background import forwards_key, start_evaluation
 from ragboard.evaluation.progress import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
@@ -33,7 +33,7 @@ STATES: dict[LiveState, str] = {
 
 
 def run_panels(run: RunRef) -> None:
-    """A panel for each evaluation of a run that is under way or was left; the page is drawn anew when one ends."""
+    """Draw a panel for each unfinished evaluation of a run; the page is redrawn when one ends."""
     found = _of_run(run.run_id)
     if found:
         every = TICK_SECONDS if any(live.under_way for live in found) else None
@@ -41,19 +41,19 @@ def run_panels(run: RunRef) -> None:
 
 
 def live_lines() -> None:
-    """A line for each evaluation under way, of whichever run."""
+    """Draw a line for each running evaluation of any run."""
     found = _under_way()
     if found:
         st.fragment(_lines, run_every=TICK_SECONDS)(_known(found))
 
 
 def panel(live: LiveEvaluation, run: RunRef) -> None:
-    """How far an evaluation is, what it cost and what went wrong; the buttons that stop and resume it."""
+    """Draw the progress, cost and failures of an evaluation, with buttons to cancel and resume it."""
     now = live.progress
     with st.container(border=True):
         plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
         share = min(1.0, now.done / now.total) if now.total else 0.0
-        st.progress(share, f"{now.done:,} of {now.total:,} samples")
+        st.progress(share, _samples(live))
         facts(_facts(live))
         if now.message:
             plain(now.message)
@@ -67,17 +67,21 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
             _resume(live, run)
 
 
-def key_field(judging: JudgeOptions, where: str) -> str | None:
+def key_field(judge_options: JudgeOptions, where: str) -> str | None:
     """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
-    if not asks_models(judging):
+    if not asks_models(judge_options):
         return None
-    there = "Default: the key in the server's environment" if lends_key(judging) else "No key is set for this base URL"
+    placeholder = (
+        "Default: the key in the server's environment"
+        if forwards_key(judge_options)
+        else "No key is set for this base URL"
+    )
     typed = st.text_input(
         "Key",
         type="password",
         key=f"{TYPED_KEY}-{where}",
         autocomplete="off",
-        placeholder=there,
+        placeholder=placeholder,
         help="Used for this evaluation only: not stored, not logged, not shown.",
     )
     return typed.strip() or None if typed else None
@@ -114,13 +118,13 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
 
 def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
-    said = [f"{name}: {STATES[live.state]}", f"{now.done:,} of {now.total:,} samples", *filter(None, [_left(live)])]
+    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
     if now.calls:
-        said.append(f"{now.calls:,} calls, {dollars(now.cost)}")
+        parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Watch", key=f"watch-{live.evaluation_id}", type="tertiary", icon=":material/progress_activity:"):
             open_run(name)
-        plain(" · ".join(said), "note")
+        plain(" · ".join(parts), "note")
 
 
 def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
@@ -132,8 +136,14 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
     found.append((dollars(now.cost), "cost", "since the last start"))
-    found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
+    tasks = now.asked + now.replayed + now.cached
+    found.append((f"{now.failed:,}", "failed", f"of {tasks:,} tasks") if tasks else ("–", "failed", "no task done yet"))
     return found
+
+
+def _samples(live: LiveEvaluation) -> str:
+    now = live.progress
+    return f"{now.done:,} of {now.total:,} samples" if now.total else "counting samples"
 
 
 def _left(live: LiveEvaluation) -> str:
@@ -162,7 +172,7 @@ def _resume(live: LiveEvaluation, run: RunRef) -> None:
         plain("The judge was given in Python: repeat the same call to resume.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
-        key = key_field(live.choice.judging, live.evaluation_id)
+        key = key_field(live.choice.judge_options, live.evaluation_id)
         if not st.form_submit_button("Resume", icon=":material/play_arrow:"):
             return
     try:

@@ -1,4 +1,4 @@
-"""What stands before every request: names it may come by, and headers that tell a browser what pages may do."""
+"""Checks of every request (host name, origin), and the security headers of every response."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ POLICY_VIOLATION = 1008
 
 
 class RequestGuard:
-    """ASGI middleware: a request under a foreign name or from a foreign page is refused, every answer gets headers.
+    """ASGI middleware: refuses requests with a foreign host name or origin, and adds headers to every response.
 
-    A page of another site that has its name lead to this machine (DNS rebinding) still sends its own name as
-    Host; one that sends a form or opens a socket here sends its own name as Origin. What another port of this
-    machine serves is another site.
+    A page of another site whose name resolves to this machine (DNS rebinding) still sends its own name as Host; a page
+    that sends a form or opens a socket here sends its own name as Origin. Another port of this machine is another site.
     """
 
     def __init__(self, app: ASGIApp, *, names: frozenset[str], headers: MutableMapping[str, str]) -> None:
@@ -51,7 +50,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str:
-        """Why a request is not answered; empty where it is."""
+        """Say why a request is refused; empty if it is not."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self._names:
@@ -63,7 +62,7 @@ class RequestGuard:
         return ""
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        """Whether a page came from here: by the very Host, or by the bare name of a proxy that passes another on."""
+        """Whether an origin is this dashboard: it equals Host, or is the name of a proxy, without a port."""
         name = _name(origin)
         proxied = name not in LOCAL_NAMES and ":" not in origin
         return name in self._names and (proxied or origin.lower() == host.lower())
@@ -78,7 +77,7 @@ class RequestGuard:
 
 
 def names_of(given: ServerSettings) -> frozenset[str]:
-    """The host names under which a dashboard answers."""
+    """The host names that a dashboard accepts."""
     names = {*LOCAL_NAMES, *given.allowed_hosts}
     if given.host not in LOCAL_NAMES:
         names |= _own_names() if _is_any(given.host) else {given.host}
@@ -86,7 +85,7 @@ def names_of(given: ServerSettings) -> frozenset[str]:
 
 
 def security_headers() -> dict[str, str]:
-    """What every answer tells the browser."""
+    """The security headers of every response."""
     return {
         "Content-Security-Policy": content_policy(),
         "X-Content-Type-Options": "nosniff",
@@ -99,9 +98,9 @@ def security_headers() -> dict[str, str]:
 
 
 def content_policy() -> str:
-    """Scripts from this server alone, and of those written in a page only Streamlit's own, known by digest.
+    """The Content-Security-Policy: scripts only from this server, and of inline scripts only Streamlit's, by digest.
 
-    Components come as blobs and the data grid as WebAssembly; pages are styled in place.
+    Components are loaded as blobs, and the data grid as WebAssembly; pages have inline styles.
     """
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -123,7 +122,7 @@ def content_policy() -> str:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without port; empty where it is none."""
+    """The name in a Host header, without port; empty if it is invalid."""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Starts the dashboard's server, for this machine alone unless it is told otherwise."""
+"""The dashboard's server, by default reachable only from this machine."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from ragboard.store import Store
 from ragboard_dashboard.security import RequestGuard, names_of, security_headers
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings, settings
 from ragboard_dashboard.theme import OPTIONS
+from ragboard_dashboard.ticks import PageKeeper
 
-__all__ = ["app_of", "free_port", "health_route", "serve", "server_options", "wait_until_healthy", "what_is_wrong"]
+__all__ = ["app_of", "find_problem", "free_port", "health_route", "serve", "server_options", "wait_until_healthy"]
 
 FIRST_PORT = 8501
 APP = Path(__file__).with_name("app.py")
@@ -46,17 +47,17 @@ SERVER = {
     "logger.hideWelcomeMessage": True,
     "logger.level": "warning",
 }
-"""What a file of Streamlit's settings on this machine may not loosen."""
+"""Options that a Streamlit configuration file on this machine cannot override."""
 
 WAIT_SECONDS = 5.0
-"""For others that have the store; then it is busy."""
+"""Seconds to wait for a store that another process has open, before it counts as busy."""
 
 
 def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> None:
-    """Serve the dashboard until interrupted; prints the address.
+    """Serve the dashboard until interrupted; prints the URL.
 
-    Without a port the first free one from 8501 on. Raises SettingError where the port is taken, StoreError
-    where the store cannot be read.
+    Without `port`, uses the first free one from 8501. Raises SettingError if the port is in use, StoreError if the
+    store cannot be read.
     """
     chosen = free_port(port, given.host)
     if given.read_only:
@@ -69,37 +70,39 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
 
 
 def app_of(given: ServerSettings, script: Path = APP) -> st.App:
-    """The dashboard as an ASGI application, behind its guard, beside its health route."""
+    """Build the dashboard as an ASGI application, with its request guard and health route."""
     keep_settings(given)
     guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
-    return st.App(script, routes=[health_route, Route("/runs", _first)], middleware=[guard])
+    return st.App(
+        script, routes=[health_route, Route("/runs", _redirect_to_start)], middleware=[guard, Middleware(PageKeeper)]
+    )
 
 
 def _health(_request: Request) -> JSONResponse:
-    """`{"status": "ok"}`, or 503 with a reason that names no file."""
+    """Return `{"status": "ok"}`, or 503 with a reason that does not reveal paths."""
     try:
         Store(settings().store, wait=WAIT_SECONDS).check()
     except StoreBusyError:
-        return _ill("the store is busy: another process has kept it open")
+        return _unavailable("the store is busy: another process has kept it open")
     except StoreError:
-        return _ill("the store cannot be read: see the server's log, or run `ragboard doctor`")
+        return _unavailable("the store cannot be read: see the server's log, or run `ragboard doctor`")
     return JSONResponse({"status": "ok"})
 
 
-def _ill(reason: str) -> JSONResponse:
+def _unavailable(reason: str) -> JSONResponse:
     return JSONResponse({"status": "unavailable", "reason": reason}, status_code=503)
 
 
 health_route = Route("/health", _health, methods=["GET"])
 
 
-def _first(request: Request) -> RedirectResponse:
-    """The first page stands at the root alone: its name leads there."""
+def _redirect_to_start(request: Request) -> RedirectResponse:
+    """Redirect the slug of the start page to the root."""
     return RedirectResponse(f"/?{request.url.query}")
 
 
 def server_options(given: ServerSettings) -> dict[str, Any]:
-    """Everything that Streamlit is told, but for the port."""
+    """All of Streamlit's options except the port."""
     return (
         SERVER
         | OPTIONS
@@ -112,27 +115,27 @@ def server_options(given: ServerSettings) -> dict[str, Any]:
 
 
 def free_port(wanted: int | None, host: str = LOOPBACK) -> int:
-    """The wanted port if it is free, else an error; without a wish the first free one."""
+    """Return the wanted port, or the first free one. Raises SettingError if it is in use, or if none is free."""
     for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            if probe.connect_ex((_near(host), port)) != 0:
+            if probe.connect_ex((_local_address(host), port)) != 0:
                 return port
     what = f"port {wanted} is" if wanted is not None else f"ports {FIRST_PORT} to {FIRST_PORT + 99} are"
     raise SettingError(f"{what} in use; name a free one with --port")
 
 
-def _near(host: str) -> str:
-    """The address by which this machine itself reaches a server that listens there."""
+def _local_address(host: str) -> str:
+    """The address at which this machine itself reaches a server that listens on `host`."""
     return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 - looked up, not bound
 
 
 def _shown(host: str) -> str:
-    near = _near(host)
-    return f"[{near}]" if ":" in near else near
+    address = _local_address(host)
+    return f"[{address}]" if ":" in address else address
 
 
 def wait_until_healthy(address: str, seconds: float) -> bool:
-    """Whether the server at this address answers its health route within the time."""
+    """Wait until the server at this address is healthy; False after this many seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
@@ -144,7 +147,7 @@ def wait_until_healthy(address: str, seconds: float) -> bool:
     return False
 
 
-def what_is_wrong(address: str) -> str:
+def find_problem(address: str) -> str:
     """Why the server at this address cannot show its store; empty where it can."""
     try:
         with urlopen(f"{address}/health", timeout=60):  # noqa: S310 - our own http address

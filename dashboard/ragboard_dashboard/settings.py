@@ -1,4 +1,4 @@
-"""What a dashboard was started with. It reaches the pages by one variable of the environment, written and read here."""
+"""The settings of a dashboard server, passed to its pages in an environment variable."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ __all__ = ["LOOPBACK", "MAX_UPLOAD", "ServerSettings", "is_loopback", "keep_sett
 VARIABLE = "RAGBOARD_SERVER"
 LOOPBACK = "127.0.0.1"
 MAX_UPLOAD = 200
-"""Megabytes."""
+"""Default maximum size of an uploaded file, in megabytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What a dashboard shows, who reaches it, and what may be done from its pages."""
+    """The store of a dashboard, its network address, and what its pages can do."""
 
     store: Path
     plugins: tuple[Path, ...] = ()
-    """Files of own metrics that evaluations started from it may count."""
+    """Files of user-defined metrics."""
     prices: Path | None = None
     host: str = LOOPBACK
     """The address it listens on."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names it answers to, beside those of this machine."""
+    """Host names that it accepts, besides those of this machine."""
     read_only: bool = False
     evaluates: bool = True
-    """Whether evaluations may be started from its pages."""
+    """Whether its pages can start evaluations."""
     max_upload: int = MAX_UPLOAD
-    """Megabytes that an uploaded file may have."""
+    """Maximum size of an uploaded file, in megabytes."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address. A name other than `localhost` may lead anywhere."""
+    """Whether the address is reachable only from this machine; of host names, only `localhost` is."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 
 def keep_settings(given: ServerSettings) -> None:
-    """Have the pages of this process's server read these settings."""
+    """Store the settings for the pages of this process's server."""
     data = vars(given) | {
         "store": str(given.store.resolve()),
         "plugins": [str(plugin.resolve()) for plugin in given.plugins],
@@ -55,7 +55,7 @@ def keep_settings(given: ServerSettings) -> None:
 
 
 def settings() -> ServerSettings:
-    """What this server was started with; the store in the current folder where nobody said."""
+    """The settings of this server; by default, the store in the current folder."""
     return _read(os.environ.get(VARIABLE, '{"store": ".ragboard"}'))
 
 

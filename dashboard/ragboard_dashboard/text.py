@@ -1,15 +1,16 @@
-"""Text as pages show it: nothing that somebody else wrote is markup; numbers the same everywhere."""
+"""Text and numbers on pages; text of users and models is never markup."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import streamlit as st
 
-from ragboard.analysis import STANDINGS, MetricSummary, Overruled, RunSummary, SampleReport
+from ragboard.analysis import STANDINGS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
+from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert
 from ragboard.stats import interval_text, range_text
@@ -24,6 +25,7 @@ __all__ = [
     "escaped",
     "facts",
     "file_facts",
+    "folded_facts",
     "judged_line",
     "mean_shown",
     "outcome_fact",
@@ -32,6 +34,8 @@ __all__ = [
     "summary_facts",
 ]
 
+Fact: TypeAlias = tuple[str, str, str]
+"""A number, its name, and a note."""
 Style = Literal["title", "line", "note"]
 _STYLES: dict[Style, str] = {
     "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
@@ -41,20 +45,20 @@ _STYLES: dict[Style, str] = {
 
 
 def safe(text: str) -> str:
-    """Text of others inside HTML."""
+    """Escape text of users and models for HTML."""
     return escape(inert(text))
 
 
-def plain(text: str, style: Style = "line") -> None:
-    """Text that somebody else wrote, shown as it is: nothing in it is markup."""
+def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
+    """Draw text of users or models as it is, without markup."""
     tag = "h1" if style == "title" else "div"
     bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
-    st.html(f'<{tag} style="{css}">{safe(text)}</{tag}>')
+    st.html(f'<{tag} style="{css}">{safe(text)}</{tag}>', width=width)
 
 
-def facts(items: list[tuple[str, str, str]]) -> None:
-    """A row of figures: number, what it is, what it was counted from."""
+def facts(items: Sequence[Fact]) -> None:
+    """Draw a row of figures."""
     pieces = "".join(
         '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
         f"{escape(number)}</b> {safe(title)}</div>"
@@ -66,62 +70,77 @@ def facts(items: list[tuple[str, str, str]]) -> None:
     )
 
 
-def file_facts(items: list[tuple[str, str, str]]) -> None:
-    """The same for scores from the run file, set apart from ours."""
+def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambda: None) -> None:
+    """Draw the figures of the headline metrics, then the others, collapsed, followed by what `more` draws."""
+    first = headline(list(by_metric))
+    facts([by_metric[spec] for spec in first])
+    rest = [fact for spec, fact in by_metric.items() if spec not in first]
+    if rest:
+        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}"):
+            facts(rest)
+            more()
+
+
+def file_facts(items: Sequence[Fact]) -> None:
+    """Draw figures of scores from the run file, separate from computed ones."""
     if items:
         plain("Scores from the run file, not computed by ragboard:", "note")
         facts(items)
 
 
 def column_title(column: str) -> str:
-    """How pages call a metric or a metadata column; one that is called like a metric keeps its prefix."""
+    """The name of a metric or metadata column on pages; a column with the name of a metric keeps its prefix."""
     metrics = get_metrics()
     if column in metrics:
         return metrics[column].label
+    if metric := metric_of(column):
+        return metric.label
     name = column.removeprefix("metadata.")
     return column if any(metric.label == name for metric in metrics.values()) else name
 
 
 def column_label(column: str) -> str:
-    """The same for a widget that reads Markdown in its options: nothing in it is read as markup."""
+    """`column_title`, escaped for a widget that renders Markdown in its options."""
     return escaped(column_title(column))
 
 
 def escaped(text: str) -> str:
-    """Text of others for a widget that reads Markdown."""
+    """Escape text of users and models for a widget that renders Markdown."""
     return inert(text).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
 
 
-def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> tuple[str, str, str]:
-    """A sample's score as a fact, with what more there is to say of it; an unscored one says why."""
+def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
+    """A sample's score as a fact, with a further note; if unscored, with the reason."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
 def summary_facts(
-    metrics: Mapping[str, MetricSummary], people: Overruled | None = None, run: RunSummary | None = None
-) -> list[tuple[str, str, str]]:
-    """Metrics as facts: the mean, under it the interval, how many were scored, what people make of it.
+    metrics: Mapping[str, MetricSummary], people: OverruledVerdicts | None = None, run: RunSummary | None = None
+) -> dict[str, Fact]:
+    """Metrics as facts: mean, interval, number of scored samples, and the mean with overruled verdicts.
 
-    Of a `run` each metric says who judged it where that was another evaluation than the run's own.
+    With `run`, a metric from another evaluation than the run's main one names its judge.
     """
-    return [
-        _summary_fact(metric, _by_people(spec, people), run.judged_elsewhere(spec) if run else "")
+    return {
+        spec: _summary_fact(metric, _by_people(spec, people), run.other_judge_note(spec) if run else "")
         for spec, metric in metrics.items()
-    ]
+    }
 
 
-def _by_people(spec: str, people: Overruled | None) -> str:
-    again = people.metrics.get(spec) if people else None
-    return f"{again.mean:.2f} with {people.in_words}" if people and again and again.mean is not None else ""
+def _by_people(spec: str, people: OverruledVerdicts | None) -> str:
+    recomputed = people.metrics.get(spec) if people else None
+    if people is None or recomputed is None or recomputed.mean is None:
+        return ""
+    return f"{recomputed.mean:.2f} with {people.in_words}"
 
 
-def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, str, str]:
-    said = [
+def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
+    notes = [
         interval_text(metric.interval, ".2f"),
         f"{metric.scored:,} of {metric.total:,} scored",
         metric.note,
@@ -129,43 +148,44 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> tuple[str, st
         judge,
         f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
     ]
-    return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, said))
+    return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, notes))
 
 
 def mean_shown(summary: MetricSummary) -> str:
-    """`0.74`; under worst-case bounds `0.62 to 0.81`; `unscored` where there is none."""
+    """`0.74`; under worst-case bounds `0.62 to 0.81`; `unscored` without a mean."""
     if summary.bounds:
         return range_text(*summary.bounds, ".2f")
     return "unscored" if summary.mean is None else f"{summary.mean:.2f}"
 
 
 def dollars(cost: float | None) -> str:
-    """US dollars; one that is not known is said to be so."""
+    """Format a cost in US dollars; None: `cost unknown`."""
     return "cost unknown" if cost is None else f"${cost:,.4f}"
 
 
-def config_line(of: RunSummary | SampleReport) -> str:
+def config_line(run: RunSummary | SampleReport) -> str:
     """A run's configuration in one line."""
-    return ", ".join(f"{key} {value}" for key, value in of.config.items())
+    return ", ".join(f"{key} {value}" for key, value in run.config.items())
 
 
 def judged_line(summary: RunSummary) -> None:
-    """Dataset, configuration, judge and when, in one line; under it by what the intervals are clustered."""
+    """Draw a line with dataset, configuration, judge and time, and notes on the judge and the intervals."""
     config = config_line(summary)
     part = summary.judged.part if summary.judged else ""
     if summary.judged is None:
         judge = "not evaluated"
     else:
-        kind = " judge (rule-based)" if summary.judged.heuristic else " judge"
         now = datetime.now(UTC).replace(tzinfo=None)
-        judge = f"{summary.judged.judge}{kind}, {ago(summary.judged.finished, now)}"
+        judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
+    if summary.judged and summary.judged.heuristic:
+        plain('Rule-based verdicts are hints: read those marked "check". In means, each counts as it is shown.', "note")
     if summary.clustered:
         plain(f"Intervals are clustered by {summary.clustered}.", "note")
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """How long ago, in the largest unit that fits; both UTC."""
+    """Format the time since `then` in the largest unit that fits; both are UTC."""
     seconds = max(0, int((now - then).total_seconds()))
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:

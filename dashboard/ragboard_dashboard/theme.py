@@ -1,7 +1,7 @@
-"""The look, as Streamlit configuration: colours, type, spacing; light and dark.
+"""The theme as Streamlit configuration: colours, fonts and spacing, light and dark.
 
-Reading text is set in Source Serif, everything else in Source Sans, both of which Streamlit bundles, so
-no font host is asked.
+Headings and long texts use Source Serif, everything else Source Sans. Streamlit bundles both, so no font host is
+needed.
 """
 
 from __future__ import annotations
@@ -57,8 +57,16 @@ OPTIONS: dict[str, Any] = {
 STYLE = """<style>
 [data-tag] { background: color-mix(in srgb, #6f95d2 28%, transparent) !important; color: inherit !important; }
 [data-tag] span, [data-tag] button { color: inherit !important; }
+.st-key-drawer { position: absolute; }
+@media (max-width: 640px) {
+  :has(> [class*="st-key-first-on-phones"]) { order: -1; }
+  .st-key-samples-filters [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
+  .st-key-samples-filters [data-testid=stColumn] { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
+ }
+[data-testid^="stBaseButton-primary"] { color: light-dark(#fff, #15171b) !important; }
 </style>"""
-"""Chosen options in the text's own colour: Streamlit sets them in white, which on a light primary cannot be read."""
+"""Streamlit sets chosen options and primary buttons in white, which on a light primary cannot be read. On a
+phone a result comes before the choice of what it is of, and filters are side by side."""
 
 
 Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]

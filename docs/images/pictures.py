@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard.evaluation.defaults import default_metrics
 from ragboard.export.run_report import run_report
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.server import wait_until_healthy
@@ -39,9 +40,9 @@ CLAIMS = {"diagnosis": ("diagnosis?run=bm25-k3", "table tbody tr")}
 def main() -> None:
     """Photograph every page."""
     with TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "store")
+        store, panel = Store(Path(folder) / "store"), Panel(judge=EmbeddedJudge())
         for added in store.add_runs(sample_runs()):
-            evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+            evaluate_run(store, added.id, default_metrics(panel), panel)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = str(probe.getsockname()[1])
@@ -51,8 +52,8 @@ def main() -> None:
                 if not wait_until_healthy(f"http://127.0.0.1:{port}", 60):
                     sys.exit("the server did not start")
                 photograph(f"http://127.0.0.1:{port}", PAGES)
-                metrics = (*DEFAULT_METRICS, *metrics_named(["ragchecker"]))
-                evaluate_run(store, store.resolve("bm25-k3").run_id, metrics, Panel(judge=EmbeddedJudge()))
+                metrics = (*default_metrics(panel), *metrics_named(["ragchecker"]))
+                evaluate_run(store, store.resolve("bm25-k3").run_id, metrics, panel)
                 photograph(f"http://127.0.0.1:{port}", CLAIMS)
                 report = Path(folder) / "report.html"
                 report.write_text(run_report(store, store.resolve("bm25-k3")), encoding="utf-8")

@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.browser.server_process import ragboard
 
 from ragboard import Store
@@ -48,6 +49,7 @@ SERVERS.set_forkserver_preload(
 )
 """Each server is forked from one process that has imported what takes seconds to import."""
 OpenPage = Callable[..., Page]
+Serve = Callable[[Path], AbstractContextManager[str]]
 expect.set_options(timeout=PATIENCE * 1000)
 
 
@@ -71,9 +73,9 @@ def chromium_path() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(chromium_path: str) -> Iterator[Browser]:
-    """A Chromium for one file of tests: while it is driven, an event loop runs in this thread."""
+    """A Chromium for all that is left to test: while it is driven, an event loop runs in this thread."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium_path, args=list(CHROMIUM_ARGUMENTS))
         yield started
@@ -107,10 +109,40 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """A function that has a real `ragboard serve` show a folder until the end of its block, and gives its address.
+
+    It is one server, whose folder is a link: each of its own would import, and its browser load, all of it again.
+    """
+    link = tmp_path_factory.mktemp("served") / "store"
+    shown: list[Path] = []
+
+    def show(folder: Path) -> None:
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder, target_is_directory=True)
+
+    with serving(link) as address:
+
+        @contextmanager
+        def serve(folder: Path) -> Generator[str]:
+            folder.mkdir(parents=True, exist_ok=True)
+            shown.append(folder)
+            show(folder)
+            try:
+                yield address
+            finally:
+                shown.pop()
+                if shown:
+                    show(shown[-1])
+
+        yield serve
+
+
 @pytest.fixture
-def dashboard(store: Store) -> Iterator[str]:
-    """The address of a real `ragboard serve` over the store."""
-    with serving(store.folder) as address:
+def dashboard(store: Store, serve: Serve) -> Iterator[str]:
+    """The address of a server over the store."""
+    with serve(store.folder) as address:
         yield address
 
 
@@ -153,13 +185,25 @@ def settled(page: Page) -> Page:
     pytest.fail(f"{page.url} is still being drawn after {PATIENCE} s")
 
 
+@pytest.fixture(scope="session")
+def contexts(browser: Browser) -> Callable[[str], BrowserContext]:
+    """A function from a colour scheme to what pages share: scripts that were loaded and compiled."""
+
+    @cache
+    def context(scheme: str) -> BrowserContext:
+        return browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+
+    return context
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
+def open_page(contexts: Callable[[str], BrowserContext]) -> Iterator[OpenPage]:
     """A function that opens an address in a page of its own, `width` by `height`, `scheme` light or dark."""
     opened: list[Page] = []
 
     def open_(address: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Page:
-        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+        page = contexts(scheme).new_page()
+        page.set_viewport_size({"width": width, "height": height})
         page.set_default_timeout(PATIENCE * 1000)
         opened.append(page)
         page.goto(address)
@@ -167,4 +211,5 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
     yield open_
     for page in opened:
+        page.context.clear_cookies()
         page.close()

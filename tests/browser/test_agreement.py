@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import PATIENCE, OpenPage, serving, settled
+from tests.browser.conftest import PATIENCE, OpenPage, Serve, settled
 
 from ragboard.sample_files import sample_folder
 
@@ -19,8 +20,8 @@ HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:al
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("agreement")) as address:
+def served(tmp_path_factory: pytest.TempPathFactory, serve: Serve) -> Iterator[str]:
+    with serve(tmp_path_factory.mktemp("agreement")) as address:
         yield address
 
 
@@ -48,10 +49,18 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
     page.locator("input[type=file]").set_input_files(sample_folder() / "labels" / "pairs.jsonl")
     page.wait_for_url("**agreement=*")
-    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ragas", exact=True))
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="RAGAS metrics", exact=True))
     expect(row).to_contain_text("30 pairs", timeout=DRAWN)
+    answers = page.locator(".rb-answer p")
+    expect(answers).to_have_count(3)
+    expect(answers.first).to_have_text(
+        "RAGAS faithfulness: accuracy 0.87 on 30 pairs beats the best baseline, word overlap (0.57), beyond chance."
+    )
+    expect(answers.last).to_contain_text("counting shared words gives 1.00: on these labels the metric is worse")
+    assert answers.first.bounding_box()["y"] < row.bounding_box()["y"]  # type: ignore[index]
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
     page.goto(f"{page.url}&ties=half")
+    page.get_by_text("Method", exact=True).click(timeout=DRAWN)
     expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right", timeout=DRAWN)
 
     question = settled(page).get_by_role("row").filter(has_text="✕ wrong").get_by_role("link").first
@@ -63,11 +72,12 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.reload()
     expect(page.get_by_role("heading", name=asked)).to_be_visible()
     page.get_by_role("button", name="Back to agreement").click()
+    page.get_by_text("Method", exact=True).click(timeout=DRAWN)
     expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right", timeout=DRAWN)
 
     settled(page).get_by_role("button", name="Another file").click()
     page.locator("input[type=file]").set_input_files(graded)
-    expect(page.get_by_role("radio", name="Grades and labels")).to_be_checked(timeout=DRAWN)
+    expect(page.get_by_role("combobox", name="Labels")).to_have_value(re.compile("^graded by embedded"), timeout=DRAWN)
     expect(page.get_by_role("row").filter(has_text="annotators, each vs the others")).to_be_visible(timeout=DRAWN)
     expect(page.get_by_role("img", name="AUROC")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, serving, settled
+from playwright.sync_api import Locator, Page, expect
+from tests.browser.conftest import OpenPage, Serve, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard.records import Turn
 from ragboard.tasks import Task
 
 HOSTILE = "<img src=x onerror=document.title='owned'> **bold** [x](javascript:alert(1)) \u202eabc"
@@ -24,7 +29,7 @@ class Again(EmbeddedJudge):
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("compare")
     store = Store(folder)
     hostile = [
@@ -42,23 +47,51 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         for letter in "ab"
     ]
-    added = (*store.add_runs(hostile), *store.add_runs(sample_runs()))
+    runs = sample_runs()
+    added = (*store.add_runs(hostile), *store.add_runs(runs))
     evaluate_run(store, added[2].id, DEFAULT_METRICS, Panel(judge=Again()))
     for run in added:
         evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    with serving(folder) as address:
+    later = (Turn(role="user", text="Hello."),)
+    turns = tuple(replace(one, history=later if at >= 10 else ()) for at, one in enumerate(runs[0].samples))
+    store.add_runs([replace(runs[0], name="with-history", samples=turns)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sample(folder: Path, serve: Serve) -> Iterator[str]:
+    with serve(folder) as address:
         yield address
 
 
-def test_three_clicks_lead_from_the_runs_to_a_question_that_got_worse(sample: str, open_page: OpenPage) -> None:
-    page = settled(open_page(sample))
+def metric_row(page: Page, name: str) -> Locator:
+    return page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+
+
+def test_the_result_is_read_at_a_glance_and_three_clicks_lead_to_a_question_that_got_worse(
+    sample: str, open_page: OpenPage
+) -> None:
+    page = settled(open_page(f"{sample}/runs?two=bm25-k3&two=bm25-rerank-k5"))
     page.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url("**/compare?a=*&b=*")
-    expect(page.get_by_role("row").filter(has_text="Context relevance")).to_contain_text("▼ worse")
-    expect(page.get_by_text("chunk_words: 60 → 90")).to_be_visible()
-    expect(page.get_by_text("60 questions paired by sample id")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="B is worse on Context relevance; no significant difference on 2 metrics")
+    ).to_be_visible()
+    row = metric_row(page, "Context relevance ↑")
+    expect(row).to_contain_text("▼ worse")
+    expect(row).to_contain_text("⚠ Context relevance usually falls with more passages: 3.0 in A, 5.0 in B")
+    about = page.get_by_text("bm25-rerank-k5 (B) minus bm25-k3 (A) over 60 questions in both runs")
+    expect(about).to_contain_text("chunk_words 60 → 90")
+    changed = page.get_by_role("table").filter(has_text="Largest changes, better or worse")
+    for sign in "▲▼":
+        expect(changed.get_by_text(re.compile(f"^{sign} "))).not_to_have_count(0)
+    expect(changed.get_by_role("link")).to_have_count(3)
+    for one in (changed.get_by_role("link").first, row, page.get_by_role("heading", level=1)):
+        box = one.bounding_box()
+        assert box
+        assert box["y"] + box["height"] <= 900, "on the first screen"
     page.get_by_role("radio", name="▼ Worse").click()
-    first = page.get_by_role("row").filter(has_text="▼ worse").get_by_role("link").first
+    first = page.get_by_role("row").filter(has_text="▼ worse -").get_by_role("link").first
     asked = first.inner_text()
     first.click()
     page.wait_for_url("**pair=*")
@@ -72,9 +105,10 @@ def test_three_clicks_lead_from_the_runs_to_a_question_that_got_worse(sample: st
 def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str, open_page: OpenPage) -> None:
     query = "metric=ragas.context_relevance&which=worse"
     page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5&{query}"))
-    row = page.get_by_role("row").filter(has_text="Context relevance")
+    row = metric_row(page, "Context relevance ↑")
     expect(row.get_by_text("Noise: two evaluations of bm25-k3 by embedded differ by +0.000")).to_be_visible()
     expect(row.locator("rect.noise")).to_have_count(1)
+    expect(page.get_by_text(re.compile("^With 60 questions, a difference of 0.041 can be detected"))).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 minus bm25-k3")
     page.keyboard.press("Escape")
@@ -90,6 +124,73 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     settled(page).keyboard.press("k")
     expect(page.get_by_text(re.compile(r"^1 of \d+ pairs"))).to_be_visible()
     expect(page).to_have_url(first)
+
+
+def test_a_gate_is_copied_from_the_page_and_runs(sample: str, folder: Path, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"))
+    page.get_by_role("button", name="Gate").click()
+    codes = page.get_by_role("dialog").get_by_test_id("stCode").locator("code")
+    expect(codes).to_have_count(3)
+    for place, begins, code in (
+        (0, "ragboard compare bm25-k3 bm25-rerank-k5", 1),
+        (1, "ragboard check bm25-rerank", 0),
+    ):
+        shown = codes.nth(place).inner_text()
+        assert shown.startswith(begins)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "RAGBOARD_STORE": str(folder)}
+        done = subprocess.run(["bash", "-c", shown], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done
+    assert "fail-on-cache-miss" in codes.nth(2).inner_text()
+
+
+def test_questions_without_a_partner_are_listed_with_the_reason_and_the_mend(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/compare?a=with-history&b=bm25-k3"))
+    expect(page.get_by_text("bm25-k3 (B) minus with-history (A) over 10 of 60 questions")).to_be_visible()
+    page.get_by_role("link", name="Evaluate A").click()
+    page.wait_for_url("**/evaluate?run=with-history*")
+    settled(page).go_back()
+    expect(page.get_by_text("50 of the 60 questions of A are not paired because B has them without")).to_be_visible()
+    expect(page.get_by_text("Questions without a partner: 50 in A, 50 in B")).to_be_visible()
+    expect(page.get_by_text("A: 50 no conversation history in B")).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+
+
+def test_a_caution_a_loss_and_a_question_far_down_are_followed(sample: str, open_page: OpenPage) -> None:
+    compare = f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"
+    page = settled(open_page(compare))
+    page.get_by_role("link", name="⚠ Context relevance usually falls with more passages").click()
+    page.wait_for_url("**/metrics?q=ragas.context_relevance")
+    expect(page.get_by_text("ragas.context_relevance", exact=True)).to_be_visible()
+    page = settled(open_page(compare))
+    page.get_by_role("link", name="Why is B worse? Diagnosis of B").click()
+    page.wait_for_url("**/diagnosis?run=bm25-rerank-k5")
+    page = settled(open_page(compare))
+    last = page.get_by_role("table").last.get_by_role("link").last
+    asked = last.inner_text()
+    last.scroll_into_view_if_needed()
+    last.click()
+    page.wait_for_url("**pair=*")
+    expect(settled(page).get_by_role("heading", name=asked)).to_be_in_viewport()
+
+
+def test_on_a_phone_the_result_and_an_opened_pair_come_before_the_choice_of_runs(
+    sample: str, open_page: OpenPage
+) -> None:
+    for query, first in (("", page_title), ("&pair=q23", answers_of_a_pair)):
+        page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5{query}", width=400, height=860))
+        shown, chosen = first(page).bounding_box(), page.get_by_role("combobox", name="A (baseline)").bounding_box()
+        assert shown
+        assert chosen
+        assert shown["y"] < chosen["y"]
+
+
+def page_title(page: Page) -> Locator:
+    return page.get_by_role("heading", level=1)
+
+
+def answers_of_a_pair(page: Page) -> Locator:
+    return page.get_by_role("region", name="Answer of B")
 
 
 def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:
@@ -121,7 +222,7 @@ def test_what_users_and_models_wrote_is_inert(sample: str, open_page: OpenPage) 
         page.get_by_role("option").filter(has_text=f"abc{key[0].lower()}").click()
         page.wait_for_url(f"**{key[0].lower()}=*onerror*")
         settled(page)
-    page.get_by_role("link").filter(has_text="<img").click()
+    page.get_by_role("link").filter(has_text="<img").first.click()
     page.wait_for_url("**pair=*")
     expect(page.get_by_role("list", name="Statements of both answers")).to_be_visible()
     assert page.title() != "owned"
@@ -139,3 +240,12 @@ def test_one_run_is_told_what_it_lacks(dashboard: str, store: Store, open_page: 
     store.add_runs(sample_runs()[:1])
     page = settled(open_page(f"{dashboard}/compare"))
     expect(page.get_by_text("Nothing to compare yet")).to_be_visible()
+
+
+def test_the_menu_of_a_phone_closes_once_a_page_is_chosen(sample: str, open_page: OpenPage) -> None:
+    page = settled(open_page(f"{sample}/runs", width=400, height=860))
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Compare").click()
+    page.wait_for_url("**/compare*")
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(page.get_by_test_id("stSidebarNavLink").filter(has_text="Runs")).not_to_be_in_viewport()

@@ -80,12 +80,12 @@ def test_the_interval_moves_with_the_next_sample_that_is_finished(
     expect(estimate.get_by_text(re.compile(r"more labels for a 95% CI 0\.1 wide"))).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/annotate?run=rows&annotator=ada"))
-    expect(page.get_by_text(re.compile(rf"^{LABELLED} of {DRAWN} samples"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"^{2 * LABELLED} of {2 * DRAWN} statements"))).to_be_visible()
     options = page.get_by_role("listbox", name="Statements").get_by_role("option")
     expect(options).to_have_count(2)
     settled(page).keyboard.press("3")
     page.keyboard.press("3")
-    expect(page.get_by_text(re.compile(rf"^{LABELLED + 1} of {DRAWN} samples"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"^{2 * LABELLED + 2} of {2 * DRAWN} statements"))).to_be_visible()
 
     estimate.reload()
     settled(estimate)

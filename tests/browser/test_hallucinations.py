@@ -25,7 +25,7 @@ def test_a_made_up_sentence_is_two_clicks_away(
     kept(store, tmp_path, "rows")
     page = settled(open_page(dashboard))
     page.get_by_role("link", name="Hallucinations").click()
-    expect(page.get_by_role("heading", name="1 of 2 statements are not supported")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 of 2 statements are likely not supported")).to_be_visible()
     page.get_by_role("list", name=LIST).get_by_role("link").click()
     page.wait_for_url("**/sample?*statement=2*")
     expect(page.get_by_role("option", selected=True)).to_contain_text("9 million")
@@ -36,7 +36,7 @@ def test_the_address_holds_the_filters_and_a_group_leads_to_its_statements(
 ) -> None:
     kept(store, tmp_path, "one", "two")
     page = settled(open_page(f"{dashboard}/hallucinations?runs=two&q=million"))
-    expect(page.get_by_role("heading", name="1 of 1 statements are not supported")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 of 1 statements are likely not supported")).to_be_visible()
     page.goto(f"{dashboard}/hallucinations")
     settled(page).get_by_role("radio", name="by question").click()
     group = page.get_by_role("list", name="Statements by question").get_by_role("link")
@@ -60,7 +60,7 @@ def test_the_statements_can_be_downloaded(store: Store, dashboard: str, open_pag
 def test_hostile_statements_are_plain_text_and_fit_a_telephone(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    row = {"question": HOSTILE, "answer": f"{HOSTILE} {'w' * 500}. The tower is red.", "contexts": [HOSTILE]}
+    row = {"question": HOSTILE, "answer": f"{HOSTILE} {'w' * 500}. The tower is blue.", "contexts": [HOSTILE]}
     keep_rows(store, tmp_path, [row], HOSTILE)
     for by in ("one by one", "by question", "by passage"):
         page = settled(open_page(f"{dashboard}/hallucinations?by={by.replace(' ', '+')}", width=400))
@@ -93,6 +93,7 @@ def test_a_run_is_renamed_and_annotated_on_its_page(
 ) -> None:
     kept(store, tmp_path, "rows")
     page = settled(open_page(f"{dashboard}/run?run=rows"))
+    page.get_by_role("button", name="Options").click()
     page.get_by_role("button", name="Edit").click()
     page.get_by_role("textbox", name="Name").fill("rerank")
     page.get_by_role("textbox", name="Notes").fill("k was 3")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, serving, settled
+from tests.browser.conftest import OpenPage, Serve, settled
 from tests.plugin_file import BREVITY, write_plugin
 
 from ragboard import METRICS, Store
@@ -32,10 +32,10 @@ def evaluate_with_plugin(store: Store, folder: Path, text: str = BREVITY) -> Non
 
 @pytest.mark.slow
 def test_a_plugins_metric_is_shown_by_its_title_without_the_plugin(
-    store: Store, tmp_path: Path, open_page: OpenPage
+    store: Store, tmp_path: Path, serve: Serve, open_page: OpenPage
 ) -> None:
     evaluate_with_plugin(store, tmp_path)
-    with serving(store.folder) as address:
+    with serve(store.folder) as address:
         run = settled(open_page(f"{address}/run?run=rows"))
         expect(run.get_by_text("Brevity").first).to_be_visible()
         expect(run.get_by_text("2 of 2 scored")).to_be_visible()
@@ -56,16 +56,16 @@ def test_every_metric_is_explained_and_found_by_its_words(dashboard: str, open_p
     search.press("Enter")
     expect(page.locator("article")).to_have_count(1)
     expect(page.locator("article")).to_contain_text("retrieval.ndcg")
-    expect(page.locator("article")).to_contain_text("↑ higher is better 0 to 1")
+    expect(page.locator("article")).to_contain_text("higher is better 0 to 1")
     search.fill("zzz")
     search.press("Enter")
     expect(page.get_by_text("No metric matches these words.")).to_be_visible()
 
 
 @pytest.mark.slow
-def test_what_a_plugin_says_is_shown_as_it_is(store: Store, tmp_path: Path, open_page: OpenPage) -> None:
+def test_what_a_plugin_says_is_shown_as_it_is(store: Store, tmp_path: Path, serve: Serve, open_page: OpenPage) -> None:
     evaluate_with_plugin(store, tmp_path, BREVITY.replace('"Brevity"', repr(HOSTILE)))
-    with serving(store.folder) as address:
+    with serve(store.folder) as address:
         for path in ("/metrics?q=style+guide", "/run?run=rows", "/", "/sample?run=rows&sample=a"):
             page = settled(open_page(f"{address}{path}"))
             expect(page.get_by_text("onerror=").first).to_be_visible()

@@ -79,9 +79,11 @@ def test_an_uploaded_file_becomes_a_verdict_with_its_reason(
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("question from question", exact=False)).to_be_visible()
+    page.get_by_text("Name, configuration, several runs in one file").click()
     page.get_by_role("textbox", name="Run name").fill("first light")
     page.get_by_role("textbox", name="Configuration").fill("k=2")
-    page.get_by_role("button", name="Import and evaluate").click()
+    page.keyboard.press("Tab")
+    settled(page).get_by_role("button", name="Import and evaluate").click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("heading", name="first light")).to_be_visible()
     page.locator("#samples tbody").get_by_role("link").first.click()
@@ -160,11 +162,27 @@ def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tm
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("choose the column with the question")).to_be_visible()
-    page.get_by_role("combobox", name="Question").click()
-    page.get_by_role("option", name="frage").click()
+    page.get_by_role("combobox", name="Which column holds the question?").click()
+    page.get_by_role("option", name="frage: Wann?").click()
     expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
     page.get_by_role("button", name="Import only").click()
-    expect(page.get_by_text("Imported 1 samples")).to_be_visible()
+    expect(page.get_by_text("Imported 1 sample")).to_be_visible()
+
+
+def test_a_path_into_a_column_can_be_typed(dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
+    file = tmp_path / "nested.jsonl"
+    file.write_text('{"in": {"text": "When?"}, "answer": "In 2000."}\n', encoding="utf-8")
+    page = settled(open_page(f"{dashboard}/upload"))
+    page.set_input_files("input[type=file]", str(file))
+    for path, said in [("in.txt", "'in.txt' leads nowhere: 'in' has text"), ("in.text", "question from in.text")]:
+        box = settled(page).get_by_role("combobox", name="Which column holds the question?")
+        box.click()
+        box.press("ControlOrMeta+a")
+        box.press_sequentially(path, delay=50)
+        box.press("Enter")
+        expect(page.get_by_text(said, exact=False)).to_be_visible()
+    settled(page).get_by_role("button", name="Import only").click()
+    expect(page.get_by_text("Imported 1 sample")).to_be_visible()
 
 
 def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
@@ -201,10 +219,10 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     page = settled(open_page(f"{dashboard}/run?run=checked"))
     expect(page.get_by_text("Scores from the run file, not computed by ragboard:")).to_be_visible()
     expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
-    expect(page.get_by_text("1 wrong, from no passage (hallucination)")).to_be_visible()
+    expect(page.get_by_text("1 not in the reference, from no single passage")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
     expect(page.get_by_role("option").first).to_contain_text("supported by one passage")
-    expect(page.get_by_role("option").first).to_contain_text("right, from a relevant passage")
+    expect(page.get_by_role("option").first).to_contain_text("in the reference, from a relevant passage")
     expect(page.get_by_role("status").first).to_contain_text("not against all together")
     assert page.get_by_text("not judged", exact=True).count() == 0
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import OpenPage, serving, settled
-
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from tests.browser.conftest import OpenPage, Serve, settled
+from tests.conftest import EvaluatedSamples
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder: Path = tmp_path_factory.mktemp("sample")
-    store = Store(folder)
-    for added in store.add_runs(sample_runs()):
-        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    with serving(folder) as address:
+def sample(
+    tmp_path_factory: pytest.TempPathFactory, serve: Serve, evaluated_samples: EvaluatedSamples
+) -> Iterator[str]:
+    with serve(evaluated_samples(tmp_path_factory.mktemp("sample") / "store").folder) as address:
         yield address
 
 

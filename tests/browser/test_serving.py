@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, serving, settled
+from tests.browser.conftest import OpenPage, Serve, serving, settled
 from tests.browser.test_pages import ROWS, keep_rows, outside
 
 from ragboard import Store
@@ -42,8 +42,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def served(kept: Store) -> Iterator[str]:
-    with serving(kept.folder) as address:
+def served(kept: Store, serve: Serve) -> Iterator[str]:
+    with serve(kept.folder) as address:
         yield address
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import OpenPage, serving, settled
+from tests.browser.conftest import OpenPage, Serve, settled
+from tests.conftest import EvaluatedSamples
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
 from ragboard.export.comparison_report import comparison_report
 from ragboard.export.run_report import run_report
 
@@ -22,8 +24,8 @@ LOOSE = "Unsupported statements"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    store = Store(tmp_path_factory.mktemp("sharing"))
+def store(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: EvaluatedSamples) -> Store:
+    store = evaluated_samples(tmp_path_factory.mktemp("sharing") / "store")
     hostile = [
         Run(
             name=f"{HOSTILE}{letter}",
@@ -39,14 +41,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         )
         for letter in "ab"
     ]
-    for added in (*store.add_runs(hostile), *store.add_runs(sample_runs())):
+    for added in store.add_runs(hostile):
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     return store
 
 
 @pytest.fixture(scope="module")
-def address(store: Store) -> Iterator[str]:
-    with serving(store.folder) as running:
+def address(store: Store, serve: Serve) -> Iterator[str]:
+    with serve(store.folder) as running:
         yield running
 
 
@@ -125,9 +127,9 @@ def test_an_address_opens_at_what_it_showed(address: str, open_page: OpenPage) -
     again = afresh(page, open_page).get_by_role("list", name=LOOSE).get_by_role("link").first
     expect(again).to_have_attribute("href", second)
 
-    page = settled(open_page(address))
+    page = settled(open_page(f"{address}/?two=bm25-k3&two=bm25-rerank-k5"))
     page.get_by_role("button", name="Remove bm25-k3").or_(page.get_by_label("Remove bm25-k3")).first.click()
-    page.wait_for_url("**two=*")
+    page.wait_for_url(re.compile(r"\?two=bm25-rerank-k5$"))
     expect(afresh(page, open_page).get_by_test_id("stMultiSelect")).not_to_contain_text("bm25-k3")
 
 
@@ -141,6 +143,7 @@ def test_tables_and_reports_are_downloaded_as_they_are_shown(address: str, open_
     rows = list(csv.DictReader(waiting.value.path().read_text(encoding="utf-8").splitlines()))
     assert {row["sample_id"] for row in rows} == {"q54"}
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="Options").click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report").click()
     assert "<h1>bm25-k3</h1>" in waiting.value.path().read_text(encoding="utf-8")

@@ -105,7 +105,7 @@ def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path)
 def test_what_cannot_be_read_says_which_row() -> None:
     with pytest.raises(RunFileError, match=r"samples:2: .*question"):
         evaluate([*ROWS[:1], {"answer": "x"}])
-    with pytest.raises(RunFileError, match="no column was taken for the question; it has x: mapping="):
+    with pytest.raises(RunFileError, match="no column is read as the question; it has x: mapping="):
         evaluate([{"x": 1}])
     with pytest.raises(RunFileError, match="there are none"):
         evaluate([])
@@ -131,7 +131,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     assert (report.path, report.format, report.rows_read) == ("samples", "table (memory)", 2)
     assert [(change.what, change.lines) for change in report.coerced][1] == ("answer: number read as text", (1,))
     assert [same.assigned for same in report.duplicated] == ["a#2"]
-    assert "no column was taken for the reference" in report.notes
+    assert "no column is read as the reference" in report.notes
     assert {use.column: use.field for use in report.columns}["note"] is None
 
 

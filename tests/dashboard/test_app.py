@@ -33,7 +33,7 @@ def test_a_store_that_no_lock_can_be_made_in_is_shown(tmp_path: Path, monkeypatc
     journal.with_suffix(".json").write_text(json.dumps(said), encoding="utf-8")
     running = Progress(state="running", pid=1, done=1, total=2, started=0, updated=0)
     write_progress(journal.with_suffix(".status.json"), running)
-    for lock in (store.database.gate_path, journal.with_suffix(".lock")):
+    for lock in (store.database.lock_path, journal.with_suffix(".lock")):
         lock.unlink(missing_ok=True)
         lock.mkdir()
     monkeypatch.setenv(served.VARIABLE, "")

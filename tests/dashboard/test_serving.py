@@ -206,7 +206,7 @@ def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, mon
         lambda: start_evaluation(store, run, Choice(metrics=("ragas.faithfulness",)), data.launch_context()),
         lambda: start_retry(store, run, data.launch_context()),
     ):
-        with pytest.raises(StoreError, match="open for reading alone"):
+        with pytest.raises(StoreError, match="the store is read-only"):
             change()
     assert store.runs_tagged("x") == ()
 

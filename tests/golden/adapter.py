@@ -36,8 +36,9 @@ from ragboard.analysis import (
     leaderboard,
     list_runs,
     metric_descriptions,
-    overruled,
-    pair_place,
+    overall_verdict,
+    overruled_verdicts,
+    pair_position,
     pair_report,
     pair_rows,
     pair_runs,
@@ -52,8 +53,8 @@ from ragboard.analysis import (
     threshold_conditions,
     thresholds,
     unsupported_statements,
-    verdict_of,
 )
+from ragboard.cli.results import diagnosis_json
 from ragboard.evaluation.plan import LIKELY, WORST, EmbeddedSizes
 from ragboard.export.comparison_report import comparison_report
 from ragboard.export.run_report import run_report
@@ -111,7 +112,17 @@ __all__ = [
     "task",
 ]
 
-RENAMED: Mapping[str, str] = {"human_ratings": "said", "stored": "kept"}
+RENAMED: Mapping[str, str] = {
+    "human_ratings": "said",
+    "stored": "kept",
+    "judged_statement": "said",
+    "other_evaluations": "elsewhere",
+    "other_passage_first": "elsewhere",
+    "calls_to_plan_ratio": "calls_of_plan",
+    "tokens_to_plan_ratio": "tokens_of_plan",
+    "effective_labels": "worth",
+    "other_evaluation_id": "other",
+}
 """JSON keys and fields by their names now, and what they were called when the golden files were written."""
 
 KINDS: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
@@ -223,8 +234,8 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
         "searched": sample_rows(store, run, SampleQuery(search="the river", limit=5)),
         "table": sample_table(store, run, SampleQuery(limit=20)),
         "loose": unsupported_statements(store, [summary], limit=20),
-        "overruled": overruled(store, summary),
-        "diagnosis": diagnose(store, run),
+        "overruled": overruled_verdicts(store, summary),
+        "diagnosis": diagnosis_json(diagnose(store, run)),
         "distributions": {column: distribution(store, run, column) for column in every[:15]},
         "distributions with unscored": {
             f"{column} {policy}": distribution(store, run, column, unscored=policy)
@@ -236,7 +247,9 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
             f"{column} by {by}": breakdown(store, run, column, by) for column in every[:3] for by in shown.categories
         },
         "gates": {
-            text: _tried(lambda text=text: [(gated := check_run(summary, [read_condition(text)])), verdict_of(gated)])
+            text: _tried(
+                lambda text=text: [(gated := check_run(summary, [read_condition(text)])), overall_verdict(gated)]
+            )
             for text in ("ragas.faithfulness < 0.5", "ragas.faithfulness > 0.6", "ragas.faithfulness < 0.62")
         },
         "threshold conditions": threshold_conditions(summary),
@@ -283,13 +296,13 @@ def pair_reports(store: Store, first: str, second: str) -> dict[str, Any]:
         "pages": pages,
         "pairs": {one: _tried(lambda one=one: pair_report(store, a, b, paired, one)) for one in ids},
         "places": {
-            one: _tried(lambda one=one: pair_place(store, a, b, paired, PairQuery(metric=some), one)) for one in ids
+            one: _tried(lambda one=one: pair_position(store, a, b, paired, PairQuery(metric=some), one)) for one in ids
         },
         "gates": {
             text: _tried(
                 lambda text=text: [
                     (gated := gate_comparison(compared["excluded"], [read_condition(text)])),
-                    verdict_of(gated),
+                    overall_verdict(gated),
                 ]
             )
             for text in ("ragas.faithfulness < -0.02", "ragas.faithfulness > 0.5", "ragas.faithfulness < 0")

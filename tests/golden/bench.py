@@ -68,7 +68,7 @@ class Bench:
         out = _printed(done.stdout_bytes)
         if keep:
             kept = {"exit": done.exit_code, "out": out, "stderr": done.stderr}
-            self.keep(name or " ".join(given), kept)
+            self.keep(name or canonical(" ".join(given)), kept)
         return out
 
     def wrote(self, path: str) -> None:

@@ -38,6 +38,10 @@ MASKED = frozenset(
         "seconds",
         "minutes",
         "elapsed",
+        "plain_seconds",
+        "times_plain",
+        "newest",
+        "oldest",
         "version",
         "python",
     }
@@ -82,6 +86,8 @@ PROSE = frozenset(
         "stderr",
         "prose",
         "sql",
+        "no_interval",
+        "unscored_note",
     }
 )
 """Keys whose texts are sentences of ours: they are kept apart, to be reviewed, and not compared."""

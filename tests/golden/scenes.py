@@ -190,7 +190,6 @@ def people_and_models(bench: Bench) -> None:
         for name in ("wikieval.jsonl", "pairs.jsonl", "statements.jsonl", "sentences.jsonl"):
             bench.run("agree", name, *ask, "--json")
             _requests(bench, server, name)
-        bench.run("judge-report", "statements.jsonl", "--judge", "openai:golden", "--json")
     with model_server() as server:
         for kind in ("ares", "wikieval"):
             out = ("--out", f"synth-{kind}", "--kind", kind, "--least-words", "5", "--json")
@@ -390,9 +389,6 @@ def agreement(bench: Bench) -> None:
     for more in ((), ("--at-least", "3"), ("--dimension", "usefulness"), ("--cluster", "question"), ("--cut", "0.5")):
         bench.run("agree", "graded.jsonl", *more, "--json")
     bench.run("agree", "graded.jsonl", "--metrics", "faithfulness,token_f1", "--against", "length", "--json")
-    bench.run("judge-report", labels / "statements.jsonl", "--json")
-    bench.run("judge-report", labels / "statements.jsonl", "--cluster", "run", "--seed", "3", "--json")
-    bench.run("judge-report", "graded.jsonl", "--at-least", "3", "--cluster", "conversation", "--json")
     for repeats in ("60", "25"):
         bench.run("simulate", "ranking", "--repeats", repeats, "--items", "300", "--labels", "40", "--json")
     bench.run(
@@ -482,7 +478,6 @@ def mtrag(bench: Bench) -> None:
     _reports(bench, adapter.pair_reports(bench.store, "model0", "model1"), "pair")
     (bench.folder / "some.jsonl").write_text("".join(f"{line}\n" for line in lines[:30]), encoding="utf-8")
     bench.run("agree", "some.jsonl", "--json")
-    bench.run("judge-report", "some.jsonl", "--at-least", "3", "--cluster", "conversation", "--json")
     pairs = (data() / "mtrag" / "mtrag_pairs_12conv.jsonl").read_text("utf-8").splitlines()[:20]
     (bench.folder / "pairs.jsonl").write_text("".join(f"{line}\n" for line in pairs), encoding="utf-8")
     bench.run("agree", "pairs.jsonl", "--json")

@@ -31,7 +31,7 @@ from ragboard.stats import (
 )
 from ragboard.stats.agreement import Scale, Weights
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
-from ragboard.stats.intervals import Floats
+from ragboard.stats.checks import FloatArray
 
 
 def scored(rng: np.random.Generator) -> tuple[list[float], list[bool]]:
@@ -61,7 +61,7 @@ def units(rng: np.random.Generator) -> list[list[float | None]]:
     ]
 
 
-def reliability(given: list[list[float | None]]) -> Floats:
+def reliability(given: list[list[float | None]]) -> FloatArray:
     """Raters by units, as krippendorff takes them."""
     return np.array([[np.nan if rating is None else rating for rating in unit] for unit in given]).T
 

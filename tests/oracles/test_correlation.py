@@ -15,12 +15,12 @@ from ragboard.stats import (
     pearson,
     spearman,
 )
-from ragboard.stats.intervals import Floats
+from ragboard.stats.checks import FloatArray
 
 SCIPY = {"pearson": scipy.pearsonr, "spearman": scipy.spearmanr, "kendall": scipy.kendalltau}
 
 
-def pairs(rng: np.random.Generator) -> tuple[Floats, Floats]:
+def pairs(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Two lists that go together more or less, with ties more or less."""
     size, places = int(rng.integers(10, 300)), int(rng.integers(0, 4))
     x = rng.normal(size=size)

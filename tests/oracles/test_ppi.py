@@ -26,13 +26,13 @@ from ragboard.stats import (
     rank_systems,
     simulate_ranking,
 )
-from ragboard.stats.intervals import Floats
+from ragboard.stats.checks import FloatArray
 from ragboard.stats.ppi import PpiDesign, half_width, parts_of, solve
 
 DESIGNS: tuple[PpiDesign, ...] = ("separate", "subset")
 
 
-def drawn(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def drawn(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Labels, the judge's scores of the same items, and its scores of the others."""
     n, m = int(rng.integers(40, 200)), int(rng.integers(100, 1000))
     truth = rng.beta(2, 2, n + m)
@@ -40,17 +40,17 @@ def drawn(rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     return truth[:n], judged[:n], judged[n:]
 
 
-def powered(*given: Floats, design: PpiDesign, weight: float | None = None) -> PoweredMean:
+def powered(*given: FloatArray, design: PpiDesign, weight: float | None = None) -> PoweredMean:
     found = powered_mean(*given, design=design, weight=weight)
     assert isinstance(found, PoweredMean)
     return found
 
 
-def estimate(labels: Floats, judged: Floats, others: Floats, weight: float | None) -> float:
+def estimate(labels: FloatArray, judged: FloatArray, others: FloatArray, weight: float | None) -> float:
     return float(np.ravel(ppi_mean_pointestimate(labels, judged, others, lam=weight))[0])
 
 
-def half(labels: Floats, judged: Floats, others: Floats, weight: float | None) -> float:
+def half(labels: FloatArray, judged: FloatArray, others: FloatArray, weight: float | None) -> float:
     low, high = (float(np.ravel(end)[0]) for end in ppi_mean_ci(labels, judged, others, alpha=0.05, lam=weight))
     return (high - low) / 2
 

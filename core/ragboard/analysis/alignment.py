@@ -1,4 +1,4 @@
-"""Which statement of one answer says what a statement of another answer says."""
+"""Alignment of statements of two answers that say the same."""
 
 from __future__ import annotations
 
@@ -7,46 +7,54 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FUZZY", "Aligned", "Alignment", "align"]
+from ragboard.text.lexicon import FUNCTION_WORDS
+
+__all__ = ["FUZZY", "Aligned", "Alignment", "align", "content_similarity"]
 
 FUZZY = 0.6
-"""The least share of words in common, as Dice counts it, for two statements to be about the same."""
+"""Minimum Dice similarity of the words of two aligned statements, in [0, 1]."""
 
-How = Literal["exact", "normalised", "fuzzy"]
+_FUNCTION_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+
+MatchKind = Literal["exact", "normalised", "fuzzy"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aligned:
-    """Places of two texts that say the same, and how that was found.
+    """The positions, from 0, of two texts that say the same, and how they match.
 
-    exact: the same characters; normalised: the same words, whatever their case and the signs between
-    them; fuzzy: enough words in common.
+    exact: the same characters; normalised: the same words, ignoring case and punctuation; fuzzy: enough common words.
     """
 
     a: int
     b: int
-    how: How
+    how: MatchKind
     similarity: float
-    """Dice's share of words in common, from 0 to 1; 1 where it is not fuzzy."""
+    """Dice similarity of the words, in [0, 1]; 1 unless fuzzy."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alignment:
-    """Every place of either side once: aligned with one of the other side, or alone."""
+    """All positions of both sides: aligned ones, and those only on one side."""
 
     aligned: tuple[Aligned, ...]
-    """By place in the first."""
+    """In the order of the first side."""
     only_a: tuple[int, ...]
     only_b: tuple[int, ...]
 
 
 def align(a: Sequence[str], b: Sequence[str], *, threshold: float = FUZZY) -> Alignment:
-    """Align texts one to one: the same first, then the same but for case and signs, then the most alike."""
+    """Align texts one to one: exact matches first, then normalised, then fuzzy from `threshold` on."""
     left_a, left_b = list(range(len(a))), list(range(len(b)))
-    found = _same(a, b, left_a, left_b, str, "exact")
-    found += _same(a, b, left_a, left_b, _normalised, "normalised")
-    found += _alike(a, b, left_a, left_b, threshold)
+    found = _align_equal(a, b, left_a, left_b, str, "exact")
+    found += _align_equal(a, b, left_a, left_b, _normalised, "normalised")
+    found += _align_similar(a, b, left_a, left_b, threshold)
     return Alignment(aligned=tuple(sorted(found, key=lambda pair: pair.a)), only_a=tuple(left_a), only_b=tuple(left_b))
+
+
+def content_similarity(one: str, other: str) -> float:
+    """The Dice similarity, in [0, 1], of the words of two texts without function words such as `the` and `of`."""
+    return _dice(*(set(_words(text)) - _FUNCTION_WORDS for text in (one, other)))
 
 
 def _words(text: str) -> list[str]:
@@ -57,54 +65,54 @@ def _normalised(text: str) -> Hashable:
     return tuple(_words(text)) or text.strip()
 
 
-def _same(
+def _align_equal(
     a: Sequence[str],
     b: Sequence[str],
     left_a: list[int],
     left_b: list[int],
     key: Callable[[str], Hashable],
-    how: How,
+    how: MatchKind,
 ) -> list[Aligned]:
-    """Pairs with equal keys, the first of one side with the first of the other; taken out of what is left."""
-    waiting: dict[Hashable, list[int]] = {}
-    for place in left_b:
-        waiting.setdefault(key(b[place]), []).append(place)
+    """Align texts with equal keys in order, and remove them from `left_a` and `left_b`."""
+    by_key: dict[Hashable, list[int]] = {}
+    for index in left_b:
+        by_key.setdefault(key(b[index]), []).append(index)
     found = [
-        Aligned(a=place, b=there.pop(0), how=how, similarity=1.0)
-        for place in left_a
-        if (there := waiting.get(key(a[place])))
+        Aligned(a=index, b=candidates.pop(0), how=how, similarity=1.0)
+        for index in left_a
+        if (candidates := by_key.get(key(a[index])))
     ]
-    _take(found, left_a, left_b)
+    _remove(found, left_a, left_b)
     return found
 
 
-def _alike(a: Sequence[str], b: Sequence[str], left_a: list[int], left_b: list[int], threshold: float) -> list[Aligned]:
-    """The most alike first; of equals the nearest in place, so that neither side decides."""
-    ours, theirs = (
-        {place: set(_words(a[place])) for place in left_a},
-        {place: set(_words(b[place])) for place in left_b},
-    )
-    near = [
-        (-share, abs(one - other), one + other, one, other)
-        for one, mine in ours.items()
-        for other, others in theirs.items()
-        if (share := _dice(mine, others)) >= threshold
+def _align_similar(
+    a: Sequence[str], b: Sequence[str], left_a: list[int], left_b: list[int], threshold: float
+) -> list[Aligned]:
+    """Align the most similar texts first; ties go to the nearest positions, whichever side is first."""
+    words_a = {index: set(_words(a[index])) for index in left_a}
+    words_b = {index: set(_words(b[index])) for index in left_b}
+    candidates = [
+        (-similarity, abs(one - other), one + other, one, other)
+        for one, in_a in words_a.items()
+        for other, in_b in words_b.items()
+        if (similarity := _dice(in_a, in_b)) >= threshold
     ]
     found: list[Aligned] = []
     taken_a, taken_b = set[int](), set[int]()
-    for share, _, _, one, other in sorted(near):
+    for negative_similarity, _, _, one, other in sorted(candidates):
         if one not in taken_a and other not in taken_b:
             taken_a.add(one)
             taken_b.add(other)
-            found.append(Aligned(a=one, b=other, how="fuzzy", similarity=-share))
-    _take(found, left_a, left_b)
+            found.append(Aligned(a=one, b=other, how="fuzzy", similarity=-negative_similarity))
+    _remove(found, left_a, left_b)
     return found
 
 
-def _take(found: Sequence[Aligned], left_a: list[int], left_b: list[int]) -> None:
+def _remove(found: Sequence[Aligned], left_a: list[int], left_b: list[int]) -> None:
     taken_a, taken_b = {pair.a for pair in found}, {pair.b for pair in found}
-    left_a[:] = [place for place in left_a if place not in taken_a]
-    left_b[:] = [place for place in left_b if place not in taken_b]
+    left_a[:] = [index for index in left_a if index not in taken_a]
+    left_b[:] = [index for index in left_b if index not in taken_b]
 
 
 def _dice(a: set[str], b: set[str]) -> float:

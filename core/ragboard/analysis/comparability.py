@@ -1,11 +1,11 @@
-"""On which evaluations two runs are compared, which metrics were judged differently, and what else differs."""
+"""The evaluations that two runs are compared on, the metrics with different judges, and warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from ragboard.analysis.metrics import in_order
 from ragboard.analysis.runs import RunSummary
@@ -18,38 +18,39 @@ from ragboard.store.queries.query import Connection
 __all__ = [
     "DIFFERENT_JUDGES",
     "JudgePair",
-    "cautions_of",
     "comparable_refs",
+    "comparison_warnings",
     "different_judges",
-    "judged_alike",
-    "split_alike",
+    "missing_evaluations",
+    "same_judges",
+    "same_statement_judges",
 ]
 
-SPLITTING = "ExtractStatements"
-"""The task type that splits answers into statements, and says whether they refuse."""
+EXTRACTION_TASK = "ExtractStatements"
+"""The task type that extracts the statements of an answer and says whether it refuses."""
 
 DIFFERENT_JUDGES: Final = "different judges"
-"""What is said in place of a verdict where A and B were judged differently."""
+"""Shown in place of better or worse for metrics whose judges differ between A and B."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePair:
-    """Who judged a metric in A and in B, where that was not the same judge setup."""
+    """The judges of a metric in A and in B, if they are not the same judge setup."""
 
     a: str
     b: str
 
     def __str__(self) -> str:
-        """`gpt-4o in A, embedded in B`, or what differs of one judge."""
+        """`gpt-4o in A, embedded in B`; for one judge with different settings, a text that says so."""
         if self.a == self.b:
             return f"{self.a} in both, but with different prompts, settings or versions"
         return f"{self.a} in A, {self.b} in B"
 
 
-def judged_alike(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
-    """Whether all that a metric asks was answered by the same judge in the same way."""
+def same_judges(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
+    """Whether all tasks of a metric were answered by the same judges with the same settings."""
     tasks = one.tasks if one.tasks is not None else other.tasks
-    if tasks == frozenset():
+    if tasks == frozenset():  # no judge is needed
         return True
     if one.reads_history != other.reads_history or (one.judge == NOBODY) != (other.judge == NOBODY):
         return False
@@ -59,96 +60,130 @@ def judged_alike(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
 
 
 def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
-    """The same runs, for each metric by the newest judge setup that both have.
+    """The two runs, with each metric taken from the newest evaluations by a judge setup that both have.
 
-    Where somebody named the evaluation of a run it stays. A metric that both have, but by no common judge setup, is
-    taken from the newest evaluation of each.
+    An evaluation named as `RUN@EVALUATION` is kept. A metric without a common judge setup is taken from the newest
+    evaluation of each run.
     """
     if a.chosen and b.chosen:
         return a, b
     with store.database.read() as connection:
-        ours, theirs = (_of(connection, run) for run in (a, b))
+        by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
     found: dict[str, tuple[ScoredEvaluation, ScoredEvaluation]] = {}
-    for spec in in_order(ours.keys() & theirs.keys()):
-        alike = [(one, other) for one in ours[spec] for other in theirs[spec] if judged_alike(one, other)]
-        if alike:
-            found[spec] = max(alike, key=_newness)
-    split = next((pair for pair in found.values() if all(_splits(one) for one in pair)), None)
+    for spec in in_order(by_metric_a.keys() & by_metric_b.keys()):
+        matching = [(one, other) for one in by_metric_a[spec] for other in by_metric_b[spec] if same_judges(one, other)]
+        if matching:
+            found[spec] = max(matching, key=_recency)
+    with_statements = next(
+        (pair for pair in found.values() if all(_has_extracted_statements(one) for one in pair)), None
+    )
     first = {spec: pair[0].evaluation_id for spec, pair in found.items()}
     second = {spec: pair[1].evaluation_id for spec, pair in found.items()}
     return (
-        _taken(a, {spec: a.evaluation_of(spec) for spec in ours} | first, split[0] if split else None),
-        _taken(b, {spec: b.evaluation_of(spec) for spec in theirs} | second, split[1] if split else None),
+        _with_evaluations(
+            a,
+            {spec: a.evaluation_of(spec) for spec in by_metric_a} | first,
+            with_statements[0] if with_statements else None,
+        ),
+        _with_evaluations(
+            b,
+            {spec: b.evaluation_of(spec) for spec in by_metric_b} | second,
+            with_statements[1] if with_statements else None,
+        ),
     )
 
 
 def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequence[str]) -> dict[str, JudgePair]:
-    """The metrics among these whose judge setups differ between the evaluations that the references mean."""
-    ours, theirs = (_of(connection, run) for run in (a, b))
+    """The metrics among `specs` that different judge setups evaluated in A and B, with the judges."""
+    by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
     found: dict[str, JudgePair] = {}
     for spec in specs:
-        one, other = _meant(a, spec, ours), _meant(b, spec, theirs)
-        if one and other and not judged_alike(one, other):
+        one, other = _evaluation_used(a, spec, by_metric_a), _evaluation_used(b, spec, by_metric_b)
+        if one and other and not same_judges(one, other):
             found[spec] = JudgePair(a=one.judge, b=other.judge)
     return found
 
 
-def split_alike(connection: Connection, a: RunRef, b: RunRef) -> bool:
-    """Whether the statements of both runs, and what is known of their refusals, come from the same judge setup."""
-    return len(set(judges_of_task(connection, SPLITTING, [a.evaluation_id, b.evaluation_id]))) == 1
+def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
+    """Whether the same judge setup extracted the statements, and found the refusals, of both runs."""
+    return len(set(judges_of_task(connection, EXTRACTION_TASK, [a.evaluation_id, b.evaluation_id]))) == 1
 
 
-def _splits(one: ScoredEvaluation) -> bool:
-    """Whether a metric is counted from statements of the answers, and there are some."""
-    return one.has_statements and SPLITTING in (one.identity if one.tasks is None else one.tasks)
+def _has_extracted_statements(one: ScoredEvaluation) -> bool:
+    """Whether the metric is computed from statements of the answers, and the evaluation has statements."""
+    return one.has_statements and EXTRACTION_TASK in (one.identity if one.tasks is None else one.tasks)
 
 
-def _newness(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
-    """Complete evaluations before partial ones, then by when both runs had it."""
+def _recency(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
+    """A sort key, larger for newer pairs: complete before partial ones, then by the time when both were finished."""
     return all(one.complete for one in pair), min(one.finished for one in pair)
 
 
-def _taken(run: RunRef, metrics: Mapping[str, str | None], split: ScoredEvaluation | None) -> RunRef:
-    """The run with its metrics taken from these evaluations, and its statements from the one that split them alike."""
+def _with_evaluations(run: RunRef, metrics: Mapping[str, str | None], statements: ScoredEvaluation | None) -> RunRef:
+    """The run with its metrics and statements from these evaluations, unless the user chose an evaluation."""
     if run.chosen:
         return run
-    main = split.evaluation_id if split else run.evaluation_id
-    elsewhere = tuple(sorted((spec, one) for spec, one in metrics.items() if one and one != main))
-    return replace(run, evaluation_id=main, elsewhere=elsewhere)
+    main = statements.evaluation_id if statements else run.evaluation_id
+    other_evaluations = tuple(sorted((spec, one) for spec, one in metrics.items() if one and one != main))
+    return replace(run, evaluation_id=main, other_evaluations=other_evaluations)
 
 
-def _meant(run: RunRef, spec: str, by_metric: Mapping[str, Sequence[ScoredEvaluation]]) -> ScoredEvaluation | None:
-    meant = run.evaluation_of(spec)
-    return next((one for one in by_metric.get(spec, ()) if one.evaluation_id == meant), None)
+def _evaluation_used(
+    run: RunRef, spec: str, by_metric: Mapping[str, Sequence[ScoredEvaluation]]
+) -> ScoredEvaluation | None:
+    used = run.evaluation_of(spec)
+    return next((one for one in by_metric.get(spec, ()) if one.evaluation_id == used), None)
 
 
-def _of(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
-    """For each metric the evaluations that it may be taken from."""
-    found = scored_evaluations(connection, run.run_id)
+def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
+    """The evaluations of each metric, newest first; only the chosen one if the user chose one."""
+    by_metric = scored_evaluations(connection, run.run_id)
     if not run.chosen:
-        return found
-    meant = {spec: [one for one in there if one.evaluation_id == run.evaluation_id] for spec, there in found.items()}
-    return {spec: there for spec, there in meant.items() if there}
+        return by_metric
+    chosen = {
+        spec: [one for one in evaluations if one.evaluation_id == run.evaluation_id]
+        for spec, evaluations in by_metric.items()
+    }
+    return {spec: evaluations for spec, evaluations in chosen.items() if evaluations}
 
 
-def cautions_of(
+def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """One sentence each: another dataset, judge, prompt or metric setting; a part evaluated; one run twice.
+    """What limits the comparison of A and B, one sentence each: datasets, judges, metric settings, partial evaluations.
 
-    `judges` has the metrics, as pages call them, that A and B do not have from the same judge setup.
+    `judges`: the metrics with different judge setups in A and B, by the label that pages show.
     """
-    return (*_runs(a, b), *_judges(a, b, judges), *_metrics(connection, a, b), *_coverage(a, b))
+    return (
+        *_run_warnings(a, b),
+        *_judge_warnings(a, b, judges),
+        *_metric_warnings(connection, a, b),
+        *_coverage_warnings(a, b),
+    )
 
 
-def _runs(a: RunSummary, b: RunSummary) -> Iterator[str]:
+def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
+    """The runs to evaluate for a fuller comparison, each with the metrics that only the other one has.
+
+    Without metrics: the run is not evaluated, or only a part of its samples is.
+    """
+    sides: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
+    found: dict[Literal["A", "B"], tuple[str, ...]] = {}
+    for side, run, other in sides:
+        only = tuple(spec for spec in other.metrics if spec not in run.metrics)
+        if only or run.judged is None or any(one.judged and one.judged.part for one in run.metrics.values()):
+            found[side] = only
+    return found
+
+
+def _run_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
     if a.run_id == b.run_id:
         yield "A and B are the same run: the judge setup differs, the answers do not."
     elif a.dataset_key != b.dataset_key:
         yield f"The runs use different question sets: {a.dataset} in A, {b.dataset} in B."
 
 
-def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
+def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
     missing = [side for side, run in (("A", a), ("B", b)) if run.judged is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
@@ -161,38 +196,38 @@ def _judges(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> It
         yield f"Not comparable, different judges ({who}): {', '.join(labels)}."
 
 
-def _metrics(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
     only_a, only_b = sorted(a.metrics.keys() - b.metrics.keys()), sorted(b.metrics.keys() - a.metrics.keys())
     for spec in only_a:
-        other = next((one for one in only_b if _bare(one) == _bare(spec)), None)
+        other = next((one for one in only_b if _without_settings(one) == _without_settings(spec)), None)
         if other:
             yield f"Not compared, different settings: {spec} in A, {other} in B."
-    bare_a, bare_b = set(map(_bare, only_a)), set(map(_bare, only_b))
+    bare_a, bare_b = set(map(_without_settings, only_a)), set(map(_without_settings, only_b))
     for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
-        left = [spec for spec in specs if _bare(spec) not in others]
+        left = [spec for spec in specs if _without_settings(spec) not in others]
         if left:
             yield f"Not compared, only in {side}: {', '.join(left)}."
-    changed = changed_descriptions(connection, _taken_from(a), _taken_from(b))
+    changed = changed_descriptions(connection, _evaluations_used(a), _evaluations_used(b))
     if changed:
         yield f"The definition changed between the evaluations of A and B: {', '.join(changed)}."
 
 
-def _taken_from(run: RunSummary) -> Iterator[tuple[str, str]]:
+def _evaluations_used(run: RunSummary) -> Iterator[tuple[str, str]]:
     for spec, summary in run.metrics.items():
         if summary.judged:
             yield spec, summary.judged.evaluation_id
 
 
-def _bare(spec: str) -> str:
+def _without_settings(spec: str) -> str:
     return spec.partition("(")[0]
 
 
-def _coverage(a: RunSummary, b: RunSummary) -> Iterator[str]:
+def _coverage_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
     for side, run in (("A", a), ("B", b)):
         parts: dict[tuple[int, int], list[str]] = {}
         for spec, summary in run.metrics.items():
             if summary.judged and summary.judged.part:
                 parts.setdefault((summary.judged.covered, summary.judged.samples), []).append(spec)
         for (covered, samples), specs in parts.items():
-            of = "" if len(specs) == len(run.metrics) else f" for {', '.join(specs)}"
-            yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{of}."
+            metrics = "" if len(specs) == len(run.metrics) else f" for {', '.join(specs)}"
+            yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{metrics}."

@@ -1,9 +1,10 @@
-"""Two runs compared: what differs in how they were made and judged, and by how much each metric differs."""
+"""The comparison of two runs: differences of metrics, costs and refusals, and what else differs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,56 +12,63 @@ import numpy as np
 from ragboard.analysis.comparability import (
     DIFFERENT_JUDGES,
     JudgePair,
-    cautions_of,
     comparable_refs,
+    comparison_warnings,
     different_judges,
-    split_alike,
+    same_statement_judges,
 )
-from ragboard.analysis.means import POLICIES, UnscoredPolicy
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
+from ragboard.analysis.metrics import MORE_PASSAGES, described, in_order
 from ragboard.analysis.paired import (
-    claim_counts,
+    cost_columns,
     difference_of,
+    mean_statement_counts,
     metric_columns,
     pair_clusters,
     pair_runs,
     paired_refusals,
+    passages_per_question,
     unscored_reasons,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
-from ragboard.records import Direction, JsonValue
-from ragboard.stats import Interval, PairedDifference, SignTest, ci_text, holm, paired_difference
+from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
+from ragboard.records import Direction, JsonValue, MetricDescription
+from ragboard.stats import Interval, PairedDifference, SignTest, ci_text, holm, paired_difference, pairs_needed
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
-from ragboard.store.queries.pairs import PairedRuns, shared_ids
+from ragboard.store.queries.pairs import PairedRuns, unpaired_rows
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import sample_texts
-from ragboard.store.queries.scores import Places
+from ragboard.store.queries.values import META
 
 __all__ = [
+    "POINTS",
     "Comparison",
     "ConfigDifference",
     "MetricComparison",
     "RefusalComparison",
-    "Unpaired",
     "compare_runs",
+    "cost_texts",
+    "detectable_in_words",
     "in_words",
+    "verdict_in_words",
 ]
 
 Change = Literal["better", "worse", "differs", "no significant difference", "different judges", "not compared"]
 
-SIGNIFICANT = 0.05
+ALPHA = 0.05
 LARGE_REFUSALS = 0.10
-"""A difference of refusal rates from which on means over answered questions favour whoever refuses more."""
-NAMED = 20
-"""Unpaired samples named by id."""
-TOLD = 4
-"""Metrics that the sentence tells of."""
+"""Difference of refusal rates from which there is a warning: means over answers favour the run that refuses more."""
+POINTS = 0.03
+"""The default difference to detect: 0.03, or 3 percentage points."""
+MAX_NAMED = 3
+"""Maximum number of metrics named in the verdict."""
+MAX_IN_SENTENCE = 4
+"""Maximum number of metrics in the sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigDifference:
-    """A setting that the two runs do not share; None where a run does not have it."""
+    """A setting that differs between the runs; None if a run does not have it."""
 
     key: str
     a: JsonValue
@@ -73,99 +81,99 @@ class MetricComparison:
 
     metric: str
     label: str
-    """How pages call it."""
+    """Its name on pages."""
     direction: Direction
     pairs: PairedDifference | None
-    """Over the pairs scored on both sides, under `zero` over all; None where there is none. Under `bounds` its
-    interval and p are the widest that the unscored allow, and all else is of the pairs scored on both sides."""
+    """The difference over pairs scored in both runs, under `zero` over all pairs; None without any. Under `bounds`, the
+    interval and p are the widest that the unscored samples allow; all else is over pairs scored in both runs."""
     p: float | None
-    """The p of `pairs`, adjusted for the number of metrics (Holm 1979)."""
+    """The p value of `pairs`, adjusted for the number of metrics (Holm 1979); None if not comparable."""
     change: Change
-    """better or worse only where the adjusted p is below 0.05 and the interval does not hold 0; differs: the
-    same of a metric that is better neither way; different judges: not comparable, and so without a p; not compared: no
-    pair is scored on both sides."""
+    """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
+    without a better direction; different judges: not comparable; not compared: no pair is scored in both runs."""
     scored_a: int
-    """Pairs that are scored in A alone."""
+    """Number of pairs scored only in A."""
     scored_b: int
     unscored: int
-    """Pairs that are scored on neither side."""
+    """Number of pairs scored in neither run."""
     reasons_a: Mapping[str, int]
-    """Why paired samples have no score in A: how many, by reason."""
+    """Number of paired samples without a score in A, by reason."""
     reasons_b: Mapping[str, int]
     bounds: tuple[float, float] | None = None
-    """The difference at the least and the greatest that the unscored allow; None but under `bounds`."""
+    """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
     note: str = ""
-    """How the unscored counted, in words; empty where none is or they are left out as asked."""
+    """How unscored samples count; empty if there are none or the policy is `excluded`."""
     judges: JudgePair | None = None
-    """Who judged it on either side; None where that was the same judge setup."""
+    """The judges in A and in B; None if both are the same judge setup."""
+    range: tuple[float, float] | None = None
+    """The metric's minimum and maximum; None without bounds."""
+    caution: str = ""
+    """A warning if the metric depends on the number of passages and A and B differ in it; else empty."""
 
     @property
     def better(self) -> Direction:
-        """Which difference of a pair is better: neither where different judges scored it."""
+        """The direction in which the difference of a pair is better; neutral if different judges scored it."""
         return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalComparison:
-    """How often each run declined to answer, over the pairs of which that is known on both sides."""
+    """How often each run refused to answer, over the pairs where that is known for both."""
 
     n: int
+    """Number of pairs."""
     a: int
+    """Number of refusals in A."""
     b: int
+    """Number of refusals in B."""
     test: SignTest
-    """McNemar's: a win is a pair in which B alone refuses. Of clustered pairs, p is of clusters."""
+    """McNemar's test: a win is a pair in which only B refuses. If pairs are clustered, p is over clusters."""
     warning: str
-    """Empty unless the rates are 10 percentage points or more apart."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unpaired:
-    """Samples of one run that are in no pair."""
-
-    only: int
-    """The other run does not ask this."""
-    ambiguous: int
-    """The question is there several times, so that no partner is certain."""
-    ids: tuple[str, ...]
-    """Of both kinds, the first 20."""
+    """Empty unless the rates differ by at least 10 percentage points."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Run B against run A."""
+    """Run B compared with run A."""
 
     a: RunSummary
     b: RunSummary
     paired: int
+    """Number of pairs."""
     by_question: int
-    """How many of the pairs have different ids and were found by their question."""
+    """Number of pairs with different ids, matched by their question."""
     unpaired_a: Unpaired
     unpaired_b: Unpaired
     config: tuple[ConfigDifference, ...]
     cautions: tuple[str, ...]
-    """What else differs between the runs, so that a difference may come from there."""
+    """Other differences between the runs, which may explain a difference."""
     metrics: tuple[MetricComparison, ...]
+    costs: tuple[MetricComparison, ...]
+    """Columns of both run files with cost, time or tokens of an answer; p is adjusted for their number."""
     refusals: RefusalComparison | None
-    """None where nobody asked of both runs whether answers refuse, or different judges did."""
+    """None if refusals were not judged in both runs, or by different judges."""
     claims_a: float | None
-    """Statements of an answer, the mean over pairs whose answers were both split; None where there are none."""
+    """Mean number of statements per answer in A, over pairs where both are known; None without any, or if different
+    judges extracted them."""
     claims_b: float | None
+    passages_a: float | None
+    """Mean number of passages per question in A, over pairs; None if a file has no passages."""
+    passages_b: float | None
     clustered: str
-    """What the pairs are of, `12 conversations`: intervals and p values are clustered by it; empty where all pairs
-    are independent."""
+    """The clusters of the intervals and p values: `12 conversations`. Empty if pairs are independent."""
     policy: UnscoredPolicy
-    """How the unscored were asked to count."""
+    """How unscored samples count."""
     sentence: str
-    """The result, to copy."""
+    """The result as text to copy."""
 
     @property
     def judged_by(self) -> str:
-        """Who judged what is compared, `gpt-4o-mini`; of several judge setups which metrics. Empty where none did."""
+        """The judge of the compared metrics: `gpt-4o-mini`; of several, each with its metrics. Empty without one."""
         by_judge: dict[str, list[str]] = {}
         for metric in self.metrics:
-            ours, theirs = (run.metrics.get(metric.metric) for run in (self.a, self.b))
-            if metric.pairs and not metric.judges and ours and ours.judged and theirs and theirs.judged:
-                names = JudgePair(a=ours.judged.in_words, b=theirs.judged.in_words)
+            in_a, in_b = (run.metrics.get(metric.metric) for run in (self.a, self.b))
+            if metric.pairs and not metric.judges and in_a and in_a.judged and in_b and in_b.judged:
+                names = JudgePair(a=in_a.judged.in_words, b=in_b.judged.in_words)
                 by_judge.setdefault(names.a if names.a == names.b else str(names), []).append(metric.label)
         if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
             return next(iter(by_judge))
@@ -181,11 +189,11 @@ def compare_runs(
     unscored: UnscoredPolicy = "excluded",
     allow_different_judges: bool = False,
 ) -> Comparison:
-    """Compare the metrics that both runs have, pair by pair; `unscored` says how samples without a score count.
+    """Compare the metrics that both runs have, over pairs; `unscored` says how samples without a score count.
 
-    Each metric is taken from the newest judge setup that both runs have it from. Where there is none the difference
-    may come from the judges: it gets no p and no verdict, unless `allow_different_judges`. Raises
-    NotFoundError where a run is gone.
+    Each metric is from the newest judge setup that evaluated it in both runs. If there is none, the judges may explain
+    the difference: it has no p and no verdict, unless `allow_different_judges`. Raises NotFoundError if a run was
+    deleted.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -193,28 +201,33 @@ def compare_runs(
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
         metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
-        alike = allow_different_judges or split_alike(connection, a, b)
-        refusals = _refusals(connection, a, b, paired, clusters) if alike else None
-        claims = claim_counts(connection, a, b, paired) if alike else (None, None)
-        cautions = cautions_of(connection, first, second, {one.label: one.judges for one in metrics if one.judges})
-        cautions = (*cautions, *_same_ids(connection, a, b, paired))
-        unpaired = [
-            _unpaired(connection, a, paired.only_a, paired.ambiguous_a),
-            _unpaired(connection, b, paired.only_b, paired.ambiguous_b),
-        ]
+        costs = _costs(connection, a, b, paired, clusters)
+        same_judges = allow_different_judges or same_statement_judges(connection, a, b)
+        refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
+        statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
+        passages = passages_per_question(connection, a, b, paired)
+        metrics = _with_passage_warnings(metrics, passages, described(connection))
+        cautions = comparison_warnings(
+            connection, first, second, {one.label: one.judges for one in metrics if one.judges}
+        )
+        unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
+        cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
         b=second,
         paired=paired.a.size,
         by_question=paired.by_question,
-        unpaired_a=unpaired[0],
-        unpaired_b=unpaired[1],
+        unpaired_a=unpaired_of(unpaired, "A"),
+        unpaired_b=unpaired_of(unpaired, "B"),
         config=tuple(_config_differences(first.config, second.config)),
         cautions=cautions,
         metrics=metrics,
+        costs=costs,
         refusals=refusals,
-        claims_a=claims[0],
-        claims_b=claims[1],
+        claims_a=statements[0],
+        claims_b=statements[1],
+        passages_a=passages[0],
+        passages_b=passages[1],
         clustered=str(clusters or ""),
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
@@ -222,7 +235,7 @@ def compare_runs(
 
 
 def in_words(compared: MetricComparison) -> str:
-    """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference to speak of."""
+    """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference."""
     found = compared.pairs
     if found is None:
         return "no pair is scored in both runs"
@@ -230,6 +243,81 @@ def in_words(compared: MetricComparison) -> str:
     if compared.p is None:
         return f"{found.difference:+.3f}, {interval}, not comparable: different judges"
     return f"{found.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
+
+
+def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
+    """Say which difference these questions can detect, and how many are needed to detect a difference of `points`.
+
+    `With 60 questions, a difference of 0.08 can be detected (80% power); 0.03 would take about 430.`
+
+    `points` is for a metric from 0 to 1; for another range, it is a share of the part above 0. Empty if the detectable
+    difference is not known.
+    """
+    found = compared.pairs
+    if found is None or found.detectable is None:
+        return ""
+    low, high = compared.range or (0.0, 1.0)
+    wanted = points * (high - max(low, 0.0))
+    needed = pairs_needed(found, wanted) if compared.range else None
+    text = f"With {found.n:,} questions, a difference of {found.detectable:.2g} can be detected"
+    text += f" ({found.power:.0%} power)"
+    if needed is None or found.detectable <= wanted:
+        return f"{text}."
+    return f"{text}; {wanted:.2g} would take about {_rounded_up(needed):,}."
+
+
+def verdict_in_words(compared: Comparison) -> str:
+    """The result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
+    by_change: dict[Change, list[str]] = {}
+    for one in compared.metrics:
+        by_change.setdefault(one.change, []).append(one.label)
+    significant = [
+        f"{verb} {_listed(by_change[change])}"
+        for change, verb in (("better", "better on"), ("worse", "worse on"), ("differs", "different on"))
+        if change in by_change
+    ]
+    parts = [f"B is {', '.join(significant)}"] if significant else []
+    others: dict[Change, str] = {
+        "no significant difference": "no significant difference on",
+        "different judges": "different judges, so no result, on",
+        "not compared": "no question scored in both on",
+    }
+    parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
+    text = "; ".join(parts) or "Nothing to compare: A and B share no metric"
+    return text[0].upper() + text[1:]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Up to 3 names; otherwise their number."""
+    return (
+        _counted(labels)
+        if len(labels) > MAX_NAMED
+        else " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
+    )
+
+
+def _counted(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{len(labels)} metrics"
+
+
+def _rounded_up(count: int) -> int:
+    """Round up to two significant digits."""
+    size: int = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // size) * size
+
+
+def cost_texts(found: PairedDifference) -> tuple[str, str, str, str]:
+    """Both means, the difference and its interval, with as many decimals as the difference needs."""
+    width = found.interval.high - found.interval.low if isinstance(found.interval, Interval) else 0.0
+    size = width or abs(found.difference) or abs(found.first) or 1.0
+    decimals = max(0, 1 - math.floor(math.log10(size)))
+    form = f",.{decimals}f"
+    return (
+        f"{found.first:{form}}",
+        f"{found.second:{form}}",
+        f"{found.difference:+{form}}",
+        ci_text(found.interval, f"+{form}"),
+    )
 
 
 def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
@@ -253,8 +341,8 @@ def _metrics(
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
     found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     judges = different_judges(connection, a, b, tuple(columns))
-    refused = frozenset[str]() if allow_different_judges else judges.keys()
-    tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in refused}
+    not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
+    tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in not_comparable}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
@@ -275,16 +363,59 @@ def _metrics(
             bounds=difference.bounds,
             note=difference.note,
             judges=judges.get(spec),
+            range=range_of(metric),
         )
         compared.append(one)
     return tuple(compared)
+
+
+def _costs(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
+) -> tuple[MetricComparison, ...]:
+    columns = cost_columns(connection, a, b, paired)
+    found = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
+    compared = {name: pairs for name, pairs in found.items() if pairs}
+    adjusted = holm([pairs.p for pairs in compared.values()])
+    return tuple(
+        MetricComparison(
+            metric=name,
+            label=name.removeprefix(META),
+            direction="lower",
+            pairs=pairs,
+            p=p,
+            change=_change(pairs, p, "lower"),
+            scored_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
+            scored_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
+            unscored=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
+            reasons_a={},
+            reasons_b={},
+        )
+        for (name, pairs), p in zip(compared.items(), adjusted, strict=True)
+    )
+
+
+def _with_passage_warnings(
+    metrics: Sequence[MetricComparison],
+    passages: tuple[float | None, float | None],
+    known: Mapping[str, MetricDescription],
+) -> tuple[MetricComparison, ...]:
+    """Add a warning to metrics that depend on the number of passages if A and B differ in it."""
+    a, b = passages
+    if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
+        return tuple(metrics)
+    warnings = {
+        spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {a:.1f} in A, {b:.1f} in B"
+        for spec, metric in known.items()
+        if metric.more_passages
+    }
+    return tuple(replace(one, caution=warnings.get(one.metric, "")) for one in metrics)
 
 
 def _change(found: PairedDifference | None, p: float | None, direction: Direction) -> Change:
     if found is None or p is None:
         return "not compared"
     bounds = found.interval
-    if p >= SIGNIFICANT or not isinstance(bounds, Interval) or bounds.low <= 0 <= bounds.high:
+    if p >= ALPHA or (isinstance(bounds, Interval) and bounds.low <= 0 <= bounds.high):
         return "no significant difference"
     if direction == "neutral":
         return "differs"
@@ -294,8 +425,8 @@ def _change(found: PairedDifference | None, p: float | None, direction: Directio
 def _refusals(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
 ) -> RefusalComparison | None:
-    ours, theirs, known = paired_refusals(connection, a, b, paired)
-    n, first, second = ours.size, int(ours.sum()), int(theirs.sum())
+    in_a, in_b, known = paired_refusals(connection, a, b, paired)
+    n, first, second = in_a.size, int(in_a.sum()), int(in_b.sum())
     if not n:
         return None
     warning = ""
@@ -305,27 +436,9 @@ def _refusals(
             f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals have no"
             f" faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
         )
-    together = clusters.of[known].tolist() if clusters else None
-    test = paired_difference(ours, theirs, bounds=(-1.0, 1.0), clusters=together).sign
+    cluster_ids = clusters.of[known].tolist() if clusters else None
+    test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
     return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
-
-
-def _unpaired(connection: Connection, run: RunRef, only: Places, ambiguous: Places) -> Unpaired:
-    first = sample_texts(connection, run.run_id, np.sort(np.concatenate([only, ambiguous]))[:NAMED].tolist())
-    return Unpaired(only=only.size, ambiguous=ambiguous.size, ids=tuple(one.sample_id for one in first.values()))
-
-
-def _same_ids(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[str, ...]:
-    """A caution where both runs have unpaired samples of the same id."""
-    count = shared_ids(
-        connection,
-        (a.run_id, np.concatenate([paired.only_a, paired.ambiguous_a])),
-        (b.run_id, np.concatenate([paired.only_b, paired.ambiguous_b])),
-    )
-    if not count:
-        return ()
-    samples = f"{count:,} samples have" if count > 1 else "1 sample has"
-    return (f"Not paired: {samples} the same id in A and B, but a different question or conversation history.",)
 
 
 def _counting(policy: UnscoredPolicy) -> str:
@@ -336,11 +449,12 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     compared = [metric for metric in metrics if metric.pairs]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric is scored in both for any question."
-    first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:TOLD]
-    told = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
+    first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:MAX_IN_SENTENCE]
+    results = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
     tested = sum(metric.p is not None for metric in compared)
     adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
-    of = f" clustered by {clusters}" if clusters else ""
-    return f"{b} vs {a}, {paired:,} pairs: {told}{others}. Differences are {b} minus {a}, with 95% CIs{of}{adjusted}."
+    clustered = f" clustered by {clusters}" if clusters else ""
+    note = f"Differences are {b} minus {a}, with 95% CIs{clustered}{adjusted}."
+    return f"{b} vs {a}, {paired:,} pairs: {results}{others}. {note}"

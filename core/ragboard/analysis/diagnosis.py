@@ -1,4 +1,4 @@
-"""What the numbers of a run suggest: rules over quantities with intervals, and where the loss is.
+"""Diagnosis of a run: rules that compare quantities with thresholds, and its worst questions, passages and topics.
 
 The quantities and rules are in `diagnosis.toml`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from shlex import quote
@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.analysis.distributions import columns
-from ragboard.analysis.hallucinations import hallucination_groups, hallucinations
-from ragboard.analysis.overruled import overruled
+from ragboard.analysis.distributions import columns as columns_of
+from ragboard.analysis.hallucinations import matching, statement_groups
+from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.runs import run_summary
 from ragboard.metrics import METRICS
 from ragboard.records import Label
@@ -32,14 +32,14 @@ from ragboard.stats import (
     mean_interval,
     moments,
 )
-from ragboard.stats.intervals import Floats
+from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
-from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics
+from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics, judged_by
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import SampleQuery, reference_count
-from ragboard.store.queries.statements import HallucinationQuery
+from ragboard.store.queries.statements import HallucinationQuery, matched_labels
 from ragboard.store.queries.statements import wrong_passages as most_wrong
 from ragboard.store.queries.values import category_values
 
@@ -51,101 +51,116 @@ __all__ = [
     "Diagnosis",
     "Figure",
     "Finding",
-    "Look",
     "Measured",
-    "PassageLoss",
+    "NotTriggered",
+    "PassageIssue",
     "Quantity",
-    "QuestionLoss",
+    "QuestionIssue",
+    "ResultQuery",
     "Rule",
-    "Silent",
-    "TopicLoss",
-    "TopicsLookedAt",
+    "TopicComparisons",
+    "WeakTopic",
     "apply_rules",
-    "caution_of",
     "command_for",
     "condition_of",
     "diagnose",
+    "diagnosis_warning",
     "measure",
+    "no_finding_text",
     "sentence_of",
     "source_of",
     "topic_in_words",
-    "topic_losses",
-    "why_silent",
+    "weak_topics",
+    "why_not_triggered",
 ]
 
-LISTED = 5
-"""How many questions and passages are listed."""
-FEWEST_IN_GROUP = 5
-"""A topic needs this many scored samples, and as many outside it."""
-SIGNIFICANT = 0.05
-SHARE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
-FOUND = 0.5
+MAX_LISTED = 5
+"""Maximum number of questions and of passages listed."""
+MIN_GROUP_SIZE = 5
+"""Minimum number of scored samples in a topic, and outside it."""
+ALPHA = 0.05
+"""Significance level of topics."""
+SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
+RECALL_THRESHOLD = 0.5
 """The passages count as holding the answer if they support at least this share of the reference's claims."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
-LOSS_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
-"""Metrics, all higher for the better, by which topics are compared with the other samples."""
-COUNTED_WITH = {
+TOPIC_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
+"""Metrics, all with higher values better, on which topics are compared with the other samples."""
+EVALUATED_WITH = {
     "refuses": FAITHFULNESS,
     "statements": FAITHFULNESS,
     "contradicted": FAITHFULNESS,
     "late evidence": FAITHFULNESS,
-    "early less late use": "ragchecker.noise_sensitivity_in_relevant",
+    "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
-"""What is counted of samples besides metrics, and the metric whose evaluation counts it."""
+"""Counts that rules use besides metrics, each with the metric whose evaluation provides it."""
 
-Columns = Mapping[str, Floats]
-"""By name, a value for each sample of the run; NaN stands for none."""
+UNVALIDATED = (
+    "A rule-based judge compared answers with reference answers here. It was validated on passages, where it beats word"
+    " overlap on most held-out data sets, but not on reference answers."
+)
+"""Why findings from such verdicts are only hints; the figures are in `docs/background/judges.md`."""
+
+Columns = Mapping[str, FloatArray]
+"""By name, one value per sample of the run; NaN if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Breakdown:
-    """A column for each value of a metadata column."""
+    """A metric grouped by a metadata column."""
 
     column: str
+    """The metric."""
     by: str
+    """The metadata column, with the prefix `metadata.`."""
 
 
-Look: TypeAlias = SampleQuery | HallucinationQuery | Breakdown
-"""Where the evidence is: samples of the run, statements, or a column broken down."""
+ResultQuery: TypeAlias = SampleQuery | HallucinationQuery | Breakdown
+"""The query that lists the affected samples or statements, or the breakdown that shows them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A value for each sample, whose mean is compared with the limit of a rule."""
+    """A value for each sample, whose mean is compared with the threshold of a rule."""
 
     label: str
-    """How pages call it."""
+    """Label shown on pages."""
     text: str
-    """What it is, of one sample."""
-    takes: tuple[str, ...]
-    """The metrics, and names of `COUNTED_WITH`, that it is computed from."""
-    of: Callable[..., Floats]
+    """Definition of the value of one sample."""
+    inputs: tuple[str, ...]
+    """The metrics, and names of `EVALUATED_WITH`, that it is computed from."""
+    compute: Callable[..., FloatArray]
+    """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group."""
     bounds: tuple[float, float]
-    apart: bool
-    """Whether `of` gives two rows, of two groups of samples, and the difference of their means is compared."""
+    unit: str
+    """What the value is a share of."""
+    reference: bool
+    """Whether the answer is compared with the reference answer."""
+    compares_groups: bool
+    """Whether the difference between the means of two groups is compared with the threshold, not one mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A condition on one quantity, and what it suggests where it applies."""
+    """A condition on one quantity, and what it suggests if it is met."""
 
     id: str
-    part: Literal["retriever", "generator", "answers"]
-    """What it is about."""
+    component: Literal["retriever", "generator", "answers"]
     quantity: str
     """The key of a quantity in `QUANTITIES`."""
     side: Literal["above", "below"]
-    limit: float
-    """The whole interval must be on that side of it."""
-    says: str
-    """The sentence; `{}` stands for the estimate with its interval, as percentages."""
+    threshold: float
+    """The rule is triggered if the whole 95% CI is on that side of the threshold."""
+    template: str
+    """The sentence of a finding; `{}` stands for the estimate with its interval, as percentages."""
     advice: str
-    """What to try."""
-    why: str
-    """Why this limit."""
-    look: Look
+    rationale: str
+    """Why the threshold has this value."""
+    query: ResultQuery
+    harms_answers: bool = True
+    """Whether the condition makes answers worse; if not, it points out waste or a choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +171,12 @@ class NotEvaluated:
 
 
 Measured = Mapping[str, Interval | NoInterval | NotEvaluated]
-"""By the key of a quantity."""
+"""The measured quantities, by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A quantity of a run."""
+    """The measured value of a quantity."""
 
     quantity: str
     label: str
@@ -177,109 +192,132 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A rule that applies."""
+    """A triggered rule."""
 
     rule: Rule
     sentence: str
     figure: Figure
-    look: Look
+    query: ResultQuery
+    min_impact: float = 0.0
+    """Lower confidence bound of the share of `unit` that the finding explains, over all samples, in [0, 1]. 0 if the
+    rule does not harm answers."""
+    held_back: str = ""
+    """Why it is only a hint; empty if it is not."""
+
+    @property
+    def impact_text(self) -> str:
+        """`at least 52% of the references' claims`, over all samples; empty if that is 0%."""
+        unit = QUANTITIES[self.rule.quantity].unit
+        return f"at least {self.min_impact:.0%} of {unit}" if self.min_impact >= 0.005 else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Silent:
-    """A rule that does not apply, and why."""
+class NotTriggered:
+    """A rule that was not triggered, and why."""
 
     rule: Rule
-    state: Literal["the interval holds the limit", "within the limit", "no interval", "not evaluated"]
+    state: Literal["inconclusive", "within threshold", "no interval", "not evaluated"]
     figure: Figure | None
-    """None if a metric that it needs was not evaluated."""
+    """None if `missing` is not empty."""
     missing: tuple[str, ...]
-    """Those metrics."""
+    """The metrics that the rule needs and that were not evaluated."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionLoss:
-    """A question, and how many of its answer's statements are not supported."""
+class QuestionIssue:
+    """A question, and the number of unsupported statements in its answer."""
 
     question: str
     statements: int
     contradicted: int
-    look: HallucinationQuery
+    query: HallucinationQuery
 
 
 @dataclass(frozen=True, kw_only=True)
-class PassageLoss:
-    """A passage that supports wrong statements, or contradicts what answers say."""
+class PassageIssue:
+    """A passage that supports wrong statements or contradicts statements."""
 
     passage_id: str
     text: str
-    """Its beginning."""
+    """The beginning of its text."""
     wrong: int = 0
-    """Statements that it supports and the reference does not; 0 if that was not judged."""
+    """Number of statements that it supports and the reference does not; 0 if that was not judged."""
     contradicted: int = 0
-    """Statements that it contradicts."""
+    """Number of statements that it contradicts."""
     sample_id: str = ""
-    """A sample with such a statement; empty if `look` lists them."""
-    look: HallucinationQuery | None = None
+    """A sample with such a statement; empty if `query` lists them."""
+    query: HallucinationQuery | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicLoss:
-    """The samples that share a value of a metadata column, and by how much they are worse than the others."""
+class WeakTopic:
+    """The samples with one value of a metadata column, which score significantly lower than the others."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
     value: str
     metric: str
-    found: GroupDifference
+    comparison: GroupDifference
     p: float
-    """Adjusted for all groups compared (Holm 1979)."""
-    look: Breakdown
+    """p value, adjusted for all groups compared (Holm 1979)."""
+    query: Breakdown
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicsLookedAt:
-    """How many groups were compared with the rest."""
+class TopicComparisons:
+    """The comparisons of topics with the other samples."""
 
     groups: int
+    """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the numbers of one evaluation of a run suggest."""
+    """What the evaluations of a run suggest."""
 
     run: str
     judged: JudgedBy | None
+    """The evaluation with the run's statements; None if there is none."""
     overruled: int
-    """Verdicts that people overruled; everything here counts the judge's."""
+    """Number of verdicts overruled by annotators; the diagnosis uses the judge's verdicts."""
     samples: int
     references: int
-    """Samples with a reference answer."""
-    split: str
-    """Why retriever and generator cannot be told apart here; empty if they can."""
+    """Number of samples with a reference answer."""
+    attribution_note: str
+    """Why losses cannot be attributed to retriever or generator; empty if they can."""
     findings: tuple[Finding, ...]
-    """The rules that apply, in the order of `RULES`."""
-    silent: tuple[Silent, ...]
+    """The triggered rules, largest impact first; hints last."""
+    not_triggered: tuple[NotTriggered, ...]
     missing: tuple[str, ...]
-    """Metrics that silent rules need and that can be evaluated here."""
-    loose: int
-    """Statements that the passages do not support."""
-    questions: tuple[QuestionLoss, ...]
-    """The questions with most of them."""
-    passages: tuple[PassageLoss, ...]
-    topics: tuple[TopicLoss, ...]
-    """Groups that are worse than the rest beyond chance."""
-    looked_at: TopicsLookedAt
+    """The missing metrics of `not_triggered` that can be evaluated for this run."""
+    unsupported: int
+    """Number of answer statements that the passages do not support."""
+    questions: tuple[QuestionIssue, ...]
+    """The questions with the most unsupported statements."""
+    passages: tuple[PassageIssue, ...]
+    topics: tuple[WeakTopic, ...]
+    """Groups that score significantly lower than the other samples, largest difference first."""
+    comparisons: TopicComparisons
 
     @property
-    def carried(self) -> float | None:
-        """The share of the unsupported statements in the answers to those questions; None if there are none."""
-        return sum(one.statements for one in self.questions) / self.loose if self.loose else None
+    def main_findings(self) -> tuple[Finding, ...]:
+        """The findings that are not hints."""
+        return tuple(one for one in self.findings if not one.held_back)
+
+    @property
+    def hints(self) -> tuple[Finding, ...]:
+        """The findings that are only hints, see `held_back`."""
+        return tuple(one for one in self.findings if one.held_back)
+
+    @property
+    def top_questions_share(self) -> float | None:
+        """Share of all unsupported statements that `questions` account for; None without unsupported statements."""
+        return sum(one.statements for one in self.questions) / self.unsupported if self.unsupported else None
 
 
-def _long_and_short(faithfulness: Floats, statements: Floats) -> Floats:
+def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
     """The values of answers with more statements than the median, and those of the others."""
     known = ~np.isnan(faithfulness + statements)
     median = np.median(statements[known]) if known.any() else 0.0
@@ -287,24 +325,24 @@ def _long_and_short(faithfulness: Floats, statements: Floats) -> Floats:
     return np.stack([np.where(known & group, faithfulness, np.nan) for group in groups])
 
 
-VALUES: Mapping[str, Callable[..., Floats]] = {
+COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     # lost in retrieval: not recalled; lost in generation: recalled and not used, so nothing where nothing is recalled
-    "retrieval less generation": lambda recall, used: (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used)),
+    "retrieval minus generation": lambda recall, used: (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used)),
     "noise": np.add,
-    "irrelevant less relevant noise": np.subtract,
-    "hallucination less self-knowledge": np.subtract,
-    "refusals though found": lambda refuses, recall: np.where(recall >= FOUND, refuses, np.nan),
+    "irrelevant minus relevant noise": np.subtract,
+    "hallucination minus self-knowledge": np.subtract,
+    "refusals despite evidence": lambda refuses, recall: np.where(recall >= RECALL_THRESHOLD, refuses, np.nan),
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
-    "long less short": _long_and_short,
+    "long minus short": _long_and_short,
 }
-"""How the value of a quantity is computed from the columns it takes; otherwise it is the one column."""
+"""How a quantity is computed from its input columns; any other quantity is its only input column."""
 
 
-def _same(values: Floats) -> Floats:
+def _unchanged(values: FloatArray) -> FloatArray:
     return values
 
 
-def _read() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
+def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
     """The quantities and rules of `diagnosis.toml`."""
     text = files("ragboard.analysis").joinpath("diagnosis.toml").read_text("utf-8")
     quantities: dict[str, Quantity] = {}
@@ -313,275 +351,338 @@ def _read() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
         quantities[key] = Quantity(
             label=given["label"],
             text=given["text"],
-            takes=tuple(given["takes"]),
-            of=VALUES.get(key, _same),
-            bounds=DIFFERENCE if given.get("difference") else SHARE,
-            apart=given.get("groups", False),
+            inputs=tuple(given["inputs"]),
+            compute=COMPUTATIONS.get(key, _unchanged),
+            bounds=DIFFERENCE_BOUNDS if given.get("difference") else SHARE_BOUNDS,
+            unit=given["unit"],
+            reference=given.get("reference", False),
+            compares_groups=given.get("groups", False),
         )
         for rule in given["rules"]:
-            words: dict[str, Any] = {name: rule[name] for name in ("id", "part", "says", "advice", "why")}
-            look = rule["look"]
+            texts: dict[str, Any] = {
+                name: rule[name] for name in ("id", "component", "template", "advice", "rationale")
+            }
+            query = rule["query"]
             rules.append(
                 Rule(
-                    **words,
+                    **texts,
                     quantity=key,
                     side="above" if "above" in rule else "below",
-                    limit=rule["above"] if "above" in rule else rule["below"],
-                    look=SampleQuery(**look["samples"])
-                    if "samples" in look
-                    else HallucinationQuery(**look["statements"]),
+                    threshold=rule["above"] if "above" in rule else rule["below"],
+                    harms_answers=rule.get("harms_answers", True),
+                    query=SampleQuery(**query["samples"])
+                    if "samples" in query
+                    else HallucinationQuery(**query["statements"]),
                 )
             )
     return quantities, tuple(rules)
 
 
-_TABLE = _read()
-QUANTITIES: Mapping[str, Quantity] = _TABLE[0]
-"""What rules are about, by key."""
-RULES: tuple[Rule, ...] = _TABLE[1]
-"""The rules, in the order in which findings are listed."""
+_quantities, _rules = _read_rules()
+QUANTITIES: Mapping[str, Quantity] = _quantities
+"""The quantities of the rules, by key."""
+RULES: tuple[Rule, ...] = _rules
+"""The rules, in the order of `diagnosis.toml`."""
 
-TAKEN = tuple(dict.fromkeys([*LOSS_METRICS, *(name for one in QUANTITIES.values() for name in one.takes)]))
+INPUT_COLUMNS = tuple(
+    dict.fromkeys([*TOPIC_METRICS, *(name for quantity in QUANTITIES.values() for name in quantity.inputs)])
+)
+"""The columns that a diagnosis reads."""
 
 
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
-    """What one evaluation of a run suggests.
+    """Diagnose a run from its evaluations.
 
-    A rule applies only where the whole 95% CI of its quantity is beyond its limit, so with a mean at the limit it
-    is wrong about once in 40; a topic is named only where its difference to the rest excludes 0 after Holm's
-    correction for all groups compared. Raises NotFoundError if the run is gone.
+    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold: if the true mean equals the
+    threshold, about once in 40 times. A topic is listed only if it is significantly worse than the other samples after
+    Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
-    categories = columns(store, run).categories
+    categories = columns_of(store, run).categories
     with store.database.read() as connection:
         references = reference_count(connection, run.run_id)
-        evaluated = _columns(connection, run, summary.samples, TAKEN)
+        columns = _input_columns(connection, run, summary.samples, INPUT_COLUMNS)
         by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
         clusters = sample_clusters(connection, run.run_id)
-    topics, looked_at = topic_losses(evaluated, by_column, clusters)
+        judges = judged_by(connection, run.evaluations)
+    rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
+    topics, comparisons = weak_topics(columns, by_column, clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
     for key, quantity in QUANTITIES.items():
-        absent = dict.fromkeys(COUNTED_WITH.get(name, name) for name in quantity.takes if name not in evaluated)
-        measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, evaluated, clusters)
-    findings, silent = apply_rules(measured, run)
-    missing = dict.fromkeys(name for one in silent for name in one.missing)
-    labels: Mapping[Label, int] = {}
+        absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
+        measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
+    triggered, not_triggered = apply_rules(measured, run)
+    findings = [
+        replace(finding, min_impact=_min_impact(finding, columns), held_back=_hint_reason(finding, run, rule_based))
+        for finding in triggered
+    ]
+    missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
+    verdicts: Mapping[Label, int] = {}
+    questions: tuple[QuestionIssue, ...] = ()
+    passages: tuple[PassageIssue, ...] = ()
     if summary.judged:
-        labels = hallucinations(store, HallucinationQuery(runs=(run,), limit=0)).labels
+        with matching(store, HallucinationQuery(runs=(run,))) as connection:
+            verdicts = matched_labels(connection)
+            questions, passages = _question_issues(connection, run), _passage_issues(connection, run)
     return Diagnosis(
         run=summary.name,
         judged=summary.judged,
-        overruled=overruled(store, summary).overruled,
+        overruled=overruled_verdicts(store, summary).overruled,
         samples=summary.samples,
         references=references,
-        split=_split(references, evaluated),
-        findings=findings,
-        silent=silent,
-        missing=tuple(name for name in missing if references or "reference" not in METRICS[name].requires),
-        loose=sum(count for label, count in labels.items() if label != "supported"),
-        questions=_question_losses(store, run) if labels else (),
-        passages=_passage_losses(store, run) if labels else (),
+        attribution_note=_attribution_note(references, columns),
+        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.held_back), -finding.min_impact))),
+        not_triggered=not_triggered,
+        missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
+        unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
+        questions=questions,
+        passages=passages,
         topics=topics,
-        looked_at=looked_at,
+        comparisons=comparisons,
     )
 
 
-def _columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
-    """The columns of these names that were evaluated, even if without any value."""
+def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
+    """The evaluated columns among `names`, including those without any value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
-    found: dict[str, Floats] = {}
+    columns: dict[str, FloatArray] = {}
     for name in names:
-        metric = COUNTED_WITH.get(name, name)
+        metric = EVALUATED_WITH.get(name, name)
         values = sample_values(connection, run, run.evaluation_of(metric), name, samples)
         if metric in evaluated or not np.isnan(values).all():
-            found[name] = values
-    return found
+            columns[name] = values
+    return columns
 
 
-def _split(references: int, evaluated: Columns) -> str:
+def _attribution_note(references: int, columns: Columns) -> str:
     if not references:
         return (
             "The samples have no reference answers, so the losses of retriever and generator cannot be told apart;"
             " faithfulness, context relevance and refusals are only hints."
         )
-    missing = [name for name in (RECALL, UTILIZATION) if name not in evaluated]
+    missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
     return f"To tell retriever from generator, evaluate {' and '.join(missing)}." if missing else ""
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
-    """The mean over the samples that have a value, or the difference of two groups, with its 95% CI.
+    """Compute the mean over the samples that have a value, or the difference of two groups, with its 95% CI.
 
-    `clusters` says which samples depend on each other.
+    `clusters`: which samples depend on each other; None if all are independent.
     """
-    values = quantity.of(*(columns[name] for name in quantity.takes))
-    rows = values if quantity.apart else [values]
+    values = quantity.compute(*(columns[name] for name in quantity.inputs))
+    rows = values if quantity.compares_groups else [values]
     known = [row[~np.isnan(row)] for row in rows]
-    groups = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
-    if quantity.apart:
+    cluster_ids = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
+    if quantity.compares_groups:
         first, second = known
         if not first.size or not second.size:
             return NoInterval(reason="there are no two groups of samples to compare", n=first.size + second.size)
-        return group_difference(first, second, bounds=SHARE, clusters=groups[0], other_clusters=groups[1]).interval
+        ids, other_ids = cluster_ids
+        return group_difference(first, second, bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids).interval
     if not known[0].size:
         return NoInterval(reason="no sample has a value", n=0)
-    return mean_interval(moments(known[0], groups[0]), bounds=quantity.bounds)
+    return mean_interval(moments(known[0], cluster_ids[0]), bounds=quantity.bounds)
 
 
 def apply_rules(
     measured: Measured, run: RunRef, rules: Sequence[Rule] = RULES
-) -> tuple[tuple[Finding, ...], tuple[Silent, ...]]:
-    """The rules that apply, and those that do not."""
-    applied = [_apply(rule, measured[rule.quantity], run) for rule in rules]
-    findings = tuple(one for one in applied if isinstance(one, Finding))
-    return findings, tuple(one for one in applied if isinstance(one, Silent))
+) -> tuple[tuple[Finding, ...], tuple[NotTriggered, ...]]:
+    """Return the findings of the triggered rules, and the rules that were not triggered."""
+    results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
+    findings = tuple(one for one in results if isinstance(one, Finding))
+    return findings, tuple(one for one in results if isinstance(one, NotTriggered))
 
 
-def _apply(rule: Rule, found: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | Silent:
-    if isinstance(found, NotEvaluated):
-        return Silent(rule=rule, state="not evaluated", figure=None, missing=found.metrics)
-    figure = Figure(quantity=rule.quantity, label=QUANTITIES[rule.quantity].label, interval=found)
-    if isinstance(found, NoInterval):
-        return Silent(rule=rule, state="no interval", figure=figure, missing=())
-    if found.high < rule.limit if rule.side == "below" else found.low > rule.limit:
-        look = replace(rule.look, runs=(run,)) if isinstance(rule.look, HallucinationQuery) else rule.look
-        return Finding(rule=rule, sentence=sentence_of(rule, found), figure=figure, look=look)
-    holds = found.low <= rule.limit <= found.high
-    state: Literal["the interval holds the limit", "within the limit"] = (
-        "the interval holds the limit" if holds else "within the limit"
-    )
-    return Silent(rule=rule, state=state, figure=figure, missing=())
+def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | NotTriggered:
+    if isinstance(value, NotEvaluated):
+        return NotTriggered(rule=rule, state="not evaluated", figure=None, missing=value.metrics)
+    figure = Figure(quantity=rule.quantity, label=QUANTITIES[rule.quantity].label, interval=value)
+    if isinstance(value, NoInterval):
+        return NotTriggered(rule=rule, state="no interval", figure=figure, missing=())
+    beyond = value.high < rule.threshold if rule.side == "below" else value.low > rule.threshold
+    if beyond:
+        query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
+        return Finding(rule=rule, sentence=sentence_of(rule, value), figure=figure, query=query)
+    contains = value.low <= rule.threshold <= value.high
+    state: Literal["inconclusive", "within threshold"] = "inconclusive" if contains else "within threshold"
+    return NotTriggered(rule=rule, state=state, figure=figure, missing=())
 
 
-def _question_losses(store: Store, run: RunRef) -> tuple[QuestionLoss, ...]:
-    """The questions with most statements that the passages do not support."""
-    query = HallucinationQuery(runs=(run,), limit=LISTED)
+def _min_impact(finding: Finding, columns: Columns) -> float:
+    """Lower bound of the share that a finding explains; samples without a value count as no loss."""
+    interval, quantity = finding.figure.interval, QUANTITIES[finding.rule.quantity]
+    if not finding.rule.harms_answers or not isinstance(interval, Interval):
+        return 0.0
+    values = quantity.compute(*(columns[name] for name in quantity.inputs))
+    # of two groups, the first is the one that `unit` names
+    known = float((~np.isnan(values[0] if quantity.compares_groups else values)).mean())
+    if finding.rule.side == "above":
+        return interval.low * known
+    return (1 - interval.high if quantity.bounds == SHARE_BOUNDS else -interval.high) * known
+
+
+def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
+    """Why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
+    quantity = QUANTITIES[finding.rule.quantity]
+    evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
+    return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
+
+
+def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:
+    """The questions with the most unsupported statements."""
+    query = HallucinationQuery(runs=(run,), limit=MAX_LISTED)
     return tuple(
-        QuestionLoss(
+        QuestionIssue(
             question=group.title,
             statements=group.statements,
             contradicted=group.contradicted,
-            look=HallucinationQuery(runs=(run,), question=group.key),
+            query=HallucinationQuery(runs=(run,), question=group.key),
         )
-        for group in hallucination_groups(store, query, "question").groups
+        for group in statement_groups(connection, query, "question").groups
     )
 
 
-def _passage_losses(store: Store, run: RunRef) -> tuple[PassageLoss, ...]:
-    """The passages that support most wrong statements; if that was not judged, those that contradict most."""
-    with store.database.read() as connection:
-        wrong = most_wrong(connection, run, LISTED)
+def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
+    """The passages that support the most wrong statements; if that was not judged, that contradict the most."""
+    wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
-            PassageLoss(passage_id=one.passage_id, text=one.text, wrong=one.wrong, sample_id=one.sample_id)
+            PassageIssue(passage_id=one.passage_id, text=one.text, wrong=one.wrong, sample_id=one.sample_id)
             for one in wrong
         )
-    query = HallucinationQuery(runs=(run,), verdict="contradicted", limit=LISTED)
+    query = HallucinationQuery(runs=(run,), verdict="contradicted", limit=MAX_LISTED)
     return tuple(
-        PassageLoss(
+        PassageIssue(
             passage_id=group.passage_id,
             text=group.title,
             contradicted=group.contradicted,
-            look=HallucinationQuery(runs=(run,), verdict="contradicted", passage=group.key),
+            query=HallucinationQuery(runs=(run,), verdict="contradicted", passage=group.key),
         )
-        for group in hallucination_groups(store, query, "passage").groups
+        for group in statement_groups(connection, query, "passage").groups
         if group.contradicted
     )
 
 
-def topic_losses(
+def weak_topics(
     scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
-) -> tuple[tuple[TopicLoss, ...], TopicsLookedAt]:
-    """The groups whose mean is below that of the rest, adjusted for all groups compared; the worst first."""
+) -> tuple[tuple[WeakTopic, ...], TopicComparisons]:
+    """Compare each group with the other samples; return the significantly worse ones, worst first, and what was tested.
+
+    p values are adjusted for all comparisons.
+    """
     compared = [
-        (by, value, spec, found)
-        for spec in LOSS_METRICS
+        (by, value, spec, comparison)
+        for spec in TOPIC_METRICS
         if spec in scores
         for by, values in by_column.items()
-        for value, found in _group_differences(scores[spec], values, clusters)
+        for value, comparison in _group_comparisons(scores[spec], values, clusters)
     ]
-    adjusted = holm([found.p for *_, found in compared])
+    adjusted = holm([comparison.p for *_, comparison in compared])
     worse = (
-        TopicLoss(by=by, value=value, metric=spec, found=found, p=p, look=Breakdown(column=spec, by=by))
-        for (by, value, spec, found), p in zip(compared, adjusted, strict=True)
-        if p < SIGNIFICANT and isinstance(found.interval, Interval) and found.interval.high < 0
+        WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=Breakdown(column=spec, by=by))
+        for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True)
+        if p < ALPHA and isinstance(comparison.interval, Interval) and comparison.interval.high < 0
     )
-    return tuple(sorted(worse, key=lambda one: one.found.difference)), TopicsLookedAt(
+    return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _ in compared)),
     )
 
 
-def _group_differences(
+def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
-    """Each value's samples against all others that have a value, if there are enough of both."""
+    """Compare the samples of each value with all others that have a value, if there are enough of both."""
     known = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
     for name in sorted(set(values[known])):
         inside, outside = known & (values == name), known & (values != name)
-        if min(inside.sum(), outside.sum()) >= FEWEST_IN_GROUP:
-            ours, others = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
-            yield (
-                name,
-                group_difference(scores[inside], scores[outside], bounds=SHARE, clusters=ours, other_clusters=others),
+        if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
+            ids, other_ids = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
+            comparison = group_difference(
+                scores[inside], scores[outside], bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids
             )
+            yield name, comparison
 
 
 def condition_of(rule: Rule) -> str:
     """`Claim recall below 0.7`."""
-    return f"{QUANTITIES[rule.quantity].label} {rule.side} {rule.limit:g}"
+    return f"{QUANTITIES[rule.quantity].label} {rule.side} {rule.threshold:g}"
 
 
-def sentence_of(rule: Rule, found: Interval) -> str:
-    """What a rule says, with the estimate and its interval; of a difference below 0 its size."""
-    if rule.limit <= 0 and rule.side == "below":
-        found = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
-    return rule.says.format(f"{found.estimate:.0%} ({ci_text(found, '.0%')})")
+def sentence_of(rule: Rule, value: Interval) -> str:
+    """Fill the rule's template with the estimate and its interval; a difference below 0 is given as its size."""
+    if rule.threshold <= 0 and rule.side == "below":
+        value = replace(value, estimate=-value.estimate, low=-value.high, high=-value.low)
+    return rule.template.format(f"{value.estimate:.0%} ({ci_text(value, '.0%')})")
 
 
-def source_of(rule: Rule, takes: tuple[str, ...]) -> str:
-    """Where the quantity and the limit of a rule come from."""
+def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
+    """Cite the sources of a rule's quantity and threshold."""
     papers = {
         "ragchecker.": "Ru et al. 2024 (RAGChecker), section 3",
         "ragas.": "Es et al. 2023 (RAGAS), section 3",
     }
-    cited = [paper for prefix, paper in papers.items() if any(name.startswith(prefix) for name in takes)]
-    return f"{'; '.join(cited) or 'our own count'}; the limit is our rule of thumb: {rule.why}"
+    cited = [paper for prefix, paper in papers.items() if any(name.startswith(prefix) for name in inputs)]
+    return f"{'; '.join(cited) or 'our own count'}; the threshold is our rule of thumb: {rule.rationale}"
 
 
-def why_silent(silent: Silent) -> str:
-    """Why a rule does not apply."""
-    if silent.state == "not evaluated":
-        return f"not evaluated: {', '.join(silent.missing)}"
-    interval = silent.figure.interval if silent.figure else None
-    return f"no CI: {interval.reason}" if isinstance(interval, NoInterval) else silent.state
+def why_not_triggered(result: NotTriggered) -> str:
+    """Say why a rule was not triggered."""
+    if result.state == "not evaluated":
+        return f"not evaluated: {', '.join(result.missing)}"
+    interval = result.figure.interval if result.figure else None
+    if isinstance(interval, NoInterval):
+        return f"no CI: {interval.reason}"
+    return "inconclusive: the 95% CI contains the threshold" if result.state == "inconclusive" else result.state
 
 
-def command_for(found: Diagnosis) -> str:
-    """The command that evaluates what silent rules need; empty if there is nothing to evaluate.
+def command_for(diagnosis: Diagnosis) -> str:
+    """The command that evaluates the missing metrics; empty if there are none.
 
-    Several metrics of one source are named by the source: they take the same verdicts.
+    Several metrics of one source are named by the source, because they share verdicts.
     """
-    sources = Counter(spec.partition(".")[0] for spec in found.missing)
-    names = dict.fromkeys(source if sources[source := spec.partition(".")[0]] > 1 else spec for spec in found.missing)
-    return f"ragboard evaluate {quote(found.run)} --metrics {','.join(names)}" if names else ""
+    sources = Counter(spec.partition(".")[0] for spec in diagnosis.missing)
+    names = dict.fromkeys(
+        source if sources[source := spec.partition(".")[0]] > 1 else spec for spec in diagnosis.missing
+    )
+    return f"ragboard evaluate {quote(diagnosis.run)} --metrics {','.join(names)}" if names else ""
 
 
-def caution_of(found: Diagnosis) -> str:
-    """What its sentences depend on; empty if there is nothing to beware of."""
+def no_finding_text(diagnosis: Diagnosis) -> tuple[str, str]:
+    """Title and text shown if no rule is triggered, or only hints."""
+    waiting = sum(bool(rule.missing) for rule in diagnosis.not_triggered)
+    if waiting:
+        rules = "1 rule needs" if waiting == 1 else f"{waiting} rules need"
+        return "Undecided", f"None of the rules that could be applied flags this run; {rules} more metrics."
+    if diagnosis.hints:
+        return (
+            "Only hints",
+            "The rules that flag this run depend on comparisons with the reference by a rule-based judge.",
+        )
+    return (
+        "No rule flags this run",
+        "No 95% CI is entirely beyond the threshold of its rule: these numbers suggest no change.",
+    )
+
+
+def diagnosis_warning(diagnosis: Diagnosis) -> str:
+    """Warnings about the diagnosis; empty if there are none."""
     notes: list[str] = []
-    if found.judged and found.judged.heuristic:
-        notes.append(f"Judged by {found.judged.judge}, a rule-based judge: these sentences are only as good as it is.")
-    if found.overruled:
-        notes.append(f"Counted with the judge's verdicts; people overruled {found.overruled:,} of them.")
+    if diagnosis.judged and diagnosis.judged.heuristic:
+        notes.append(f"Judged by {diagnosis.judged.judge}, a rule-based judge: treat these findings as hints.")
+    if diagnosis.overruled:
+        verdicts = f"{diagnosis.overruled:,} verdict{'' if diagnosis.overruled == 1 else 's'}"
+        notes.append(f"Annotators overruled {verdicts}; the diagnosis uses the judge's verdicts.")
     return " ".join(notes)
 
 
-def topic_in_words(one: TopicLoss, label: str) -> str:
+def topic_in_words(topic: WeakTopic, label: str) -> str:
     """`topic = rivers: Faithfulness 0.41, others 0.72, difference -0.31, 95% CI -0.52 to -0.10, p = 0.012 (Holm)`."""
-    found = one.found
+    compared = topic.comparison
     return (
-        f"{one.by.removeprefix('metadata.')} = {one.value}: {label} {found.mean:.2f}, others {found.mean_others:.2f},"
-        f" difference {found.difference:+.2f}, {ci_text(found.interval, '+.2f')}, p = {one.p:.2g} (Holm),"
-        f" {found.n:,} of {found.n + found.others:,} samples"
+        f"{topic.by.removeprefix('metadata.')} = {topic.value}: {label} {compared.mean:.2f},"
+        f" others {compared.mean_others:.2f}, difference {compared.difference:+.2f},"
+        f" {ci_text(compared.interval, '+.2f')}, p = {topic.p:.2g} (Holm),"
+        f" {compared.n:,} of {compared.n + compared.others:,} samples"
     )

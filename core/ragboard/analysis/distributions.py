@@ -1,7 +1,7 @@
-"""How the values of a run are distributed, one column against another, and what they break down into.
+"""Distributions, scatter plots and breakdowns of the values of a run.
 
-A column is a metric by its spec, or a numeric metadata column by its name behind `metadata.`. Binning
-and sampling happen in the database, so that a page costs the same over a hundred samples or a million.
+A column is a metric, by its name, or a numeric metadata column, by its name with the prefix `metadata.`. The database
+bins and samples the values, so the cost hardly depends on the number of samples.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ __all__ = [
 
 BINS = 20
 QUANTILES = 200
-POINTS = 4000
-"""Points of a scatter; of more samples a fixed random choice is drawn."""
-CATEGORIES = 30
-"""A metadata column with more values than this is not one to break down by."""
+MAX_POINTS = 4000
+"""Maximum number of points of a scatter plot; of more samples, a fixed random subset is drawn."""
+MAX_CATEGORIES = 30
+"""Maximum number of values of a metadata column to group by."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """What there is to draw and to break down by, in a run."""
+    """The columns of a run that can be plotted or grouped by."""
 
     metrics: tuple[str, ...]
-    """Those evaluated, then those that the run file brought."""
+    """Evaluated metrics, then those from the run file."""
     numeric: tuple[str, ...]
-    """Metadata columns that hold numbers, behind `metadata.`."""
+    """Numeric metadata columns, with the prefix `metadata.`."""
     categories: tuple[str, ...]
-    """Metadata columns with at most 30 values, behind `metadata.`."""
+    """Metadata columns with 2 to 30 values, with the prefix `metadata.`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bin:
-    """Values from `low` up to `high`; the last bin holds its upper bound too."""
+    """Number of values in [`low`, `high`); the last bin includes its upper bound."""
 
     low: float
     high: float
@@ -75,26 +75,26 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """How one column's values are spread."""
+    """The distribution of one column's values."""
 
     column: str
     bins: tuple[Bin, ...]
     quantiles: tuple[float, ...]
-    """201 values at equal steps of probability from 0 to 1: the inverse of the ECDF; none without values."""
+    """The 201 quantiles at probabilities 0, 0.005, ..., 1 (inverse ECDF); empty without values."""
     scored: int
     total: int
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
     note: str = ""
-    """How the unscored counted in the mean; empty where none is or they are left out as asked."""
+    """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
     share: Share | None = None
-    """How many samples are on the good side of the metric's threshold; None without one, and without a value."""
+    """The samples that meet the metric's threshold; None without a threshold or without values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One sample in a scatter."""
+    """One sample in a scatter plot."""
 
     sample_id: str
     question: str
@@ -104,11 +104,11 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Scatter:
-    """Samples that have both values."""
+    """A scatter plot of the samples that have both values."""
 
     points: tuple[Point, ...]
     both: int
-    """How many have both; more than there are points where some were left out at random."""
+    """Number of samples with both values; larger than the number of points if a subset was drawn."""
     total: int
 
 
@@ -124,7 +124,7 @@ class Group:
 
 
 def columns(store: Store, run: RunRef) -> Columns:
-    """What can be drawn of a run."""
+    """List the columns of a run that can be plotted or grouped by."""
     with store.database.read() as connection:
         metrics, metadata = metric_names(connection, run), metadata_columns(connection, run.run_id)
     return Columns(
@@ -133,40 +133,40 @@ def columns(store: Store, run: RunRef) -> Columns:
         categories=tuple(
             f"{META}{one.key}"
             for one in metadata
-            if not one.nested and 1 < one.distinct <= CATEGORIES and one.distinct < one.samples
+            if not one.nested and 1 < one.distinct <= MAX_CATEGORIES and one.distinct < one.samples
         ),
     )
 
 
 def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPolicy = "excluded") -> Distribution:
-    """The spread of one column's values, binned in the database; `unscored` says how the others count in its mean."""
+    """Compute the distribution of a column; `unscored` says how unscored samples count in its mean."""
     policy: UnscoredPolicy = "excluded" if column.startswith(META) else unscored
     with store.database.read() as connection:
         metrics = described(connection)
-        metric, limit = metrics.get(column), read_thresholds(connection, metrics).get(column)
+        metric, threshold = metrics.get(column), read_thresholds(connection, metrics).get(column)
         values = column_values(run, column)
-        there = extent(connection, values)
+        extremes = extent(connection, values)
         missing = unscored_reasons(connection, run, column)
-        if column.startswith(META) and there.total > there.scored:
-            missing = {"not in the file": there.total - there.scored}
+        if column.startswith(META) and extremes.total > extremes.scored:
+            missing = {"not in the file": extremes.total - extremes.scored}
         fill = fill_of(metric, policy) if missing else None
-        ends = fill if isinstance(fill, tuple) else ()
-        every = (values, *(column_values(run, column, fill=end) for end in ends))
-        known = [value_moments(connection, each) for each in every]
-        mean = mean_of(metric, known[0], policy, sum(missing.values()), known[1:])
-        low, high = _bounds(metric, there.least, there.most)
+        fills = fill if isinstance(fill, tuple) else ()
+        variants = (values, *(column_values(run, column, fill=value) for value in fills))
+        known, *filled = [value_moments(connection, variant) for variant in variants]
+        mean = mean_of(metric, known, policy, sum(missing.values()), filled)
+        low, high = _bounds(metric, extremes.least, extremes.most)
         counts = bin_counts(connection, values, low, (high - low) / BINS, BINS)
         steps = quantiles(connection, values, [step / QUANTILES for step in range(QUANTILES + 1)])
-        share = _share(connection, every, limit) if limit else None
+        share = _share(connection, variants, threshold) if threshold else None
     return Distribution(
         column=column,
         bins=tuple(
-            Bin(low=low + at * (high - low) / BINS, high=low + (at + 1) * (high - low) / BINS, count=counts.get(at, 0))
-            for at in range(BINS)
+            Bin(low=low + i * (high - low) / BINS, high=low + (i + 1) * (high - low) / BINS, count=counts.get(i, 0))
+            for i in range(BINS)
         ),
         quantiles=steps,
-        scored=there.scored,
-        total=there.total,
+        scored=extremes.scored,
+        total=extremes.total,
         unscored=missing,
         mean=mean.mean,
         interval=mean.interval,
@@ -176,9 +176,9 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
 
 
 def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
-    """One column against another."""
+    """Plot one column against another."""
     with store.database.read() as connection:
-        found = plotted_samples(connection, run, x, y, POINTS)
+        found = plotted_samples(connection, run, x, y, MAX_POINTS)
     points = tuple(Point(sample_id=one.sample_id, question=one.question, x=one.x, y=one.y) for one in found)
     return Scatter(points=points, both=found[0].both if found else 0, total=store.sample_count(run.run_id))
 
@@ -186,25 +186,27 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
 def breakdown(
     store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
 ) -> tuple[Group, ...]:
-    """A column's mean for each value of a metadata column, most samples first."""
+    """Compute a column's mean for each value of a metadata column, largest group first."""
     with store.database.read() as connection:
         metric = described(connection).get(column)
         fill = None if column.startswith(META) else fill_of(metric, unscored)
-        ends = fill if isinstance(fill, tuple) else ()
-        sizes = group_sizes(connection, run, by, CATEGORIES)
-        plain, *filled = (group_moments(connection, column_values(run, column, fill=end), by) for end in (None, *ends))
+        fills = fill if isinstance(fill, tuple) else ()
+        sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
+        plain, *filled = (
+            group_moments(connection, column_values(run, column, fill=value), by) for value in (None, *fills)
+        )
     found: list[Group] = []
     for value, total in sizes:
         known, others = plain.get(value), [each.get(value) for each in filled]
         n = known.n if known else 0
         missing = (others[0].n if others and others[0] else n) - n
-        mean = mean_of(metric, known, unscored if ends else "excluded", missing, others)
+        mean = mean_of(metric, known, unscored if fills else "excluded", missing, others)
         found.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(found)
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """The range to draw: a metric's own from 0 up where no value is below, else that of the values."""
+    """The range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -212,21 +214,21 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _share(connection: Connection, every: Sequence[Query], limit: Threshold) -> Share | None:
-    """How many reach a threshold: of the scored, or of all where the same stands for each unscored.
+def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> Share | None:
+    """The share of samples that meet a threshold: of the scored ones, or of all if each unscored one has one value.
 
-    `every` has the values as they are, and with what stands for the unscored at their least and at their greatest.
-    The interval holds whatever the unscored allow.
+    `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
+    value. The interval covers every share that the unscored samples allow.
     """
-    good = [value_moments(connection, each, fail=limit.fail, limit=limit.value) for each in every]
-    ends = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
-    if not ends:
+    good = [value_moments(connection, values, fail=threshold.fail, limit=threshold.value) for values in variants]
+    extremes = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
+    if not extremes:
         return None
-    low, high = (_share_interval(one) for one in (ends[0], ends[-1]))
+    low, high = (_share_interval(one) for one in (extremes[0], extremes[-1]))
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
-    share, n = (counted.mean, counted.n) if counted else (ends[0].mean, 0)
+    share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else outer_interval(low, high, estimate=share)
-    return Share(threshold=limit, good=round(share * n), n=n, interval=interval)
+    return Share(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 
 def _share_interval(known: Known) -> Interval | NoInterval:

@@ -1,4 +1,4 @@
-"""Conditions on a run or on a comparison, decided by the interval: pass, fail or inconclusive."""
+"""Quality gates: conditions on a run or a comparison that pass, fail or are inconclusive by the 95% CI."""
 
 from __future__ import annotations
 
@@ -18,68 +18,68 @@ from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
 __all__ = [
     "Condition",
-    "Gated",
+    "GateResult",
     "check_run",
+    "check_thresholds",
     "gate_comparison",
+    "overall_verdict",
     "read_condition",
-    "refuse_unreachable",
-    "spec_named",
+    "resolve_spec",
     "threshold_conditions",
-    "verdict_of",
 ]
 
 _CONDITION = re.compile(
-    r"\s*(?P<metric>[^\s<>(]+(\([^)]*\))?)\s*(?P<sign>[<>])\s*(?P<limit>[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?)\s*"
+    r"\s*(?P<metric>[^\s<>(]+(\([^)]*\))?)\s*(?P<sign>[<>])\s*(?P<threshold>[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?)\s*"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """What a metric must not be: below a limit, or above it. The limit itself passes."""
+    """A metric and the threshold below or above which it fails. The threshold itself passes."""
 
     metric: str
-    """A name or identity of a metric."""
+    """The name of the metric; source and settings can be left out."""
     fail: Literal["below", "above"]
-    limit: float
+    threshold: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gated:
-    """A condition and what became of it."""
+class GateResult:
+    """A condition with the estimate it was checked on, and its verdict."""
 
     metric: str
-    """The identity that the name meant."""
+    """The full name of the metric, with source and settings."""
     fail: Literal["below", "above"]
-    limit: float
+    threshold: float
     verdict: GateVerdict
-    """pass or fail only where the whole interval is on that side of the limit."""
+    """pass or fail if the whole interval is on that side of the threshold; else inconclusive."""
     estimate: float | None
-    """None where nothing was scored."""
+    """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval
     n: int
-    """How many values the interval speaks of."""
+    """Number of values behind the interval."""
 
 
 def read_condition(text: str) -> Condition:
-    """`faithfulness < -0.02` as a condition. Raises SettingError where it is none."""
+    """Parse a condition: `faithfulness < -0.02` fails below -0.02. Raises SettingError for any other text."""
     found = _CONDITION.fullmatch(text)
-    if found is None or not math.isfinite(float(found["limit"])):
+    if found is None or not math.isfinite(float(found["threshold"])):
         raise SettingError(f"{text!r} is not a condition: expected METRIC < NUMBER or METRIC > NUMBER")
     return Condition(
-        metric=found["metric"], fail="below" if found["sign"] == "<" else "above", limit=float(found["limit"])
+        metric=found["metric"], fail="below" if found["sign"] == "<" else "above", threshold=float(found["threshold"])
     )
 
 
-def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[Gated, ...]:
-    """Each condition on a difference, B minus A.
+def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
+    """Check each condition on the difference B minus A.
 
-    Raises SettingError naming what was compared, and for a metric that A and B do not have from the same judge setup.
+    Raises SettingError for a metric that was not compared, and for one that different judges evaluated in A and B.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {one.metric: one.judges for one in compared.metrics if one.change == DIFFERENT_JUDGES}
-    found: list[Gated] = []
+    found: list[GateResult] = []
     for condition in conditions:
-        spec = spec_named(condition.metric, tuple(by_spec))
+        spec = resolve_spec(condition.metric, tuple(by_spec))
         if spec in not_comparable:
             raise SettingError(
                 f"{spec} is not comparable: different judges ({not_comparable[spec]}). Evaluate both runs with the same"
@@ -87,58 +87,60 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
             )
         pairs = by_spec[spec]
         interval = pairs.interval if pairs else NoInterval(reason="no pair is scored in both runs", n=0)
-        found.append(_gated(condition, spec, interval, pairs.difference if pairs else None))
+        found.append(_decide(condition, spec, interval, pairs.difference if pairs else None))
     return tuple(found)
 
 
-def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[Gated, ...]:
-    """Each condition on a mean of a run. Raises SettingError naming the metrics that there are."""
+def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
+    """Check each condition on the mean of a metric. Raises SettingError for a metric that the run does not have."""
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
-    found: list[Gated] = []
+    found: list[GateResult] = []
     for condition in conditions:
-        spec = spec_named(condition.metric, tuple(metrics))
+        spec = resolve_spec(condition.metric, tuple(metrics))
         summary = metrics[spec]
-        found.append(_gated(condition, spec, summary.interval, summary.mean))
+        found.append(_decide(condition, spec, summary.interval, summary.mean))
     return tuple(found)
 
 
-def refuse_unreachable(
-    gated: Iterable[Gated], metrics: Mapping[str, MetricDescription], *, difference: bool = False
+def check_thresholds(
+    gated: Iterable[GateResult], metrics: Mapping[str, MetricDescription], *, difference: bool = False
 ) -> None:
-    """Raises SettingError for a limit outside what a mean, or a difference, of the metric can be."""
+    """Raise SettingError for a threshold outside the range of the metric's mean, or of its difference."""
     for one in gated:
-        ends = range_of(metrics.get(one.metric))
-        if ends is None:
+        bounds = range_of(metrics.get(one.metric))
+        if bounds is None:
             continue
-        low, high = (ends[0] - ends[1], ends[1] - ends[0]) if difference else ends
-        if not low <= one.limit <= high:
-            of = "a difference" if difference else "a mean"
-            raise SettingError(f"{one.limit:g} is out of range for {one.metric}: {of} is between {low:g} and {high:g}")
+        low, high = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if difference else bounds
+        if not low <= one.threshold <= high:
+            value = "a difference" if difference else "a mean"
+            raise SettingError(
+                f"{one.threshold:g} is out of range for {one.metric}: {value} is between {low:g} and {high:g}"
+            )
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
-    """The thresholds that are set for metrics of a run, as conditions."""
-    limits = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
-    return tuple(Condition(metric=one.metric, fail=one.fail, limit=one.value) for one in limits if one)
+    """The thresholds set for the metrics of a run, as conditions."""
+    thresholds = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
+    return tuple(Condition(metric=one.metric, fail=one.fail, threshold=one.value) for one in thresholds if one)
 
 
-def verdict_of(gated: Sequence[Gated]) -> GateVerdict:
-    """What several come to: fail where one fails, else inconclusive where one is, else pass."""
+def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
+    """Fail if any gate fails, else inconclusive if any is, else pass."""
     verdicts = {one.verdict for one in gated}
     return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
 
 
-def spec_named(name: str, specs: Sequence[str]) -> str:
-    """The one of these metrics that a name means: its identity, with or without source and settings.
+def resolve_spec(name: str, specs: Sequence[str]) -> str:
+    """The full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
 
-    Raises SettingError naming the candidates.
+    Raises SettingError, with the candidates, for an unknown or ambiguous name.
     """
-    for meant in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
-        found = [spec for spec in specs if meant(spec) == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise SettingError(f"{name!r} is ambiguous: {' or '.join(found)}")
+    for shorten in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
+        candidates = [spec for spec in specs if shorten(spec) == name]
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            raise SettingError(f"{name!r} is ambiguous: {' or '.join(candidates)}")
     raise SettingError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
 
 
@@ -146,12 +148,12 @@ def _name(spec: str) -> str:
     return spec.partition("(")[0].rpartition(".")[2]
 
 
-def _gated(condition: Condition, spec: str, interval: Interval | NoInterval, estimate: float | None) -> Gated:
-    return Gated(
+def _decide(condition: Condition, spec: str, interval: Interval | NoInterval, estimate: float | None) -> GateResult:
+    return GateResult(
         metric=spec,
         fail=condition.fail,
-        limit=condition.limit,
-        verdict=gate(interval, threshold=condition.limit, fail=condition.fail),
+        threshold=condition.threshold,
+        verdict=gate(interval, threshold=condition.threshold, fail=condition.fail),
         estimate=estimate,
         interval=interval,
         n=interval.n,

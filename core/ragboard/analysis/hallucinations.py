@@ -1,13 +1,12 @@
-"""Statements of answers that the passages do not support, over any runs: filtered, grouped, counted, paged.
+"""Unsupported statements of any runs: filtered, grouped, counted and paged in the database.
 
-All of that happens in the database, so that a page costs about the same over a hundred statements or a
-million. A statement's verdict is that of the passages together; where nobody judged that, what single
-passages come to, as `JudgedStatement.alone` has it.
+A statement's verdict is that of all passages together; without one, `JudgedStatement.separate_verdict`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,59 +42,63 @@ __all__ = [
     "hallucinations",
     "hallucinations_sql",
     "judges_of",
+    "matching",
+    "statement_groups",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hallucination:
-    """A statement that the passages do not support, and where it stands."""
+    """A statement that the passages do not support, and its sample."""
 
     run: str
-    """How commands and addresses name it: `RUN`, or `RUN@EVALUATION` where the bare name means another."""
+    """The run as commands and URLs name it: `RUN`, or `RUN@EVALUATION` if it is not the run's default evaluation."""
     judged: JudgedBy
     sample_id: str
     question: str
     number: int
-    """Its place among the answer's statements, from 1."""
-    said: JudgedStatement
+    """Its number among the answer's statements, from 1."""
+    judged_statement: JudgedStatement
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationPage:
-    """Statements that a query found, the worst first, and how many there are in all."""
+    """The statements of a query (up to its limit), worst first, and their total number."""
 
     rows: tuple[Hallucination, ...]
     total: int
     labels: Mapping[Label, int]
-    """All judged statements by verdict, supported ones too, under every filter but that of the verdict."""
+    """Number of judged statements by verdict, including supported ones; all filters but that of the verdict apply."""
+    sentence: str
+    """`2 of 129 statements are unsupported`; `likely unsupported` if all judges are rule-based."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationGroup:
-    """What unsupported statements have in common."""
+    """Unsupported statements of one question, passage or judge."""
 
     key: str
-    """What a query names it by: the question, the judge, a passage's digest."""
+    """The group's value in a query: the question, the judge, or the digest of a passage."""
     title: str
-    """The question, the judge, the beginning of the passage."""
+    """The question, the judge, or the beginning of the passage."""
     passage_id: str
-    """Empty where the group is not a passage, or its text goes by several ids."""
+    """Empty if the group is not a passage, or its text has several ids."""
     statements: int
-    """Not supported; of a passage: those of answers for which it was retrieved."""
+    """Number of unsupported statements; for a passage, in answers for which it was retrieved."""
     contradicted: int
-    """How many of them are contradicted; of a passage: by that passage."""
+    """Number of those that are contradicted; for a passage, by that passage."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationGroups:
-    """Groups that a query found, those with most statements first, and how many there are in all."""
+    """The groups of a query (up to its limit), most statements first, and their total number."""
 
     groups: tuple[HallucinationGroup, ...]
     total: int
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """A page of statements: contradicted before unsupported, least supported first."""
+    """Return a page of statements: contradicted before unsupported, least supported first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
         create_matches(connection, query, list(shown))
@@ -110,7 +113,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
             sample_id=one.sample_id,
             question=one.question,
             number=one.number,
-            said=JudgedStatement(
+            judged_statement=JudgedStatement(
                 statement=Statement(side="response", text=one.statement),
                 verdict=verdicts[one.key].get(0),
                 single={rank: verdict for rank, verdict in verdicts[one.key].items() if rank},
@@ -119,7 +122,10 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         )
         for one in page
     )
-    return HallucinationPage(rows=rows, total=sum(labels.get(label, 0) for label in query.labels), labels=labels)
+    total = sum(labels.get(label, 0) for label in query.labels)
+    likely = "likely " if total and all(judged.heuristic for _, judged in shown.values()) else ""
+    sentence = f"{total:,} of {sum(labels.values()):,} statements are {likely}{query.verdict or 'not supported'}"
+    return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
@@ -130,10 +136,22 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
 
 
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """The statements that a query means, by question, passage or judge; by judge, each run counts once for each."""
+    """Group the statements of a query by question, passage or judge; by judge, a run counts once per judge."""
+    with matching(store, query, each_judge=by == "judge") as connection:
+        return statement_groups(connection, query, by)
+
+
+@contextmanager
+def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
+    """Open the database with the judged statements of a query, of any verdict, as the table `found`."""
     with store.database.read() as connection:
-        create_matches(connection, query, list(_shown(connection, query, each_judge=by == "judge")))
-        found = grouped_statements(connection, query, by)
+        create_matches(connection, query, list(_shown(connection, query, each_judge=each_judge)))
+        yield connection
+
+
+def statement_groups(connection: Connection, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
+    """Group the statements in the table `found` that have a verdict of the query."""
+    found = grouped_statements(connection, query, by)
     groups = tuple(
         HallucinationGroup(
             key=one.key,
@@ -148,19 +166,18 @@ def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) 
 
 
 def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame:
-    """Every statement that a query means, whatever its limit, a row each, for export.
+    """Return all statements of a query (ignoring its limit), one row each, for export.
 
     Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether
-    the passages were judged together), score in [0, 1] or null, reason; human, annotator, note: what people say
-    (the latest of them), null where nobody does.
+    the passages were judged together), score in [0, 1] or null, reason; human, annotator, note: the latest label, or
+    null.
     """
-    with store.database.read() as connection:
-        create_matches(connection, query, list(_shown(connection, query)))
+    with matching(store, query) as connection:
         return matched_frame(connection, query)
 
 
 def judges_of(store: Store) -> tuple[str, ...]:
-    """The judges of the evaluations in the store, by name."""
+    """The names of the judges of the evaluations in the store."""
     with store.database.read() as connection:
         return judge_names(connection)
 
@@ -168,16 +185,16 @@ def judges_of(store: Store) -> tuple[str, ...]:
 def _shown(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy]]:
-    """The evaluations that a query looks at, by id, each with how its run is named with it."""
-    named = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
+    """The evaluations that a query covers, by id, each with the run as commands name it."""
+    chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
     found: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy]]] = {}
-    for run_id, name, place, judged in ranked_evaluations(connection):
+    for run_id, name, rank, judged in ranked_evaluations(connection):
         if (runs and run_id not in runs) or query.judge not in ("", judged.judge):
             continue
-        if named and judged.evaluation_id not in named:
+        if chosen and judged.evaluation_id not in chosen:
             continue
-        run = name if place == 1 else f"{name}@{judged.evaluation_id}"
-        part = judged.judge if each_judge else judged.evaluation_id if named else ""
+        run = name if rank == 1 else f"{name}@{judged.evaluation_id}"
+        part = judged.judge if each_judge else judged.evaluation_id if chosen else ""
         found.setdefault((run_id, part), (judged.evaluation_id, (run, judged)))
     return dict(found.values())

@@ -1,4 +1,4 @@
-"""Means of metrics: with an interval, how many samples were scored, and how those without a score count."""
+"""Means of metrics with their intervals, the number of scored samples, and how unscored samples count."""
 
 from __future__ import annotations
 
@@ -31,63 +31,62 @@ __all__ = [
 ]
 
 UnscoredPolicy = Literal["excluded", "zero", "bounds"]
-"""excluded: a mean is over the scored samples; zero: an unscored one counts as 0, or where lower is better as the
-upper bound, because 0 would be the best; bounds: the mean lies between those with all of them at the metric's least
-and at its greatest value (Horowitz and Manski 2000)."""
+"""excluded: the mean of the scored samples; zero: an unscored sample counts as 0, or as the maximum if lower is better;
+bounds: the means with all unscored samples at the metric's minimum and at its maximum (Horowitz and Manski 2000)."""
 
 POLICIES: dict[UnscoredPolicy, str] = {
     "excluded": "are left out",
     "zero": "count as zero, or as the worst value where lower is better",
     "bounds": "count as anything from the worst to the best value",
 }
-"""In words, behind `unscored samples`."""
+"""Completes a sentence that begins with `unscored samples`."""
 
 Fill = tuple[float, float]
-"""What stands for an unscored sample where that makes the mean least and where it makes it greatest."""
+"""The values that unscored samples count as, for the lowest and for the highest possible mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """A mean and how the unscored counted in it."""
+    """A mean, and how unscored samples count in it."""
 
     mean: float | None
     interval: Interval | NoInterval
     bounds: tuple[float, float] | None = None
-    """The mean with all unscored at the metric's least and greatest value; None but under `bounds`."""
+    """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
     stands_for: float | None = None
-    """What each unscored sample counted as; None but under `zero`."""
+    """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""
-    """How the unscored counted, in words; empty where none is or they are left out as asked."""
+    """How unscored samples count; empty if there are none or the policy is `excluded`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSummary:
-    """One metric over one run: its mean, never without how many samples were scored and how the others counted."""
+    """The mean of one metric over one run, the number of scored samples, and how the others count."""
 
     metric: str
     scored: int
     total: int
-    """Samples that the evaluation covers."""
+    """Number of samples that the evaluation covers."""
     mean: float | None
-    """Of the scored samples, under `zero` of all; None where no sample counts."""
+    """The mean of the scored samples, under `zero` of all samples; None if no sample counts."""
     interval: Interval | NoInterval
-    """Under `bounds` it holds every mean that the unscored allow."""
+    """The 95% CI; under `bounds` it covers every mean that the unscored samples allow."""
     unscored: Mapping[str, int]
-    """How many samples have no score, by reason."""
+    """Number of unscored samples by reason."""
     policy: UnscoredPolicy = "excluded"
-    """How the unscored were asked to count; `note` says how they did."""
+    """The requested policy; `note` says how unscored samples count."""
     bounds: tuple[float, float] | None = None
-    """The mean with all unscored at the metric's least and greatest value; None but under `bounds`."""
+    """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
     stands_for: float | None = None
-    """What each unscored sample counted as; None but under `zero`."""
+    """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""
-    """How the unscored counted, in words; empty where none is or they are left out as asked."""
+    """How unscored samples count; empty if there are none or the policy is `excluded`."""
     threshold: Threshold | None = None
-    """None where nobody set one."""
+    """None if none is set."""
     standing: Standing | None = None
-    """On which side of the threshold the interval lies; None without one."""
+    """Whether the threshold is met; None without a threshold."""
     judged: JudgedBy | None = None
-    """The evaluation that it was scored in."""
+    """The evaluation that the scores are from."""
 
 
 _STANDINGS: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}
@@ -99,23 +98,23 @@ def metric_summaries(
     totals: Mapping[str, int],
     policy: UnscoredPolicy = "excluded",
 ) -> dict[str, dict[str, MetricSummary]]:
-    """For each evaluation its metrics in order; `totals` has how many samples each covers."""
+    """Summarise the metrics of each evaluation, in order; `totals`: the number of samples that each covers."""
     metrics = described(connection)
-    limits = read_thresholds(connection, metrics)
+    thresholds = read_thresholds(connection, metrics)
     scored = metric_moments(connection, evaluations)
     unscored = unscored_by_metric(connection, evaluations)
-    every = {spec: fill_of(metrics.get(spec), policy) for _, spec in unscored}
-    fills = {spec: fill for spec, fill in every.items() if isinstance(fill, tuple)}
+    fill_by_metric = {spec: fill_of(metrics.get(spec), policy) for _, spec in unscored}
+    fills = {spec: fill for spec, fill in fill_by_metric.items() if isinstance(fill, tuple)}
     filled = [
         metric_moments(connection, evaluations, {spec: fill[end] for spec, fill in fills.items()})
         for end in ((0, 1) if fills else ())
     ]
-    found: dict[str, dict[str, MetricSummary]] = {}
+    summaries: dict[str, dict[str, MetricSummary]] = {}
     for key in dict.fromkeys((*scored, *unscored)):
         evaluation, spec = key
-        known, reasons, limit = scored.get(key), unscored.get(key, {}), limits.get(spec)
+        known, reasons, threshold = scored.get(key), unscored.get(key, {}), thresholds.get(spec)
         mean = mean_of(metrics.get(spec), known, policy, sum(reasons.values()), [one.get(key) for one in filled])
-        found.setdefault(evaluation, {})[spec] = MetricSummary(
+        summaries.setdefault(evaluation, {})[spec] = MetricSummary(
             metric=spec,
             scored=known.n if known else 0,
             total=totals[evaluation],
@@ -126,14 +125,19 @@ def metric_summaries(
             bounds=mean.bounds,
             stands_for=mean.stands_for,
             note=mean.note,
-            threshold=limit,
-            standing=_STANDINGS[gate(mean.interval, threshold=limit.value, fail=limit.fail)] if limit else None,
+            threshold=threshold,
+            standing=_STANDINGS[gate(mean.interval, threshold=threshold.value, fail=threshold.fail)]
+            if threshold
+            else None,
         )
-    return {one: {metric: by_metric[metric] for metric in in_order(by_metric)} for one, by_metric in found.items()}
+    return {
+        evaluation: {metric: by_metric[metric] for metric in in_order(by_metric)}
+        for evaluation, by_metric in summaries.items()
+    }
 
 
 def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> Fill | str | None:
-    """What stands for an unscored sample; None where it is left out, and in words why nothing can stand for it."""
+    """The values that unscored samples count as; None if they are excluded; a text if the metric has none, and why."""
     if policy == "excluded":
         return None
     if metric is None:
@@ -157,10 +161,10 @@ def mean_of(
     missing: int = 0,
     filled: Sequence[Known | None] = (),
 ) -> Mean:
-    """The mean under a policy, `missing` samples being unscored.
+    """Compute the mean under a policy; `missing` is the number of unscored samples.
 
-    `scored` are the moments of the scored values, None where there is none; `filled` those of all with what
-    stands for the unscored, where they are least and where they are greatest.
+    `scored`: the moments of the scored values, None if there are none. `filled`: the moments of all values, with the
+    unscored samples at their lowest and at their highest value.
     """
     plain = Mean(mean=scored.mean if scored else None, interval=_interval(metric, scored))
     fill = fill_of(metric, policy)
@@ -180,7 +184,7 @@ def mean_of(
 
 
 def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """The bounds of a metric; None where one of them is not there."""
+    """The minimum and maximum of a metric; None if it has no such bound."""
     return None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
 
 
@@ -199,23 +203,22 @@ def _bounded(
 
 
 def _interval(metric: MetricDescription | None, moments: Known | None) -> Interval | NoInterval:
-    """The interval of a mean; the range of a metric bounds it where that is finite."""
+    """The interval of a mean, within the metric's range if that is finite."""
     if moments is None:
         return NoInterval(reason="no sample is scored", n=0)
     return mean_interval(moments, bounds=range_of(metric))
 
 
-FEWEST = 2
-"""The library gives no score of a single metric."""
+MIN_METRICS = 2
+"""The library gives no score for a single metric."""
 
 
 def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
-    """The harmonic mean of the means of a run's ragas metrics, in [0, 1], higher is better.
+    """Compute the harmonic mean of the means of a run's ragas metrics, in [0, 1], higher is better.
 
-    `k / sum(1 / mean)` over the metrics of source `ragas` where higher is better, aspect critiques left out
-    (ragas library 0.0.x). A metric counts once: of several settings the default. 0 where one of them is 0; undefined
-    with fewer than two, where one has no mean or one below 0, or where none of several settings is the default;
-    which is then named.
+    `k / sum(1 / mean)` over the `k` metrics of source `ragas` with higher values better, without aspect critiques
+    (ragas library 0.0.x). Of a metric with several settings, the default counts. 0 if a mean is 0. Undefined with fewer
+    than two metrics, if a mean is missing or below 0, and if none of several settings is the default.
     """
     settings: defaultdict[str, list[str]] = defaultdict(list)
     for spec in metrics:
@@ -223,21 +226,21 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
             settings[name].append(spec)
     unclear = [spec for name, specs in settings.items() if len(specs) > 1 and name not in specs for spec in specs]
     if unclear:
-        return Unscored(reason="undefined", detail=f"several settings and not the default: {', '.join(unclear)}")
+        return Unscored(reason="undefined", detail=f"several settings, none of them the default: {', '.join(unclear)}")
     chosen = (name if name in specs else specs[0] for name, specs in settings.items())
     means = {spec: metrics[spec].mean for spec in chosen}
-    if len(means) < FEWEST:
-        return Unscored(reason="undefined", detail=f"needs {FEWEST} ragas metrics, {len(means)} evaluated")
+    if len(means) < MIN_METRICS:
+        return Unscored(reason="undefined", detail=f"needs {MIN_METRICS} ragas metrics, {len(means)} evaluated")
     without = [spec for spec, mean in means.items() if mean is None or mean < 0]
     if without:
-        return Unscored(reason="undefined", detail=f"no mean, or one below 0: {', '.join(without)}")
+        return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(without)}")
     known = [mean for mean in means.values() if mean is not None]
     value = len(known) / sum(1 / mean for mean in known) if all(known) else 0.0
     return Score(value=value, counted=f"harmonic mean of {', '.join(means)}")
 
 
 def _counted_as(spec: str) -> str:
-    """The metric without its settings; empty where it does not count."""
+    """The metric without its settings; empty if it does not count in the ragas score."""
     metric = metric_of(spec)
     if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
         return ""

@@ -1,10 +1,12 @@
-"""What the metrics are that a store has scores of, whether this process has their code or not."""
+"""Descriptions of the metrics that a store has scores of; their code need not be installed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from ragboard.metrics import METRICS, Metric, describe
+from ragboard.judges.embedded import EmbeddedJudge
+from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, METRICS, Metric, describe, metric_of
+from ragboard.metrics.base import CATEGORIES, tasks_for
 from ragboard.records import MetricDescription
 from ragboard.store import Store
 from ragboard.store.queries.metrics import stored_descriptions
@@ -12,56 +14,126 @@ from ragboard.store.queries.query import Connection
 
 __all__ = [
     "BETTER",
+    "MORE_PASSAGES",
     "described",
+    "headline",
     "in_order",
     "metric_descriptions",
     "metric_groups",
+    "metric_judge",
+    "metric_needs",
     "metric_range",
     "metric_settings",
+    "metric_source_label",
+    "metric_summary",
 ]
 
+MAX_HEADLINE = 4
+"""Maximum number of metrics shown where there is little space."""
+
 BETTER = {"higher": "higher is better", "lower": "lower is better", "neutral": "no better direction"}
-"""What a direction means."""
+"""Each direction in words."""
+
+
+MORE_PASSAGES = {"falls": "usually falls with more passages", "rises": "usually rises with more passages"}
+"""How a metric changes with the number of passages, regardless of their content."""
 
 
 def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> Mapping[str, MetricDescription]:
-    """By identity: the known metrics, then those that only the store's evaluations know."""
+    """Descriptions by metric name: the known metrics, then those known only from evaluations in the store."""
     with store.database.read() as connection:
         return described(connection, known)
 
 
 def described(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
-    """The same, over a connection; of a metric described differently over time, as it was last."""
-    ours = {spec: describe(metric) for spec, metric in known.items()}
-    return ours | {spec: one for spec, one in stored_descriptions(connection).items() if spec not in ours}
+    """As `metric_descriptions`, over a connection; if a description changed over time, the latest."""
+    installed = {spec: describe(metric) for spec, metric in known.items()}
+    stored = stored_descriptions(connection)
+    return installed | {spec: one for spec, one in stored.items() if spec not in installed}
 
 
 def in_order(specs: Iterable[str]) -> tuple[str, ...]:
-    """Metrics as `METRICS` lists them, then the others by name."""
-    there = set(specs)
-    return (*(spec for spec in METRICS if spec in there), *sorted(there - METRICS.keys()))
+    """Sort metrics as in `METRICS`, ignoring settings, then all others by name."""
+    order = {spec: index for index, spec in enumerate(METRICS)}
+    return tuple(sorted(set(specs), key=lambda spec: (order.get(spec.partition("(")[0], len(order)), spec)))
 
 
-def metric_groups(metrics: Iterable[MetricDescription], search: str = "") -> dict[str, tuple[MetricDescription, ...]]:
-    """By source, one of each name, those in which every word of the search stands."""
+def headline(specs: Sequence[str]) -> tuple[str, ...]:
+    """Choose up to 4 metrics of an evaluation to show where there is little space: default metrics, then the first.
+
+    Returns 5 metrics if there are only 5.
+    """
+    if len(specs) <= MAX_HEADLINE + 1:
+        return tuple(specs)
+    usual = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
+    chosen = sorted(specs, key=lambda spec: spec not in usual)[:MAX_HEADLINE]
+    return tuple(spec for spec in specs if spec in chosen)
+
+
+FILE_SCORES = "Scores from run files, not computed by ragboard"
+NEEDED = {"contexts": "passages", "reference_contexts": "gold passages"}
+"""Words for columns in a list of needs; all others are shown by name."""
+
+
+def metric_groups(
+    metrics: Iterable[MetricDescription], search: str = "", known: Mapping[str, Metric] = METRICS
+) -> dict[str, tuple[MetricDescription, ...]]:
+    """Group the metrics that match every word of the search by category, without variants of the same name."""
     words = search.casefold().split()
     first: dict[tuple[str, str], MetricDescription] = {}
     for metric in metrics:
         first.setdefault((metric.source, metric.name), metric)
-    groups: dict[str, tuple[MetricDescription, ...]] = {}
+    groups: dict[str, tuple[MetricDescription, ...]] = dict.fromkeys((*CATEGORIES.values(), FILE_SCORES), ())
     for metric in first.values():
-        text = " ".join((metric.spec, metric.label, metric.text, metric.formula, metric.paper)).casefold()
-        if all(word in text for word in words):
-            groups[metric.source] = (*groups.get(metric.source, ()), metric)
-    return groups
+        question, origin = _question(metric, known), metric_source_label(metric, known)
+        texts = (metric.spec, metric.label, metric.text, metric.formula, metric.paper, question, origin)
+        if all(word in " ".join(texts).casefold() for word in words):
+            groups[question] += (metric,)
+    return {question: group for question, group in groups.items() if group}
+
+
+def _question(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
+    if found := metric_of(metric.spec, known):
+        return CATEGORIES[found.category]
+    return FILE_SCORES if metric.source.endswith("-file") else CATEGORIES["other"]
+
+
+def metric_source_label(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
+    """The source in two or three words (`RAGAS paper`); without a short form, the citation."""
+    found = metric_of(metric.spec, known)
+    return (found.credit if found else "") or metric.paper
+
+
+def metric_summary(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
+    """Describe the metric in one sentence."""
+    found = metric_of(metric.spec, known)
+    return (found.summary if found else "") or " ".join(metric.text.partition("\n\n")[0].split())
+
+
+def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
+    """The columns that a sample must have besides the question: `answer, passages, gold passages`."""
+    found = metric_of(metric.spec, known)
+    needed = [NEEDED.get(column, column) for column in metric.requires]
+    return ", ".join([*needed, *(["gold passages"] if found and found.needs_gold else [])]) or "the question only"
+
+
+def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
+    """The judge that it needs: `a chat model`, `any judge`, `no judge`; empty if its code is not installed."""
+    found = metric_of(metric.spec, known)
+    if found is None:
+        return ""
+    tasks = tasks_for(found.needs())
+    if not tasks:
+        return "no judge"
+    return "any judge" if tasks <= EmbeddedJudge.answers else "a chat model"
 
 
 def metric_range(metric: MetricDescription) -> str:
-    """Its bounds in words: `0 to 1`, `0 to no bound`."""
+    """Its range in words: `0 to 1`, `0 to no bound`."""
     low, high = ("no bound" if bound is None else f"{bound:g}" for bound in (metric.low, metric.high))
     return f"{low} to {high}"
 
 
 def metric_settings(metric: MetricDescription) -> str:
-    """Its settings in words: `k = not set (a whole number)`; empty where it has none."""
+    """Its settings in words: `k = not set (a whole number)`; empty if it has none."""
     return "; ".join(f"{setting.name} = {setting.default} ({setting.allowed})" for setting in metric.settings)

@@ -1,11 +1,11 @@
-"""How far two evaluations of one run by the same judge differ: what a difference between runs is to be seen against."""
+"""Judge noise: the difference between two evaluations of one run by the same judge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragboard.analysis.comparability import judged_alike
+from ragboard.analysis.comparability import same_judges
 from ragboard.analysis.metrics import described, in_order
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.stats import PairedDifference, ci_text, paired_difference
@@ -20,33 +20,34 @@ __all__ = ["JudgeNoise", "judge_noise"]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeNoise:
-    """One metric of one run, by two evaluations of the same judge: the difference is the other less the shown."""
+    """The difference of one metric between two evaluations of a run by the same judge: the shown one and another."""
 
     run: str
     metric: str
     label: str
-    """How pages call it."""
+    """The name of the metric on pages."""
     judge: str
-    other: str
-    """The evaluation that the shown one is held against; always of the same run."""
+    other_evaluation_id: str
+    """The evaluation that the shown one is compared with."""
     differs: str
-    """What the two do not share: `seed 1, 2`."""
-    found: PairedDifference
+    """The settings that differ: `seed 1, 2`."""
+    paired: PairedDifference
+    """Other minus shown, over the samples that both scored."""
 
     def __str__(self) -> str:
         """`two evaluations of bm25-k3 by m differ by +0.01 (95% CI -0.02 to +0.04) in Faithfulness (seed 1, 2)`."""
-        interval = ci_text(self.found.interval, "+.3f")
+        interval = ci_text(self.paired.interval, "+.3f")
         return (
-            f"two evaluations of {self.run} by {self.judge} differ by {self.found.difference:+.3f} ({interval}) in"
-            f" {self.label}, n = {self.found.n:,} ({self.differs})"
+            f"two evaluations of {self.run} by {self.judge} differ by {self.paired.difference:+.3f} ({interval}) in"
+            f" {self.label}, n = {self.paired.n:,} ({self.differs})"
         )
 
 
 def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
-    """Each metric that is shown of a run, against the newest other evaluation by the same judge that has it.
+    """Compare each metric shown for a run with the newest other evaluation by the same judge that has the metric.
 
-    None where the judge evaluated the run once. The same judge in the same way is one evaluation, not two: another
-    seed, other parameters or prompts or another version make a second.
+    Metrics that this judge evaluated only once are left out. A judge with unchanged settings continues its
+    evaluation; a second evaluation needs another seed, other parameters, other prompts or another version.
     """
     with store.database.read() as connection:
         by_metric = scored_evaluations(connection, run.run_id)
@@ -60,15 +61,15 @@ def _noise(
     run: RunRef,
     spec: str,
     metric: MetricDescription | None,
-    there: Sequence[ScoredEvaluation],
+    evaluations: Sequence[ScoredEvaluation],
 ) -> JudgeNoise | None:
-    shown = next((one for one in there if one.evaluation_id == run.evaluation_of(spec)), None)
+    shown = next((one for one in evaluations if one.evaluation_id == run.evaluation_of(spec)), None)
     if shown is None:
         return None
-    other = next((one for one in there if one.judge == shown.judge and not judged_alike(one, shown)), None)
+    other = next((one for one in evaluations if one.judge == shown.judge and not same_judges(one, shown)), None)
     if other is None:
         return None
-    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
+    pairs = _paired(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
     if pairs is None:
         return None
     return JudgeNoise(
@@ -76,22 +77,22 @@ def _noise(
         metric=spec,
         label=metric.label if metric else spec,
         judge=other.judge,
-        other=other.evaluation_id,
-        differs=_differs(shown, other),
-        found=pairs,
+        other_evaluation_id=other.evaluation_id,
+        differs=_differences_in_words(shown, other),
+        paired=pairs,
     )
 
 
 def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """Those of a difference of two values of the metric."""
+    """The bounds of a difference of two values of the metric; None if its range is not known."""
     if metric is None or metric.low is None or metric.high is None:
         return None
     return metric.low - metric.high, metric.high - metric.low
 
 
-def _differs(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
-    """The parameters that two evaluations do not share; else the tasks judged in another way, all or some."""
-    parameters = list(_unlike(shown.parameters, other.parameters))
+def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
+    """The parameters in which two evaluations differ; without any, the tasks that were judged differently."""
+    parameters = list(_parameter_changes(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)
     both = shown.identity.keys() & other.identity.keys()
@@ -100,14 +101,14 @@ def _differs(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
     return f"version, prompts or settings{some}"
 
 
-def _unlike(ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Iterator[str]:
-    for key in dict.fromkeys((*ours, *theirs)):
-        if ours.get(key) != theirs.get(key):
-            said = ["not set" if given.get(key) is None else str(given[key]) for given in (ours, theirs)]
-            yield f"{key} {said[0]}, {said[1]}"
+def _parameter_changes(shown: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> Iterator[str]:
+    for key in dict.fromkeys((*shown, *other)):
+        if shown.get(key) != other.get(key):
+            values = ["not set" if given.get(key) is None else str(given[key]) for given in (shown, other)]
+            yield f"{key} {values[0]}, {values[1]}"
 
 
-def _difference(
+def _paired(
     connection: Connection,
     run_id: str,
     shown: str,
@@ -115,8 +116,8 @@ def _difference(
     spec: str,
     bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
-    """Over the samples that both evaluations scored."""
-    places, first, second = scored_twice(connection, shown, other, spec)
+    """The difference over the samples that both evaluations scored; None if there are none."""
+    positions, first, second = scored_twice(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
-    together = clusters.of[places].tolist() if clusters else None
-    return paired_difference(first, second, bounds=bounds, clusters=together) if first.size else None
+    labels = clusters.of[positions].tolist() if clusters else None
+    return paired_difference(first, second, bounds=bounds, clusters=labels) if first.size else None

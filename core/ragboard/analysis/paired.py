@@ -1,7 +1,8 @@
-"""The values of two runs side by side, one row a pair, and the difference of a metric over them."""
+"""The values of two runs, one per pair of samples, and the difference of a metric over the pairs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,73 +13,81 @@ from numpy.typing import NDArray
 from ragboard.analysis.means import UnscoredPolicy, fill_of, range_of
 from ragboard.records import MetricDescription
 from ragboard.stats import PairedDifference, outer_difference, paired_difference
+from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import refusals
+from ragboard.store.queries.samples import passage_counts, refusals
 from ragboard.store.queries.scores import Places, Scored, metric_names, scores_by_metric, unscored_places
 from ragboard.store.queries.statements import answer_sizes
+from ragboard.store.queries.values import META, column_values, known_values, metadata_columns
 
 __all__ = [
     "Difference",
     "Flags",
-    "Floats",
     "MetricColumn",
-    "claim_counts",
+    "cost_columns",
     "difference_of",
+    "is_cost",
+    "mean_statement_counts",
     "metric_columns",
     "pair_clusters",
     "pair_runs",
     "paired_refusals",
+    "passages_per_question",
     "unscored_reasons",
 ]
 
-Floats: TypeAlias = NDArray[np.float64]
+_COST = re.compile("costs?|price|usd|tokens?|latency|duration|elapsed|(run)?time|secs?|seconds|millis(econds)?|ms")
+"""Matches words in the names of columns that contain the cost, time or tokens of an answer."""
+_NOT_COST = re.compile("start(ed)?|end(ed)?|created|updated|date|max|min|limit|budget|id|per")
+"""Matches words in the names of columns that contain a date, a limit, an id or a rate instead."""
+
 Flags: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricColumn:
-    """One metric over all pairs; a value counts only where it is scored."""
+    """The values of one metric over all pairs; a value is valid only where its side is scored."""
 
-    a: Floats
-    b: Floats
+    a: FloatArray
+    b: FloatArray
     scored_a: Flags
     scored_b: Flags
     judged: Flags
-    """The pairs that were evaluated on both sides, scored or not."""
+    """Which pairs were evaluated on both sides, scored or not."""
 
     @property
     def both(self) -> Flags:
-        """The pairs that are scored on both sides."""
+        """Which pairs are scored on both sides."""
         return self.scored_a & self.scored_b
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """B minus A, and how the unscored counted in it."""
+    """The difference B minus A, and how unscored samples count in it."""
 
     pairs: PairedDifference | None
-    """None where no pair counts."""
+    """None if no pair counts."""
     bounds: tuple[float, float] | None = None
-    """The difference at the least and the greatest that the unscored allow; None but under `bounds`."""
+    """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
     note: str = ""
 
 
 def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
-    """Pair by id where both ask the same, else by question and history where each is there once; reads no passages."""
+    """Pair samples by id and question, else by question and history if both are unique. Reads no passages."""
     with store.database.read() as connection:
         return paired_runs(connection, a.run_id, b.run_id)
 
 
 def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """The metrics that both sides have, by identity."""
+    """The values of the metrics that A and B share, by metric name."""
     shared = sorted(metric_names(connection, a) & metric_names(connection, b))
-    ours, theirs = (scores_by_metric(connection, run, shared) for run in (a, b))
+    scores_a, scores_b = (scores_by_metric(connection, run, shared) for run in (a, b))
     found: dict[str, MetricColumn] = {}
     for spec in shared:
-        (first, judged_a), (second, judged_b) = _at(ours[spec], paired.a), _at(theirs[spec], paired.b)
+        (first, judged_a), (second, judged_b) = _at(scores_a[spec], paired.a), _at(scores_b[spec], paired.b)
         found[spec] = MetricColumn(
             a=first,
             b=second,
@@ -89,73 +98,103 @@ def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedR
     return found
 
 
+def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
+    """The numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`); lower is better."""
+    sides = (metadata_columns(connection, run.run_id) for run in (a, b))
+    keys_a, keys_b = ({one.key for one in side if not one.not_numbers and is_cost(one.key)} for side in sides)
+    found: dict[str, MetricColumn] = {}
+    for name in sorted(f"{META}{key}" for key in keys_a & keys_b):
+        (first, has_a), (second, has_b) = (
+            _at(known_values(connection, column_values(run, name)), positions)
+            for run, positions in ((a, paired.a), (b, paired.b))
+        )
+        found[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
+    return found
+
+
+def is_cost(name: str) -> bool:
+    """Whether the name of a column suggests cost, time or tokens of an answer: `latency_ms`, `totalTokens`."""
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+    return any(map(_COST.fullmatch, words)) and not any(map(_NOT_COST.fullmatch, words))
+
+
 def unscored_reasons(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[Mapping[str, Mapping[str, int]], Mapping[str, Mapping[str, int]]]:
-    """On either side by metric why paired samples have no score: how many, by reason."""
+    """For A and for B: by metric, the number of paired samples without a score, by reason."""
     sides: list[dict[str, dict[str, int]]] = []
-    for run, places in ((a, paired.a), (b, paired.b)):
+    for run, in_pairs in ((a, paired.a), (b, paired.b)):
         found: dict[str, dict[str, int]] = {}
         for metric, reason, positions in unscored_places(connection, run):
-            if count := int(np.isin(positions, places).sum()):
+            if count := int(np.isin(positions, in_pairs).sum()):
                 found.setdefault(metric, {})[reason] = count
         sides.append(found)
     return sides[0], sides[1]
 
 
-def paired_refusals(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Floats, Floats, Flags]:
-    """1 where A's and B's answer refuses, of each pair where that is known of both; and which pairs those are."""
+def paired_refusals(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
+) -> tuple[FloatArray, FloatArray, Flags]:
+    """A's and B's refusals (1 or 0) over the pairs where both are known, and a mask of those pairs."""
     return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
 
 
-def claim_counts(
+def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """The mean number of an answer's statements, over the pairs in which both answers have some."""
+    """The mean number of statements per answer in A and in B, over pairs where both are known; None without any."""
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
-    ours, theirs, _ = _both(sizes_a, sizes_b, paired)
-    return (float(ours.mean()), float(theirs.mean())) if ours.size else (None, None)
+    in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
+    return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
-def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[Floats, Floats, Flags]:
-    """A value of the answers on either side, of the pairs that have it on both; and which pairs those are."""
-    (ours, has_a), (theirs, has_b) = _at(a, paired.a), _at(b, paired.b)
-    return ours[has_a & has_b], theirs[has_a & has_b], has_a & has_b
+def passages_per_question(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
+) -> tuple[float, float] | tuple[None, None]:
+    """The mean number of passages per question in A and in B, over pairs where both are known; None without any."""
+    in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
+    return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
-def _at(given: Scored, rows: Places) -> tuple[Floats, Flags]:
-    """The values at these positions, and which of them there are."""
-    size = 1 + max(int(given.positions.max(initial=0)), int(rows.max(initial=0)))
-    values, there = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
-    values[given.positions], there[given.positions] = given.values, True
-    return values[rows], there[rows]
+def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
+    """The values of A and of B over the pairs that have both, and a mask of those pairs."""
+    (values_a, has_a), (values_b, has_b) = _at(a, paired.a), _at(b, paired.b)
+    return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b
+
+
+def _at(scored: Scored, positions: Places) -> tuple[FloatArray, Flags]:
+    """The values at these positions, and a mask of the positions that have one."""
+    size = 1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0)))
+    values, known = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
+    values[scored.positions], known[scored.positions] = scored.values, True
+    return values[positions], known[positions]
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """Pairs depend on each other where their samples do, in either run. None where all pairs are independent."""
-    sides = ((sample_clusters(connection, run.run_id), places) for run, places in ((a, paired.a), (b, paired.b)))
-    found = [(clusters, places) for clusters, places in sides if clusters]
-    joined = _joined([clusters.of[places] for clusters, places in found], paired.a.size)
-    if np.unique(joined).size == joined.size:
+    """The clusters of pairs whose samples depend on each other in either run. None if all pairs are independent."""
+    sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
+    known = [(clusters, positions) for clusters, positions in sides if clusters]
+    connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
+    if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=joined, conversations=any(clusters.conversations for clusters, _ in found))
+    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in known))
 
 
-def _joined(partitions: Sequence[Places], rows: int) -> Places:
-    """For each row a number that it shares with every row it is connected to through clusters of any partition."""
-    above = list(range(rows))
+def _connected_clusters(partitions: Sequence[Places], pairs: int) -> Places:
+    """Join overlapping clusters of several partitions (union-find); return a cluster number for each pair."""
+    parent = list(range(pairs))
 
-    def top(row: int) -> int:
-        while above[row] != row:
-            above[row] = above[above[row]]
-            row = above[row]
-        return row
+    def find(pair: int) -> int:
+        while parent[pair] != pair:
+            parent[pair] = parent[parent[pair]]
+            pair = parent[pair]
+        return pair
 
     for partition in partitions:
         first: dict[int, int] = {}
-        for row, number in enumerate(partition.tolist()):
-            above[top(row)] = top(first.setdefault(number, row))
-    return np.array([top(row) for row in range(rows)], dtype=np.int64)
+        for pair, number in enumerate(partition.tolist()):
+            parent[find(pair)] = find(first.setdefault(number, pair))
+    return np.array([find(pair) for pair in range(pairs)], dtype=np.int64)
 
 
 def difference_of(
@@ -164,36 +203,38 @@ def difference_of(
     policy: UnscoredPolicy,
     clusters: SampleClusters | None = None,
 ) -> Difference:
-    """The difference over the pairs scored on both sides, and with what stands for the unscored of the others.
+    """Compute the difference B minus A over the pairs; `policy` says how pairs with an unscored sample count.
 
-    `clusters` says which pairs depend on each other.
+    `clusters`: which pairs depend on each other; None if all are independent.
     """
-    ends = range_of(metric)
-    limits = None if ends is None else (ends[0] - ends[1], ends[1] - ends[0])
+    metric_range = range_of(metric)
+    bounds = None if metric_range is None else (metric_range[0] - metric_range[1], metric_range[1] - metric_range[0])
 
-    def paired(first: Floats, second: Floats, counted: Flags) -> PairedDifference | None:
-        together = clusters.of[counted].tolist() if clusters else None
-        return paired_difference(first, second, bounds=limits, clusters=together) if first.size else None
+    def paired(first: FloatArray, second: FloatArray, counted: Flags) -> PairedDifference | None:
+        cluster_ids = clusters.of[counted].tolist() if clusters else None
+        return paired_difference(first, second, bounds=bounds, clusters=cluster_ids) if first.size else None
 
-    seen = paired(column.a[column.both], column.b[column.both], column.both)
+    scored = paired(column.a[column.both], column.b[column.both], column.both)
     missing = int(np.sum(column.judged & ~column.both))
     fill = fill_of(metric, policy)
     if fill is None or not missing:
-        return Difference(pairs=seen)
+        return Difference(pairs=scored)
     if isinstance(fill, str):
-        return Difference(pairs=seen, note=f"{missing:,} pairs left out: {fill}")
-    least, most = fill
-    low = paired(_with(column, "a", most), _with(column, "b", least), column.judged)
-    high = paired(_with(column, "a", least), _with(column, "b", most), column.judged)
+        return Difference(pairs=scored, note=f"{missing:,} pairs left out: {fill}")
+    lowest, highest = fill
+    lower = paired(_with(column, "a", highest), _with(column, "b", lowest), column.judged)
+    upper = paired(_with(column, "a", lowest), _with(column, "b", highest), column.judged)
     if policy == "zero":
-        return Difference(pairs=low, note=f"unscored samples in {missing:,} pairs count as {least:g}")
+        return Difference(pairs=lower, note=f"unscored samples in {missing:,} pairs count as {lowest:g}")
     note = f"unscored samples in {missing:,} pairs from worst to best value"
-    if seen is None or low is None or high is None:
+    if scored is None or lower is None or upper is None:
         return Difference(pairs=None, note=note)
-    return Difference(pairs=outer_difference(seen, low, high), bounds=(low.difference, high.difference), note=note)
+    return Difference(
+        pairs=outer_difference(scored, lower, upper), bounds=(lower.difference, upper.difference), note=note
+    )
 
 
-def _with(column: MetricColumn, side: str, fill: float) -> Floats:
-    """The values of a side over all pairs that were judged, with `fill` for the unscored."""
+def _with(column: MetricColumn, side: str, fill: float) -> FloatArray:
+    """One side's values over all judged pairs, with `fill` for the unscored."""
     values = column.a if side == "a" else column.b
     return np.nan_to_num(values[column.judged], nan=fill)

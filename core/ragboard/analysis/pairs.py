@@ -1,12 +1,13 @@
-"""The pairs of two runs, worst regressions first, and one pair with all that changed in it."""
+"""The pairs of two runs, worst regressions first, and the report of one pair."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
-from ragboard.analysis.alignment import align
+from ragboard.analysis.alignment import Aligned, align, content_similarity
 from ragboard.analysis.comparability import comparable_refs, different_judges
 from ragboard.analysis.metrics import described
 from ragboard.analysis.samples import SampleReport, sample_report
@@ -31,13 +32,15 @@ from ragboard.store.queries.scores import has_scores, outcomes_of_metric
 from ragboard.store.queries.statements import JudgedStatement, statement_counts
 
 __all__ = [
+    "ChangeKind",
     "MovedPassage",
-    "PairPlace",
+    "PairPosition",
     "PairReport",
     "PairRow",
     "PairsPage",
     "StatementChange",
-    "pair_place",
+    "change_of",
+    "pair_position",
     "pair_report",
     "pair_rows",
     "pairs_sql",
@@ -46,12 +49,17 @@ __all__ = [
 
 ChangeKind = Literal["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
 
+SAME_CLAIM = 0.7
+"""The lowest Dice similarity of their content words at which two statements with different verdicts are one claim."""
+RECHUNKED = 0.5
+"""The share of the shorter of two passages, in [0, 1], that the longer must have in common with it."""
+
 _KINDS: tuple[ChangeKind, ...] = ("broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairRow:
-    """One question in both runs, by one metric."""
+    """One question in both runs, with its scores by one metric."""
 
     sample_a: str
     sample_b: str
@@ -59,17 +67,17 @@ class PairRow:
     a: Outcome
     b: Outcome
     difference: float | None
-    """B minus A; None where a side is unscored."""
+    """B minus A; None if a side is unscored."""
     change: Literal["better", "worse", "same", "differs", "unscored"]
-    """differs: of a metric that is better neither way."""
+    """differs: the metric has no better direction."""
     claims_a: int
-    """Statements of the answer; 0 where it was not split."""
+    """Number of statements in A's answer; 0 if none were extracted."""
     claims_b: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairsPage:
-    """Pairs that a query found, and how many there are of each kind."""
+    """The pairs of a query (up to its limit), and their number by kind."""
 
     rows: tuple[PairRow, ...]
     total: int
@@ -77,36 +85,38 @@ class PairsPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairPlace:
-    """Where a pair stands in a list of pairs."""
+class PairPosition:
+    """The position of a pair in a query's result."""
 
-    place: int
-    """From 1; 0 where the pair is not in the list."""
+    position: int
+    """From 1; 0 if the query filters the pair out."""
     total: int
     previous: str | None
-    """Samples of A in the pairs before and after."""
+    """Id of A's sample in the previous pair, or None."""
     following: str | None
+    """Id of A's sample in the next pair, or None."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementChange:
-    """A statement of both answers, or of one."""
+    """A statement of both answers or of one, and what changed."""
 
     kind: ChangeKind
-    """kept: supported in both; fixed: in B only; broken: in A only; still wrong: in neither; not judged: a
-    verdict is missing; dropped: in A's answer only; added: in B's answer only."""
+    """kept: supported in A and B; fixed: supported in B, not in A; broken: supported in A, not in B; still wrong:
+    supported in neither; not judged: a verdict is missing; dropped: the statement is only in A's answer; added: only in
+    B's."""
     a: JudgedStatement | None
     b: JudgedStatement | None
     number_a: int | None
-    """Its place among the statements of A's answer, from 1."""
+    """Its number among the statements of A's answer, from 1; None if it is not in it."""
     number_b: int | None
-    how: Literal["exact", "normalised", "fuzzy", "alone"]
-    """How the two were found to say the same; alone: there is no other."""
+    how: Literal["exact", "normalised", "fuzzy", "unmatched"]
+    """How the two statements were matched; unmatched: only one answer has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MovedPassage:
-    """A passage that both runs retrieved, and its rank in each."""
+    """A passage that both runs retrieved, with its rank in each."""
 
     passage: Passage
     rank_a: int
@@ -120,20 +130,23 @@ class PairReport:
     a: SampleReport
     b: SampleReport
     answers: tuple[Change, ...]
-    """From A's answer to B's, word by word."""
+    """The changes from A's answer to B's, word by word."""
     statements: tuple[StatementChange, ...]
-    """What got worse first."""
+    """Regressions first."""
     shared: tuple[MovedPassage, ...]
     gained: tuple[Passage, ...]
-    """Passages that only B retrieved; the same text is the same passage."""
+    """Passages whose text only B retrieved."""
     lost: tuple[Passage, ...]
+    rechunked_a: tuple[Passage, ...]
+    """Passages of A whose text B retrieved too, or half of it, cut differently."""
+    rechunked_b: tuple[Passage, ...]
 
 
 def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
-    """A page of pairs: the greatest losses first, then what is the same, gains, and the unscored last.
+    """Return a page of pairs: largest losses first, then unchanged pairs, gains, and unscored pairs last.
 
-    A query for gains has the greatest first. Of a metric that is better neither way the greatest changes come
-    first. Raises NotFoundError where the two evaluations do not share the metric.
+    A query for gains returns the largest first; a metric without a better direction, the largest changes first. Raises
+    NotFoundError if the two evaluations do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
@@ -149,10 +162,10 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
             sample_a=one.sample_a,
             sample_b=one.sample_b,
             question=one.question,
-            a=before.get(one.a, _NOT_THERE),
-            b=after.get(one.b, _NOT_THERE),
+            a=before.get(one.a, _NOT_EVALUATED),
+            b=after.get(one.b, _NOT_EVALUATED),
             difference=one.difference,
-            change=_change(one.difference, direction),
+            change=change_of(one.difference, direction),
             claims_a=claims_a.get(one.a, 0),
             claims_b=claims_b.get(one.b, 0),
         )
@@ -162,64 +175,83 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
 
 
 def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
-    """The SQL behind a page of pairs. Raises NotFoundError where the two evaluations do not share the metric."""
+    """The SQL behind a page of pairs. Raises NotFoundError if the two evaluations do not share the metric."""
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
 
 
-def pair_place(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str) -> PairPlace:
-    """Where a sample of A stands among the pairs that a query means, whatever its limit; its neighbours there.
+def pair_position(
+    store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str
+) -> PairPosition:
+    """Find a sample of A in a query's result (ignoring its limit), and the ids before and after it.
 
-    A sample that the query leaves out stands before the first. Raises NotFoundError where the two evaluations do not
-    share the metric.
+    For a sample that the query filters out, the position is 0 and the next id is the first. Raises NotFoundError if the
+    two evaluations do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         create_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
-        ours = pair_order(connection, query)
+        order = pair_order(connection, query)
         position = position_of(connection, a.run_id, sample_id)
-        at = ours.index(position) if position in ours else -1
-        near = {place: ours[place] for place in (at - 1, at + 1) if 0 <= place < len(ours)}
-        texts = sample_texts(connection, a.run_id, list(near.values()))
-    before, after = (texts[near[place]].sample_id if place in near else None for place in (at - 1, at + 1))
-    return PairPlace(place=at + 1, total=len(ours), previous=before, following=after)
+        index = order.index(position) if position in order else -1
+        neighbours = {at: order[at] for at in (index - 1, index + 1) if 0 <= at < len(order)}
+        texts = sample_texts(connection, a.run_id, list(neighbours.values()))
+    before, after = (texts[neighbours[at]].sample_id if at in neighbours else None for at in (index - 1, index + 1))
+    return PairPosition(position=index + 1, total=len(order), previous=before, following=after)
 
 
 def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
-    """Which way a metric is better that both runs have: neither where different judges scored it."""
+    """The direction of a shared metric; neutral if different judges scored it in A and B."""
     if not all(has_scores(connection, run, spec) for run in (a, b)):
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
-    alike = spec not in different_judges(connection, a, b, (spec,))
-    return metric.direction if metric and alike else "neutral"
+    same_judge = spec not in different_judges(connection, a, b, (spec,))
+    return metric.direction if metric and same_judge else "neutral"
 
 
 def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_id: str) -> PairReport:
-    """A sample of A beside its partner in B. Raises NotFoundError where it is not there or has no partner."""
+    """Compare a sample of A with its counterpart in B.
+
+    Raises NotFoundError if A has no such sample or the sample has no counterpart in B.
+    """
     a, b = comparable_refs(store, a, b)
-    ours = sample_report(store, a, sample_id)
-    partner = paired.b[paired.a == ours.position].tolist()
-    if not partner:
-        raise NotFoundError(f"sample {sample_id!r} of {a.name!r} has no partner in {b.name!r}")
+    in_a = sample_report(store, a, sample_id)
+    counterpart = paired.b[paired.a == in_a.position].tolist()
+    if not counterpart:
+        raise NotFoundError(f"sample {sample_id!r} of {a.name!r} has no counterpart in {b.name!r}")
     with store.database.read() as connection:
-        (other,) = sample_texts(connection, b.run_id, partner).values()
-    theirs = sample_report(store, b, other.sample_id)
-    shared, gained, lost = _passages(ours.sample.contexts or (), theirs.sample.contexts or ())
+        (other,) = sample_texts(connection, b.run_id, counterpart).values()
+    in_b = sample_report(store, b, other.sample_id)
+    before, after = in_a.sample.contexts or (), in_b.sample.contexts or ()
+    ranks_a, ranks_b = ({one.text: one.rank for one in reversed(side)} for side in (before, after))
+    changed_a = [one for one in before if one.text not in ranks_b]
+    changed_b = [one for one in after if one.text not in ranks_a]
+    rechunked_a, lost = _rechunked(changed_a, after)
+    rechunked_b, gained = _rechunked(changed_b, before)
     return PairReport(
-        a=ours,
-        b=theirs,
-        answers=word_diff(ours.sample.answer or "", theirs.sample.answer or ""),
-        statements=statement_changes(ours.statements, theirs.statements),
-        shared=shared,
+        a=in_a,
+        b=in_b,
+        answers=word_diff(in_a.sample.answer or "", in_b.sample.answer or ""),
+        statements=statement_changes(in_a.statements, in_b.statements),
+        shared=tuple(
+            MovedPassage(passage=one, rank_a=ranks_a[one.text], rank_b=one.rank) for one in after if one.text in ranks_a
+        ),
         gained=gained,
         lost=lost,
+        rechunked_a=rechunked_a,
+        rechunked_b=rechunked_b,
     )
 
 
 def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]) -> tuple[StatementChange, ...]:
-    """Every statement of both answers once, what got worse first."""
+    """Every statement of both answers once, what got worse first.
+
+    Statements with similar words are one claim; if their verdicts differ, only if their content words are similar too.
+    """
     found = align([one.statement.text for one in a], [one.statement.text for one in b])
+    aligned = [pair for pair in found.aligned if _is_one_claim(pair, a[pair.a], b[pair.b])]
+    matched_a, matched_b = {pair.a for pair in aligned}, {pair.b for pair in aligned}
     changes = [
         StatementChange(
             kind=_kind(a[pair.a], b[pair.b]),
@@ -229,21 +261,29 @@ def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]
             number_b=pair.b + 1,
             how=pair.how,
         )
-        for pair in found.aligned
+        for pair in aligned
     ]
     changes += [
-        StatementChange(kind="dropped", a=a[place], b=None, number_a=place + 1, number_b=None, how="alone")
-        for place in found.only_a
+        StatementChange(kind="dropped", a=a[place], b=None, number_a=place + 1, number_b=None, how="unmatched")
+        for place in range(len(a))
+        if place not in matched_a
     ]
     changes += [
-        StatementChange(kind="added", a=None, b=b[place], number_a=None, number_b=place + 1, how="alone")
-        for place in found.only_b
+        StatementChange(kind="added", a=None, b=b[place], number_a=None, number_b=place + 1, how="unmatched")
+        for place in range(len(b))
+        if place not in matched_b
     ]
     return tuple(sorted(changes, key=lambda change: _KINDS.index(change.kind)))
 
 
+def _is_one_claim(pair: Aligned, a: JudgedStatement, b: JudgedStatement) -> bool:
+    if pair.how != "fuzzy" or _kind(a, b) not in ("broken", "fixed"):
+        return True
+    return content_similarity(a.statement.text, b.statement.text) >= SAME_CLAIM
+
+
 def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
-    before, after = (said.verdict.label if said.verdict else said.alone for said in (a, b))
+    before, after = (one.verdict.label if one.verdict else one.separate_verdict for one in (a, b))
     if before is None or after is None:
         return "not judged"
     if before == "supported":
@@ -251,22 +291,40 @@ def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
     return "fixed" if after == "supported" else "still wrong"
 
 
-def _passages(
-    a: Sequence[Passage], b: Sequence[Passage]
-) -> tuple[tuple[MovedPassage, ...], tuple[Passage, ...], tuple[Passage, ...]]:
-    ours, theirs = {one.text: one for one in reversed(a)}, {one.text: one for one in reversed(b)}
-    shared = tuple(
-        MovedPassage(passage=one, rank_a=ours[one.text].rank, rank_b=one.rank) for one in b if one.text in ours
-    )
-    return shared, tuple(one for one in b if one.text not in ours), tuple(one for one in a if one.text not in theirs)
+def _rechunked(
+    passages: Sequence[Passage], others: Sequence[Passage]
+) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The passages that differ from one of `others` only by where the text is cut; and all the rest."""
+    texts = [" ".join(one.text.split()) for one in others]
+    rechunked, rest = list[Passage](), list[Passage]()
+    for one in passages:
+        text = " ".join(one.text.split())
+        found = any(_overlap(text, other) or _overlap(other, text) for other in texts)
+        (rechunked if found else rest).append(one)
+    return tuple(rechunked), tuple(rest)
 
 
-_NOT_THERE = Unscored(reason="skipped", detail="not evaluated")
+def _overlap(first: str, second: str) -> bool:
+    """Whether `second` contains `first`, or begins with its end, by half of the shorter one at least."""
+    if first in second:
+        return bool(first)
+    least = max(1, ceil(RECHUNKED * min(len(first), len(second))))
+    at = second.find(first[-least:])
+    while at >= 0:
+        if first.endswith(second[: at + least]):
+            return True
+        at = second.find(first[-least:], at + 1)
+    return False
 
 
-def _change(
+_NOT_EVALUATED = Unscored(reason="skipped", detail="not evaluated")
+"""Stands for a sample that a partial evaluation left out; like other skipped samples, it is not a failure."""
+
+
+def change_of(
     difference: float | None, direction: Direction
 ) -> Literal["better", "worse", "same", "differs", "unscored"]:
+    """Classify the difference of one pair; differs: the metric has no better direction."""
     if difference is None:
         return "unscored"
     if abs(difference) <= SAME:

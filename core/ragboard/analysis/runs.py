@@ -1,4 +1,4 @@
-"""Runs: the leaderboard, one run's summary, what evaluations took and what failed in them."""
+"""Runs: the leaderboard, one run's summary, the cost of its evaluations and their failures."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from datetime import datetime
 from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summaries
 from ragboard.analysis.metrics import in_order
 from ragboard.errors import NotFoundError
-from ragboard.metrics.partition import Origin
+from ragboard.metrics.partition import ClaimClass
 from ragboard.problems import kind_of_problem
-from ragboard.records import JsonValue, Label, Spend
+from ragboard.records import JsonValue, Label, ModelUsage
 from ragboard.store import RunRef, Store, read_evaluations
 from ragboard.store.queries.clusters import run_clusters
-from ragboard.store.queries.evaluations import JudgedBy, elsewhere_by_run, file_evaluations, judged_by, spends
+from ragboard.store.queries.evaluations import JudgedBy, file_evaluations, judged_by, other_evaluations_by_run, spends
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.runs import ListedRun, RunRow, StoreTable, all_runs, described_tables, listed_runs, run_row
 from ragboard.store.queries.samples import refusing_runs
@@ -26,60 +26,62 @@ __all__ = [
     "FailureKind",
     "ListedEvaluation",
     "RunSummary",
-    "Spending",
+    "TotalUsage",
     "evaluations_by_run",
     "failed_evaluations",
     "failures",
     "judge_identity",
     "leaderboard",
     "list_runs",
+    "means_sql",
     "run_evaluations",
     "run_summary",
     "runs_matching",
-    "runs_sql",
-    "spending_of",
     "store_tables",
+    "total_usage",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spending:
-    """What an evaluation took, all its models together, and how near that was to its plan."""
+class TotalUsage:
+    """Calls, tokens and cost of an evaluation over all models, and how they compare with the plan."""
 
     calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """US dollars; None where a price or a call's tokens are not known."""
+    """US dollars; None if a price or the tokens of a call are not known."""
     uncounted: int
-    """Calls whose tokens the server did not say; they are in no count of tokens."""
+    """Calls for which the server reported no tokens; the token counts do not include them."""
     unpriced: tuple[str, ...]
-    """Models whose cost is not known."""
+    """Models without a known cost."""
     planned_calls: int | None
-    """None where nothing was planned."""
+    """None without a plan."""
     planned_tokens: int | None
-    calls_of_plan: float | None
-    """Calls, as a share of those planned: 1.1 is a tenth more. None without a plan."""
-    tokens_of_plan: float | None
-    """The same of tokens; None where some are uncounted too."""
-    models: tuple[Spend, ...]
+    calls_to_plan_ratio: float | None
+    """Calls made over calls planned: 1.1 is 10% more than planned. None without a plan."""
+    tokens_to_plan_ratio: float | None
+    """Tokens used over tokens planned. None without a plan, and if the tokens of a call are not known."""
+    models: tuple[ModelUsage, ...]
 
     def __str__(self) -> str:
-        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% and 108% of what was planned`."""
-        return f"{self._taken()}, {self._dollars()}{self._planned()}"
+        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% of the calls and 108% of the tokens planned`."""
+        return f"{self._counts()}, {self._dollars()}{self._planned()}"
 
-    def _taken(self) -> str:
-        said = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
-        return f"{said} (unknown for {self.uncounted:,} calls)" if self.uncounted else said
+    def _counts(self) -> str:
+        counts = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
+        return f"{counts} (unknown for {self.uncounted:,} calls)" if self.uncounted else counts
 
     def _dollars(self) -> str:
         return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
 
     def _planned(self) -> str:
-        if self.calls_of_plan is None:
+        if self.calls_to_plan_ratio is None:
             return ""
-        tokens = "" if self.tokens_of_plan is None else f" and {self.tokens_of_plan:.0%} of the tokens planned"
-        return f"; {self.calls_of_plan:.0%} of the calls{tokens or ' planned'}"
+        tokens = (
+            "" if self.tokens_to_plan_ratio is None else f" and {self.tokens_to_plan_ratio:.0%} of the tokens planned"
+        )
+        return f"; {self.calls_to_plan_ratio:.0%} of the calls{tokens or ' planned'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,26 +98,25 @@ class RunSummary:
     samples: int
     imported: datetime
     judged: JudgedBy | None
-    """The evaluation whose statements are shown; None where the run was never evaluated."""
+    """The main evaluation, whose statements are shown; None if the run was never evaluated."""
     metrics: Mapping[str, MetricSummary]
     file_scores: Mapping[str, MetricSummary]
-    """What the run file brought as another tool's scores (`ragas-file.faithfulness`); nobody here counted them."""
+    """Scores of another tool that the run file contains (`ragas-file.faithfulness`), not computed by ragboard."""
     labels: Mapping[Label, int]
-    """Statements of the answers by verdict on the passages together."""
-    origins: Mapping[Origin, int]
-    """Statements of the answers by class of the six-way partition, where all three tables were judged."""
+    """Number of answer statements by verdict against all passages together."""
+    origins: Mapping[ClaimClass, int]
+    """Number of answer statements in each class of RAGChecker's six-way partition; empty if not all were judged."""
     refusals: int | None
-    """Answers that decline, wholly or in part; None where that was never asked."""
-    spending: Spending | None = None
-    """None where no model was asked."""
+    """Number of answers that refuse, completely or in part; None if that was not judged."""
+    spending: TotalUsage | None = None
+    """None if no model was called."""
     notes: str = ""
-    """What a person wrote about it."""
+    """Notes that a person wrote about the run."""
     clustered: str = ""
-    """What its samples are of, `12 conversations`: intervals are clustered by it; empty where samples are
-    independent."""
+    """The clusters that intervals are computed with: `12 conversations`. Empty if samples are independent."""
 
-    def judged_elsewhere(self, metric: str) -> str:
-        """Who judged a metric that is from another evaluation than the statements; empty where it is from the same."""
+    def other_judge_note(self, metric: str) -> str:
+        """Say who judged a metric that is from another evaluation than `judged`; empty if it is from that one."""
         summary = self.metrics.get(metric)
         judged = summary.judged if summary else None
         if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
@@ -125,7 +126,7 @@ class RunSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedEvaluation:
-    """An evaluation of a run to choose from."""
+    """An evaluation of a run, as a list of choices shows it."""
 
     judged: JudgedBy
     metrics: tuple[str, ...]
@@ -139,29 +140,31 @@ class ListedEvaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class FailureKind:
-    """Failures that differ in numbers, names and quoted texts at most."""
+    """Failures whose messages are the same apart from numbers, names and quoted texts."""
 
     message: str
-    """What they have in common."""
+    """The message without the parts that differ."""
     count: int
-    """Scores that are missing for it."""
+    """Number of scores that are missing because of it."""
     samples: int
     metrics: tuple[str, ...]
     sample_id: str
-    """One of the samples, and its whole message."""
+    """The id of one of the samples."""
     example: str
+    """The full message for that sample."""
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Every run with each metric from its newest evaluation of our own, one of all samples first; newest run first.
+    """Every run with each of its metrics, newest run first.
 
-    `unscored` says how samples without a score count in the means.
+    A metric is taken from the newest evaluation of all samples that has it, else from the newest one of a part; scores
+    from run files are kept apart. `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
-        return _summaries(connection, all_runs(connection), elsewhere_by_run(connection), unscored)
+        return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
 
 
-def runs_sql(board: Iterable[RunSummary]) -> str:
+def means_sql(board: Iterable[RunSummary]) -> str:
     """The SQL behind the means of these runs over their scored samples."""
     evaluations = (
         one.judged.evaluation_id
@@ -179,29 +182,29 @@ def list_runs(store: Store) -> tuple[ListedRun, ...]:
 
 
 def store_tables(store: Store) -> tuple[StoreTable, ...]:
-    """Every view and table with its columns, the views first, as the comments in the database describe them."""
+    """Every view and table with its columns, views first, described by the comments in the database."""
     with store.database.read() as connection:
         return described_tables(connection)
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """One run, by the evaluations that the reference means. Raises NotFoundError where it is gone."""
+    """The summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
-        found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.elsewhere)}, unscored)
+        found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored)
     if not found:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
     return found[0]
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """For each kind of question who answered it: judge, model, prompts, version. Empty without an evaluation."""
+    """The identity of the judge of each task type: judge, model, prompts, version. Empty without an evaluation."""
     with store.database.read() as connection:
         found = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
-    return {task: str(said) for one in found for task, said in one.identity.items()}
+    return {task: str(judge) for one in found for task, judge in one.identity.items()}
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
-    """The evaluations of our own of a run, newest first."""
+    """The evaluations of a run, newest first, without those imported from its file."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = judged_by(connection, [one.id for one in evaluations])
@@ -209,7 +212,7 @@ def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
 
 
 def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
-    """The same of every run that has any, by the run's id."""
+    """`run_evaluations` for every evaluated run, by run id."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
         judged = judged_by(connection, [one.id for one in evaluations])
@@ -221,7 +224,7 @@ def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
-    """The runs in whose name, tags or dataset every word of the search stands."""
+    """The runs whose name, tags and dataset contain every word of the search; case does not matter."""
     words = search.casefold().split()
     return tuple(
         run for run in runs if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
@@ -229,7 +232,7 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """The kinds of failure behind a run's missing scores, the commonest first."""
+    """The kinds of failure behind a run's missing scores, most frequent first."""
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
     kinds: dict[str, list[FailedScore]] = {}
@@ -250,7 +253,7 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """The run by each of its evaluations that a missing score is shown from because something failed."""
+    """The evaluations of the run in which a failed task left a shown score missing."""
     with store.database.read() as connection:
         failed = failing_evaluations(connection, run)
     return tuple(
@@ -261,34 +264,37 @@ def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
 def _summaries(
     connection: Connection,
     rows: Sequence[RunRow],
-    elsewhere: Mapping[str, Mapping[str, str]],
+    other_evaluations: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
-    """`elsewhere` has for each run the metrics of other evaluations than its row's, and which these are."""
-    others = {row.run_id: elsewhere.get(row.run_id, {}) for row in rows}
+    """`other_evaluations`: by run id, the evaluation of each metric that is not from the run's main evaluation."""
+    others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
-    every = list(dict.fromkeys((*evaluations, *(one for moved in others.values() for one in moved.values()))))
-    runs = [row.run_id for row in rows]
-    files = {run: one for run, one in file_evaluations(connection, runs).items() if one not in every}
+    other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())
+    every = list(dict.fromkeys((*evaluations, *other_ids)))
+    from_files = file_evaluations(connection, [row.run_id for row in rows])
+    files = {run_id: evaluation for run_id, evaluation in from_files.items() if evaluation not in every}
     judged = judged_by(connection, [*every, *files.values()])
-    metrics = metric_summaries(connection, list(judged), {one: by.covered for one, by in judged.items()}, unscored)
+    covered = {evaluation: by.covered for evaluation, by in judged.items()}
+    metrics = metric_summaries(connection, list(judged), covered, unscored)
     shown = [
-        (row.run_id, one)
+        (row.run_id, evaluation)
         for row in rows
-        for one in (row.evaluation_id, *others[row.run_id].values(), files.get(row.run_id))
-        if one
+        for evaluation in (row.evaluation_id, *others[row.run_id].values(), files.get(row.run_id))
+        if evaluation
     ]
-    whole = {run_id for run_id, one in shown if one not in judged or not judged[one].part}
-    clustered = run_clusters(connection, list(whole), [(run, one) for run, one in shown if run not in whole])
+    complete = {run_id for run_id, evaluation in shown if evaluation not in judged or not judged[evaluation].part}
+    partial = [(run_id, evaluation) for run_id, evaluation in shown if run_id not in complete]
+    clustered = run_clusters(connection, list(complete), partial)
     labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
-    spending = spends(connection, every)
+    usage = spends(connection, every)
     refusals = refusing_runs(connection, evaluations)
-    found: list[RunSummary] = []
+    summaries: list[RunSummary] = []
     for row in rows:
-        main, moved = row.evaluation_id or "", others[row.run_id]
-        own = {spec: main for spec in metrics.get(main, {}) if spec not in moved}
-        taken = own | {spec: one for spec, one in moved.items() if spec in metrics.get(one, {})}
-        spent = [spend for one in dict.fromkeys((main, *moved.values())) for spend in spending.get(one, ())]
+        main, other = row.evaluation_id or "", others[row.run_id]
+        own = {spec: main for spec in metrics.get(main, {}) if spec not in other}
+        by_spec = own | {spec: evaluation for spec, evaluation in other.items() if spec in metrics.get(evaluation, {})}
+        models = [model for evaluation in dict.fromkeys((main, *other.values())) for model in usage.get(evaluation, ())]
         summary = RunSummary(
             run_id=row.run_id,
             name=row.name,
@@ -300,21 +306,23 @@ def _summaries(
             samples=row.samples,
             imported=row.imported,
             judged=judged.get(main),
-            metrics={spec: replace(metrics[taken[spec]][spec], judged=judged[taken[spec]]) for spec in in_order(taken)},
+            metrics={
+                spec: replace(metrics[by_spec[spec]][spec], judged=judged[by_spec[spec]]) for spec in in_order(by_spec)
+            },
             file_scores=metrics.get(files.get(row.run_id, ""), {}),
             labels=labels.get(main, {}),
             origins=origins.get(main, {}),
             refusals=refusals.get(main),
-            spending=spending_of(spent) if spent else None,
+            spending=total_usage(models) if models else None,
             notes=row.notes,
             clustered=str(clustered.get(row.run_id, "")),
         )
-        found.append(summary)
-    return tuple(found)
+        summaries.append(summary)
+    return tuple(summaries)
 
 
-def spending_of(models: Sequence[Spend]) -> Spending:
-    """All models together."""
+def total_usage(models: Sequence[ModelUsage]) -> TotalUsage:
+    """Sum the calls, tokens and cost of all models of an evaluation."""
     calls, uncounted = sum(one.calls for one in models), sum(one.uncounted for one in models)
     prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)
     planned_calls, planned_tokens = (
@@ -322,7 +330,7 @@ def spending_of(models: Sequence[Spend]) -> Spending:
         for planned in ([one.planned_calls for one in models], [one.planned_tokens for one in models])
     )
     unpriced = tuple(dict.fromkeys(one.model for one in models if one.cost is None))
-    return Spending(
+    return TotalUsage(
         calls=calls,
         prompt_tokens=prompt,
         completion_tokens=completion,
@@ -331,7 +339,7 @@ def spending_of(models: Sequence[Spend]) -> Spending:
         unpriced=unpriced,
         planned_calls=planned_calls,
         planned_tokens=planned_tokens,
-        calls_of_plan=calls / planned_calls if planned_calls else None,
-        tokens_of_plan=(prompt + completion) / planned_tokens if planned_tokens and not uncounted else None,
+        calls_to_plan_ratio=calls / planned_calls if planned_calls else None,
+        tokens_to_plan_ratio=(prompt + completion) / planned_tokens if planned_tokens and not uncounted else None,
         models=tuple(models),
     )

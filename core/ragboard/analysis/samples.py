@@ -1,4 +1,4 @@
-"""Samples of a run: a page of them, the statements to look at first, one with all that was found."""
+"""The samples of a run: pages, tables, the worst statements, and the report of one sample."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.overruled import recounted
+from ragboard.analysis.overruled_verdicts import recomputed
 from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
+from ragboard.analysis.verdict_style import verdict_words
 from ragboard.metrics.needs import Sentence
 from ragboard.records import JsonValue, Label, Outcome, Sample, Verdict
 from ragboard.store import RunRef, Store, find_sample
@@ -56,14 +57,14 @@ class SampleRow:
     question: str
     scores: Mapping[str, Outcome]
     file_scores: Mapping[str, Outcome]
-    """Another tool's scores, from the run file."""
+    """Scores of another tool, from the run file."""
     labels: Mapping[Label, int]
     refuses: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplePage:
-    """Samples that a query found, and how many there are in all."""
+    """The samples of a query (up to its limit), and their total number."""
 
     rows: tuple[SampleRow, ...]
     total: int
@@ -71,53 +72,56 @@ class SamplePage:
 
 @dataclass(frozen=True, kw_only=True)
 class UnsupportedStatement:
-    """A statement that the passages do not support, and where it stands."""
+    """A statement that the passages do not support, and its sample."""
 
     run: str
     sample_id: str
     question: str
     number: int
-    """Its place among the answer's statements, from 1."""
+    """Its number among the answer's statements, from 1."""
     text: str
     verdict: Verdict
+    words: str
+    """The verdict in words; from a rule-based judge, with its certainty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleReport:
-    """All that is known of one sample in one evaluation."""
+    """One sample with all results of an evaluation."""
 
     run: RunRef
     judged: JudgedBy | None
     config: Mapping[str, JsonValue]
-    """Of the run."""
+    """The configuration of the run."""
     position: int
     sample: Sample
     scores: Mapping[str, Outcome]
     file_scores: Mapping[str, Outcome]
-    """Another tool's scores, from the run file."""
+    """Scores of another tool, from the run file."""
     statements: tuple[JudgedStatement, ...]
     recounted: Mapping[str, Outcome]
-    """The metrics that follow from people's verdicts, counted with them; empty where none was overruled."""
+    """The verdict-based metrics with labels in place of overruled verdicts; empty if none was overruled."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]
-    """Sentences of the passages that help to answer the question, by place."""
+    """The sentences of the passages that help to answer the question, in order."""
     sentences: int
-    """Sentences in all passages; 0 where that was never asked."""
+    """Number of sentences in all passages; 0 if they were not judged."""
     judgements: tuple[Judgement, ...]
-    """What judges said beside verdicts on statements: useful passages, aspects, ratings, draws, entities."""
+    """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
-    """Sample ids before and after this one in the run."""
+    """Id of the previous sample of the run, or None."""
     following: str | None
+    """Id of the next sample of the run, or None."""
 
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
-    """A page of a run's samples, filtered and sorted in the database, each with its scores."""
+    """Return a page of a run's samples, filtered and sorted in the database, with their scores."""
     with store.database.read() as connection:
         found = listed_samples(connection, _page(connection, run, query))
         positions = [row.position for row in found]
         scores = sample_outcomes(connection, run, positions)
-        theirs = sample_outcomes(connection, run, positions, of_file=True)
+        file_scores = sample_outcomes(connection, run, positions, of_file=True)
     rows: list[SampleRow] = []
     for row in found:
         labels: dict[Label, int] = {
@@ -130,7 +134,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             sample_id=row.sample_id,
             question=row.question,
             scores=_ordered(scores.get(row.position, {})),
-            file_scores=_ordered(theirs.get(row.position, {})),
+            file_scores=_ordered(file_scores.get(row.position, {})),
             labels={label: count for label, count in labels.items() if count},
             refuses=row.refuses,
         )
@@ -145,25 +149,25 @@ def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
 
 
 def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
-    """Every sample that a query means, whatever its limit, a row for each metric, for export.
+    """Return all samples of a query (ignoring its limit), one row per sample and metric, for export.
 
-    Columns: sample_id, question, answer, reference, metric, value (empty where unscored), counted, reason, detail.
-    Scores that the run file brought are among them.
+    Columns: sample_id, question, answer, reference, metric, value (empty if unscored), counted, reason, detail.
+    Includes scores from the run file.
     """
     with store.database.read() as connection:
-        return sample_frame(connection, run, query, _limit(connection, query))
+        return sample_frame(connection, run, query, _threshold(connection, query))
 
 
 def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
-    return samples_query(run, query, _limit(connection, query))
+    return samples_query(run, query, _threshold(connection, query))
 
 
-def _limit(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
-    """The bad side and the threshold of the column that a query speaks of."""
+def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
+    """The side that fails and the threshold of the query's column; None unless it filters by the threshold."""
     if query.only != "beyond":
         return None
-    limit = read_thresholds(connection, described(connection)).get(query.column)
-    return (limit.fail, limit.value) if limit else None
+    threshold = read_thresholds(connection, described(connection)).get(query.column)
+    return (threshold.fail, threshold.value) if threshold else None
 
 
 def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
@@ -171,33 +175,38 @@ def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """Statements to look at first: contradicted before unsupported, least supported first, one a question."""
-    names = {run.judged.evaluation_id: run.name for run in runs if run.judged}
+    """List the worst statements, one per question: contradicted before unsupported, least supported first."""
+    judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
     with store.database.read() as connection:
-        worst = worst_statements(connection, list(names), limit)
-    return tuple(
-        UnsupportedStatement(
-            run=names[one.evaluation_id],
-            sample_id=one.sample_id,
-            question=one.question,
-            number=one.number,
-            text=one.text,
-            verdict=Verdict(label=one.label, reason=one.reason, score=one.score),
+        worst = worst_statements(connection, list(judged), limit)
+    found: list[UnsupportedStatement] = []
+    for one in worst:
+        run, rule_based = judged[one.evaluation_id]
+        verdict = Verdict(label=one.label, reason=one.reason, score=one.score)
+        found.append(
+            UnsupportedStatement(
+                run=run,
+                sample_id=one.sample_id,
+                question=one.question,
+                number=one.number,
+                text=one.text,
+                verdict=verdict,
+                words=verdict_words(verdict, rule_based=rule_based),
+            )
         )
-        for one in worst
-    )
+    return tuple(found)
 
 
 def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
-    """One sample with all that its evaluation found. Raises NotFoundError where the run has no such sample."""
+    """Report one sample with all results. Raises NotFoundError if the run has no such sample."""
     with store.database.read() as connection:
         position, sample = find_sample(connection, run, sample_id)
         scores = _ordered(sample_outcomes(connection, run, [position]).get(position, {}))
-        theirs = _ordered(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
+        file_scores = _ordered(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
         statements, refuses = answer_statements(connection, run.evaluation_id, position)
         sentences = sample_sentences(connection, run.evaluation_of("ragas.context_relevance"), position)
-        near = sample_texts(connection, run.run_id, [position - 1, position + 1])
-        own = tuple(spec for spec in scores if run.evaluation_of(spec) == run.evaluation_id)
+        neighbours = sample_texts(connection, run.run_id, [position - 1, position + 1])
+        specs = tuple(spec for spec in scores if run.evaluation_of(spec) == run.evaluation_id)
         return SampleReport(
             run=run,
             judged=judged_by(connection, [run.evaluation_id]).get(run.evaluation_id or ""),
@@ -205,9 +214,9 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             position=position,
             sample=sample,
             scores=scores,
-            file_scores=theirs,
+            file_scores=file_scores,
             statements=statements,
-            recounted=recounted(sample, statements, refuses=refuses, specs=own),
+            recounted=recomputed(sample, statements, refuses=refuses, specs=specs),
             refuses=refuses,
             questions=generated_questions(connection, run.evaluation_of("ragas.answer_relevance"), position),
             chosen_sentences=tuple(
@@ -215,6 +224,6 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             ),
             sentences=len(sentences),
             judgements=judgements(connection, run.evaluations, position),
-            previous=near[position - 1].sample_id if position - 1 in near else None,
-            following=near[position + 1].sample_id if position + 1 in near else None,
+            previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
+            following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,
         )

@@ -1,4 +1,4 @@
-"""Thresholds: what a person wants a metric to reach, or not to exceed where lower is better."""
+"""Thresholds: the minimum that a metric should reach, or the maximum if lower is better."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ragboard.store.queries.query import Connection
 __all__ = ["STANDINGS", "Share", "Standing", "Threshold", "read_thresholds", "set_threshold", "thresholds"]
 
 Standing = Literal["met", "missed", "undecided"]
-"""met, missed: the whole interval of the mean lies on that side of the threshold; undecided: it holds both sides."""
+"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold."""
 
 STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ inconclusive"}
-"""A sign and a word for each."""
+"""Icon and word for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """A limit of a metric; the limit itself is on the good side."""
+    """A threshold of a metric; a value equal to it meets it."""
 
     metric: str
     value: float
     fail: Literal["below", "above"]
-    """The bad side: below where higher is better, above where lower is."""
+    """The side that misses the threshold: below if higher is better, above if lower is."""
 
     def __str__(self) -> str:
         """`at least 0.8`."""
@@ -40,24 +40,25 @@ class Threshold:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """How many samples are on the good side of a threshold."""
+    """The samples that meet a threshold."""
 
     threshold: Threshold
     good: int
+    """Number of samples that meet it."""
     n: int
-    """Samples that count: the scored, and the unscored where these count as something."""
+    """Number of scored samples, and of unscored ones if the policy counts them."""
     interval: Interval | NoInterval
-    """Of the share of the good, in [0, 1]."""
+    """The 95% CI of the share of samples that meet it, in [0, 1]."""
 
 
 def thresholds(store: Store) -> Mapping[str, Threshold]:
-    """The thresholds that were set, by metric."""
+    """The thresholds that are set, by metric."""
     with store.database.read() as connection:
         return read_thresholds(connection, described(connection))
 
 
 def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescription]) -> dict[str, Threshold]:
-    """The same over a connection; those of metrics that nobody knows now are left out."""
+    """As `thresholds`, over a connection; thresholds of metrics that are not in `metrics` are left out."""
     kept = metric_thresholds(connection)
     return {spec: _threshold(metrics[spec], value) for spec, value in kept.items() if spec in metrics}
 
@@ -65,9 +66,9 @@ def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescript
 def set_threshold(
     store: Store, spec: str, value: float | None, known: Mapping[str, MetricDescription] | None = None
 ) -> Threshold | None:
-    """Set a metric's threshold, or with None take it away. `known` are the metrics, else those that the store knows.
+    """Set a metric's threshold; None removes it. `known`: the available metrics (default: those of the store).
 
-    Raises SettingError for a metric that is not known or better neither way, and for a value outside its range.
+    Raises SettingError for an unknown metric, one without a better direction, and a value outside its range.
     """
     metrics = metric_descriptions(store) if known is None else known
     if spec not in metrics:

@@ -1,6 +1,6 @@
-"""How a verdict looks and reads: one language on every page and in every report.
+"""How verdicts are shown: the same icons, words and CSS classes on every page and in every report.
 
-The icon, the word and the style of a line carry the verdict; colour only repeats it.
+Icon, word and line style carry the verdict; colour only repeats it.
 """
 
 from __future__ import annotations
@@ -8,91 +8,125 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from ragboard.records import Evidence, Label, Verdict
 from ragboard.store.queries.labels import HumanVerdict
 from ragboard.store.queries.statements import JudgedStatement, passages_named
 
 __all__ = [
-    "ALONE",
     "ARROWS",
-    "CHANGES",
-    "CHANGE_STYLES",
-    "EVIDENCE",
-    "KINDS",
+    "CHANGE_CLASSES",
+    "CHANGE_TEXTS",
+    "CSS_CLASSES_WORST_FIRST",
+    "EVIDENCE_SOURCES",
+    "LIKELY_FROM",
     "MATCHED_BY",
     "NOT_JUDGED",
-    "VERDICTS",
-    "WORST_FIRST",
+    "SINGLE_PASSAGE_STYLES",
+    "STATEMENT_CHANGES",
+    "VERDICT_STYLES",
     "VerdictStyle",
+    "certainty",
     "evidence_style",
     "human_verdict_line",
     "statement_style",
     "style_of",
-    "what_passages_say",
+    "support_sentence",
+    "verdict_words",
 ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerdictStyle:
-    """An icon, a word, and the class that the stylesheets colour and underline."""
+    """An icon, a word, and the CSS class that the stylesheets colour and underline."""
 
     icon: str
     word: str
     css: str
 
 
-VERDICTS: Mapping[Label, VerdictStyle] = MappingProxyType(
+VERDICT_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
     {
         "supported": VerdictStyle(icon="✓", word="supported", css="supported"),
         "unsupported": VerdictStyle(icon="?", word="unsupported", css="unsupported"),
         "contradicted": VerdictStyle(icon="✕", word="contradicted", css="contradicted"),
     }
 )
-"""Every label with its look, in the order in which counts are given."""
+"""The style of each verdict, in the order in which counts are listed."""
 
-ALONE: Mapping[Label, VerdictStyle] = MappingProxyType(
+SINGLE_PASSAGE_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
     {
         "supported": VerdictStyle(icon="✓", word="supported by one passage", css="supported alone"),
         "unsupported": VerdictStyle(icon="?", word="supported by no single passage", css="unsupported alone"),
         "contradicted": VerdictStyle(icon="✕", word="contradicted by one passage", css="contradicted alone"),
     }
 )
-"""The look of a statement that was judged against single passages, and not against all together."""
+"""Styles for statements that were judged against each passage alone, but not against all passages together."""
 
 NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
-"""The look of a statement that has no verdict."""
+"""The style of a statement without a verdict."""
 
 
 def style_of(verdict: Verdict | None) -> VerdictStyle:
-    """The look of a verdict; of its absence where there is none."""
-    return NOT_JUDGED if verdict is None else VERDICTS[verdict.label]
+    """The style of a verdict; `NOT_JUDGED` for None."""
+    return NOT_JUDGED if verdict is None else VERDICT_STYLES[verdict.label]
 
 
 def statement_style(judged: JudgedStatement) -> VerdictStyle:
-    """The look of a statement: by the passages together, else by what each says alone."""
-    alone = judged.alone
-    return ALONE[alone] if judged.verdict is None and alone else style_of(judged.verdict)
+    """The style of a statement's joint verdict; without one, of its verdicts against single passages."""
+    separate = judged.separate_verdict
+    return SINGLE_PASSAGE_STYLES[separate] if judged.verdict is None and separate else style_of(judged.verdict)
 
 
-def human_verdict_line(one: HumanVerdict) -> str:
-    """A label in a line: `✕ contradicted, label by ada: the passage has 1983`."""
-    look = VERDICTS[one.label]
-    return f"{look.icon} {look.word}, label by {one.annotator}" + (f": {one.note}" if one.note else "")
+LIKELY_FROM = 0.7
+"""Rule-based verdicts with at least this probability, in [0, 1], are called likely; check the others by hand."""
+
+
+def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "check"]:
+    """Whether a rule-based verdict is likely or needs a check, by its score: the probability of support, in [0, 1].
+
+    Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
+    """
+    if not rule_based or verdict is None or verdict.score is None:
+        return ""
+    if verdict.label == "contradicted":
+        return "likely"
+    probability = verdict.score if verdict.label == "supported" else 1 - verdict.score
+    return "likely" if probability >= LIKELY_FROM else "check"
+
+
+def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
+    """The verdict in words: `unsupported`; from a rule-based judge, `likely unsupported` or `unsupported? check`."""
+    verdict = judged if isinstance(judged, Verdict) else judged.verdict
+    word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
+    match certainty(verdict, rule_based=rule_based):
+        case "likely":
+            return f"likely {word}"
+        case "check":
+            return f"{word}? check"
+        case "":
+            return word
+
+
+def human_verdict_line(label: HumanVerdict) -> str:
+    """A label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
+    style = VERDICT_STYLES[label.label]
+    return f"{style.icon} {style.word}, label by {label.annotator}" + (f": {label.note}" if label.note else "")
 
 
 ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})
-"""The direction in which a metric gets better."""
+"""An arrow in the direction in which a metric gets better; empty if neither direction is better."""
 
-CHANGES = MappingProxyType(
+CHANGE_TEXTS = MappingProxyType(
     {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
 )
-"""How a difference is shown; other values are shown as they are."""
+"""Texts for the change of a metric or sample between two runs; other changes are shown as they are."""
 
-CHANGE_STYLES = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
-"""The class of a difference; `none` for all others."""
+CHANGE_CLASSES = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
+"""CSS classes for changes; `none` for all others."""
 
-KINDS = MappingProxyType(
+STATEMENT_CHANGES = MappingProxyType(
     {
         "broken": ("▼", "worse"),
         "still wrong": ("=", ""),
@@ -103,19 +137,19 @@ KINDS = MappingProxyType(
         "kept": ("=", "none"),
     }
 )
-"""For what became of a statement its icon and class."""
+"""Icon and CSS class for each change of a statement between two runs."""
 
-MATCHED_BY = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy": "similar words", "alone": ""})
-"""How two statements were found to say the same."""
+MATCHED_BY = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy": "similar words", "unmatched": ""})
+"""How two statements were matched, in words; empty if that needs no remark."""
 
-EVIDENCE = {
+EVIDENCE_SOURCES = {
     "quoted": "quoted by the judge",
     "overlap": "found by word overlap",
     "window": "text the model read",
 }
 """How a piece of evidence was found."""
 
-WORST_FIRST = (
+CSS_CLASSES_WORST_FIRST = (
     "contradicted",
     "contradicted alone",
     "unsupported",
@@ -124,35 +158,35 @@ WORST_FIRST = (
     "supported alone",
     "supported",
 )
-"""The classes of looks: where statements share a place, the first of them is the one to see."""
+"""CSS classes of verdicts. Where statements overlap in a text, the first of their classes is drawn."""
 
-_ASKED_ALONE = "Judged against each passage on its own, not against all together."
+_JUDGED_SEPARATELY = "Judged against each passage on its own, not against all together."
 
 
-def what_passages_say(judged: JudgedStatement, ranks: Collection[int]) -> str:
-    """Which passages, of those there are by rank, say a statement or something else."""
+def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
+    """Say which passages support or contradict a statement; only passages in `ranks` are named."""
     if judged.verdict is None and judged.single:
-        return _alone(judged)
+        return _single_sentence(judged)
     verdict = judged.verdict
-    return _together(verdict, [mark for mark in verdict.evidence if mark.rank in ranks] if verdict else [])
+    return _joint_sentence(verdict, [mark for mark in verdict.evidence if mark.rank in ranks] if verdict else [])
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """Evidence looks like the verdict it speaks for; what is only nearest looks unsupported."""
+    """The style of evidence: supported or contradicted by its stance; unsupported if it is only the nearest text."""
     if verdict.label == "unsupported":
-        return VERDICTS["unsupported"]
-    return VERDICTS["supported" if mark.stance == "for" else "contradicted"]
+        return VERDICT_STYLES["unsupported"]
+    return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]
 
 
-def _alone(judged: JudgedStatement) -> str:
-    says = [
+def _single_sentence(judged: JudgedStatement) -> str:
+    parts = [
         _sentence(judged.ranks("supported"), "says this", "each say this"),
         _sentence(judged.ranks("contradicted"), "says otherwise", "each say otherwise"),
     ]
-    return " ".join(filter(None, [*(says if any(says) else ["No single passage says this."]), _ASKED_ALONE]))
+    return " ".join(filter(None, [*(parts if any(parts) else ["No single passage says this."]), _JUDGED_SEPARATELY]))
 
 
-def _together(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
+def _joint_sentence(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
     if verdict is None:
         return "Not judged."
     ranks = sorted({mark.rank for mark in evidence})
@@ -165,8 +199,8 @@ def _together(verdict: Verdict | None, evidence: Sequence[Evidence]) -> str:
     return f"{differ or 'Contradicted; the judge names no passage.'} {agree}".strip()
 
 
-def _sentence(ranks: Sequence[int], one: str, several: str) -> str:
-    named = sorted(set(ranks))
-    if not named:
+def _sentence(ranks: Sequence[int], singular: str, plural: str) -> str:
+    cited = sorted(set(ranks))
+    if not cited:
         return ""
-    return f"{passages_named(named).capitalize()} {one if len(named) == 1 else several}."
+    return f"{passages_named(cited).capitalize()} {singular if len(cited) == 1 else plural}."

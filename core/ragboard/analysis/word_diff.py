@@ -1,4 +1,4 @@
-"""Two texts word by word: what both have, what only the first, what only the second."""
+"""Word-by-word differences of two texts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from typing import Literal, get_args
 
-__all__ = ["Change", "word_diff"]
+__all__ = ["Change", "diff_note", "shared_words", "side_of", "word_diff"]
 
-Kind = Literal["same", "gone", "new"]
+ChangeKind = Literal["same", "gone", "new"]
 
-MOST_WORDS = 4000
-"""Texts with more words on a side are compared sentence by sentence: words would take too long."""
+MIN_SHARED = 0.5
+"""Texts that share less than this part of their words are shown without marks: most words would be marked."""
+
+MAX_WORDS = 4000
+"""Longer texts are compared sentence by sentence, because words would take too long."""
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
@@ -21,19 +24,22 @@ _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """A stretch of words. The first text is all that is not new, the second all that is not gone."""
+    """A stretch of words. The first text consists of all changes that are not new, the second of all not gone."""
 
-    kind: Kind
+    kind: ChangeKind
     text: str
 
 
 def word_diff(first: str, second: str) -> tuple[Change, ...]:
-    """The changes from the first text to the second, in order; what is gone stands before what is new."""
-    ours, theirs = _WORDS.findall(first), _WORDS.findall(second)
-    if max(len(ours), len(theirs)) > MOST_WORDS:
-        ours, theirs = _SENTENCES.findall(first), _SENTENCES.findall(second)
+    """The changes from the first text to the second, in order; gone words come before new ones.
+
+    Swapping the texts swaps gone and new.
+    """
+    words_a, words_b = _WORDS.findall(first), _WORDS.findall(second)
+    if max(len(words_a), len(words_b)) > MAX_WORDS:
+        words_a, words_b = _SENTENCES.findall(first), _SENTENCES.findall(second)
     changes: list[Change] = []
-    for kind, text in _pieces(ours, theirs):
+    for kind, text in _pieces(words_a, words_b):
         if changes and changes[-1].kind == kind:
             changes[-1] = Change(kind=kind, text=changes[-1].text + text)
         elif text:
@@ -41,12 +47,48 @@ def word_diff(first: str, second: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _pieces(ours: Sequence[str], theirs: Sequence[str]) -> Iterable[tuple[Kind, str]]:
-    # Words are the same whatever white space follows them; what is shown is then the second's.
-    a, b = [word.strip() for word in ours], [word.strip() for word in theirs]
-    for tag, start, end, there, until in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield "same", "".join(theirs[there:until])
+def shared_words(changes: Iterable[Change]) -> float:
+    """The share of words that are in both texts in the same order, in [0, 1]; 1 for two empty texts."""
+    counts = dict.fromkeys(get_args(ChangeKind), 0)
+    for change in changes:
+        counts[change.kind] += len(change.text.split())
+    total = 2 * counts["same"] + counts["gone"] + counts["new"]
+    return 2 * counts["same"] / total if total else 1.0
+
+
+def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change, ...]:
+    """The text of one side in pieces; one piece of kind `same` if the texts share less than half of their words."""
+    other: ChangeKind = "new" if side == "A" else "gone"
+    found = tuple(change for change in changes if change.kind != other)
+    if not found or shared_words(changes) >= MIN_SHARED:
+        return found
+    return (Change(kind="same", text="".join(change.text for change in found)),)
+
+
+def diff_note(changes: Sequence[Change]) -> str:
+    """Explain the marks of `side_of`, or why there are none."""
+    shared = shared_words(changes)
+    if shared < MIN_SHARED:
+        return f"The two texts share only {shared:.0%} of their words, so the differences are not marked."
+    return "Struck through: only in A. Bold and underlined: only in B." if shared < 1 else "Both texts are the same."
+
+
+def _pieces(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[ChangeKind, str]]:
+    # words are compared without white space; equal words are shown as in the second text
+    a, b = [word.strip() for word in first], [word.strip() for word in second]
+    for equal, start_a, end_a, start_b, end_b in _stretches(a, b):
+        if equal:
+            yield "same", "".join(second[start_b:end_b])
             continue
-        yield "gone", "".join(ours[start:end])
-        yield "new", "".join(theirs[there:until])
+        yield "gone", "".join(first[start_a:end_a])
+        yield "new", "".join(second[start_b:end_b])
+
+
+def _stretches(a: list[str], b: list[str]) -> Iterable[tuple[bool, int, int, int, int]]:
+    """Stretches of equal and of different words. The texts are sorted, because SequenceMatcher is not symmetric."""
+    if b < a:
+        for equal, start_b, end_b, start_a, end_a in _stretches(b, a):
+            yield equal, start_a, end_a, start_b, end_b
+        return
+    for tag, start_a, end_a, start_b, end_b in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        yield tag == "equal", start_a, end_a, start_b, end_b

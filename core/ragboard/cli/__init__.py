@@ -1,8 +1,7 @@
 """The command line: `ragboard`.
 
-Exit codes: 0 done; 1 an error that one line explains, or a condition that failed; 2 input or arguments that
-cannot be used; 3 an evaluation stopped before all was asked; 4 a condition that the interval leaves open; 75 the
-store or an evaluation is busy elsewhere; 130 stopped by the user.
+Exit codes: 0 done; 1 error, or failed quality gate; 2 invalid input or arguments; 3 evaluation stopped early; 4 quality
+gate inconclusive; 75 the store or an evaluation is busy in another process; 130 stopped by the user.
 """
 
 from __future__ import annotations
@@ -23,67 +22,81 @@ __all__ = ["SECTIONS", "main"]
 STOPPED_BY_USER = 130
 
 
-class Listed(NamedTuple):
-    """A command as the help lists it."""
+class CommandEntry(NamedTuple):
+    """The module and summary of a command."""
 
     module: str
-    """Of `ragboard.cli`; imported when the command is run, so that the help does not wait for pandas."""
+    """Module of `ragboard.cli`, imported when the command runs, so that the help does not wait for pandas."""
     summary: str
 
 
-SECTIONS: dict[str, dict[str, Listed]] = {
+SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Start": {
-        "demo": Listed("serving", "Evaluate two sample runs and open the dashboard."),
-        "serve": Listed("serving", "Open the dashboard, on this machine only."),
-        "import": Listed("runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."),
-        "plan": Listed("evaluate", "Estimate the calls, tokens and cost of an evaluation; nothing is sent."),
-        "evaluate": Listed("evaluate", "Evaluate a run of the store, or a run file."),
-        "retry": Listed("evaluate", "Ask again what failed in an evaluation, and nothing else."),
+        "demo": CommandEntry("serving", "Open the dashboard with two sample runs and their verdicts."),
+        "serve": CommandEntry("serving", "Start the dashboard."),
+        "import": CommandEntry(
+            "runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
+        ),
+        "plan": CommandEntry("evaluate", "Estimate the calls, tokens and cost of an evaluation; nothing is sent."),
+        "evaluate": CommandEntry("evaluate", "Evaluate a run of the store, or a run file."),
+        "retry": CommandEntry("evaluate", "Retry the failed tasks of an evaluation."),
     },
     "Inspect": {
-        "runs": Listed("runs", "List the runs with their means and 95% confidence intervals."),
-        "show": Listed("runs", "Show a run, or one sample with the verdict on every statement."),
-        "hallucinations": Listed("look", "List the statements that no passage supports, worst first."),
-        "diagnose": Listed("look", "Diagnose a run: is the retriever or the generator at fault, and what to try."),
-        "report": Listed("look", "Write a run, or a comparison of two, as one HTML file."),
-        "export": Listed("look", "Write a table to a file: scores, statements, samples and more."),
-        "query": Listed("look", "Query the store in DuckDB's SQL, read-only."),
+        "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),
+        "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
+        "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
+        "diagnose": CommandEntry(
+            "results", "Diagnose a run: is the retriever or the generator at fault, and what to try."
+        ),
+        "report": CommandEntry("results", "Write a run, or a comparison of two, as one HTML file."),
+        "export": CommandEntry("results", "Write a table to a file: scores, statements, samples and more."),
+        "query": CommandEntry("results", "Query the store in DuckDB's SQL, read-only."),
     },
     "Decide": {
-        "compare": Listed("compare", "Compare two runs question by question."),
-        "check": Listed("compare", "Check a run's means against thresholds: pass, fail or inconclusive."),
-        "threshold": Listed("compare", "Set or list the thresholds of metrics."),
-        "prefer": Listed("compare", "Ask a judge which of two runs answers each question better (GPT Ranking)."),
+        "compare": CommandEntry("compare", "Compare two runs question by question."),
+        "check": CommandEntry("compare", "Check a run's means against thresholds: pass, fail or inconclusive."),
+        "threshold": CommandEntry("compare", "Set or list the thresholds of metrics."),
+        "prefer": CommandEntry(
+            "compare", "Let a judge decide which of two runs answers each question better (GPT Ranking)."
+        ),
     },
     "Human labels": {
-        "label": Listed("labels", "Overrule or confirm the verdict on a statement."),
-        "labels": Listed("labels", "Draw samples for annotation; export and import labels."),
-        "agree": Listed("agreement", "Measure how far metrics and judges agree with people's labels."),
-        "judge-report": Listed("agreement", "Replaced by `agree`."),
-        "estimate": Listed("estimates", "Estimate a run's mean from a few human labels and a judge of every sample."),
-        "rank": Listed("estimates", "Replaced by `estimate --from FILE`."),
-        "simulate": Listed("estimates", "Simulate known data to see how far a statistical method can be trusted."),
+        "label": CommandEntry("labels", "Overrule or confirm the verdict on a statement."),
+        "labels": CommandEntry("labels", "Draw samples for annotation; export and import labels."),
+        "agree": CommandEntry("agreement", "Measure how far metrics and judges agree with people's labels."),
+        "judge-bench": CommandEntry(
+            "judge_bench", "Compare judges on labelled sets, with word overlap and length as baselines."
+        ),
+        "judge-report": CommandEntry("judge_report", "Replaced by `agree`."),
+        "estimate": CommandEntry(
+            "estimates", "Estimate a run's mean from a few human labels and judge scores for every sample (PPI)."
+        ),
+        "rank": CommandEntry("estimates", "Replaced by `estimate --from FILE`."),
+        "simulate": CommandEntry("estimates", "Check a statistical method on simulated data with known truth."),
     },
     "Train a judge": {
-        "synth": Listed("train", "Make synthetic questions and answers, right and wrong, from your passages."),
-        "train-judge": Listed("train", "Train a judge on synthetic or labelled data."),
+        "synth": CommandEntry("train", "Write synthetic questions, and right and wrong answers, for your passages."),
+        "train-judge": CommandEntry("train", "Train a judge on synthetic or labelled data."),
     },
     "Housekeeping": {
-        "rename": Listed("runs", "Rename a run."),
-        "tag": Listed("runs", "Add tags to a run (+TAG) or remove them (-TAG)."),
-        "rm": Listed("runs", "Delete runs with all their evaluations, after asking."),
-        "cache": Listed("housekeeping", "List or delete cached answers of models."),
-        "metrics": Listed("housekeeping", "List the metrics, or explain some."),
-        "doctor": Listed("housekeeping", "Check the installation and the store, and say how to mend what is wrong."),
+        "rename": CommandEntry("runs", "Rename a run."),
+        "tag": CommandEntry("runs", "Add tags to a run (+TAG) or remove them (-TAG)."),
+        "rm": CommandEntry("runs", "Delete runs with all their evaluations, after asking."),
+        "cache": CommandEntry("housekeeping", "List or delete cached model replies."),
+        "judges": CommandEntry("judges", "List the judges, the embedders and the named local models."),
+        "metrics": CommandEntry("housekeeping", "List the metrics, or explain some."),
+        "doctor": CommandEntry(
+            "housekeeping", "Check the installation and the store; say what is wrong and how to fix it."
+        ),
     },
 }
 """The commands as the help lists them."""
 
-_COMMANDS = {name: listed for commands in SECTIONS.values() for name, listed in commands.items()}
+_COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
 
 class _Commands(click.Group):
-    """Turns our own errors into one line and an exit code, and lists the commands by what they are for."""
+    """Lists the commands by section, and turns ragboard's errors into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
@@ -103,7 +116,7 @@ class _Commands(click.Group):
         del ctx
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, listed.summary) for name, listed in commands.items()])
+                formatter.write_dl([(name, entry.summary) for name, entry in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -126,14 +139,14 @@ class _Commands(click.Group):
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="RAGBOARD_SETTINGS",
     show_envvar=True,
-    help="TOML file with default options; else ./ragboard.toml if it exists.",
+    help="TOML file with default options.  [default: ./ragboard.toml if it exists]",
 )
 @click.pass_context
 def main(context: click.Context, settings: Path | None) -> None:
-    """See which sentence of a RAG answer no passage supports, and keep every run.
+    """Evaluate RAG answers: find unsupported statements and compare runs.
 
     \b
-    ragboard demo                            open the evaluated sample runs in a browser
+    ragboard demo                            open two sample runs with their verdicts in a browser
     ragboard evaluate answers.jsonl          import a run file and evaluate it
     ragboard serve                           open the dashboard
     """

@@ -1,4 +1,4 @@
-"""Commands that decide: two runs compared, one run checked against thresholds, two runs judged pair by pair."""
+"""Commands to compare two runs, check a run against thresholds, set thresholds, and judge two runs pair by pair."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ import click
 
 from ragboard.analysis import (
     DIFFERENT_JUDGES,
+    POINTS,
     Comparison,
     Condition,
-    Gated,
+    GateResult,
     MetricComparison,
     Unpaired,
     UnscoredPolicy,
     check_run,
+    check_thresholds,
     comparable_refs,
     compare_runs,
+    cost_texts,
+    detectable_in_words,
     gate_comparison,
     judge_noise,
     metric_descriptions,
+    overall_verdict,
     read_condition,
-    refuse_unreachable,
+    resolve_spec,
     run_summary,
     set_threshold,
-    spec_named,
     threshold_conditions,
     thresholds,
-    verdict_of,
 )
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
-from ragboard.cli.options import as_json, judging_options, markdown_option, store_option, unscored_option
+from ragboard.cli.options import as_json, judge_options, markdown_option, store_option, unscored_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
@@ -60,6 +63,14 @@ EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
     metavar="CONDITION",
     help="Fail on a difference (B - A), such as 'faithfulness < -0.02'; repeatable.",
 )
+@click.option(
+    "--detect",
+    "points",
+    type=click.FloatRange(0.001, 1),
+    default=POINTS,
+    show_default=True,
+    help="Print how many questions are needed to detect this difference.",
+)
 @click.option("--allow-different-judges", is_flag=True, help="Compare metrics even if different judges scored A and B.")
 @unscored_option
 @store_option
@@ -70,6 +81,7 @@ def compare(
     run_b: str,
     names: str | None,
     conditions: tuple[str, ...],
+    points: float,
     allow_different_judges: bool,
     unscored: UnscoredPolicy,
     store: Store,
@@ -88,27 +100,27 @@ def compare(
     ragboard compare baseline rerank
     ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
     """
-    limits = [read_condition(text) for text in conditions]
+    gates = [read_condition(text) for text in conditions]
     a, b = store.resolve(run_a), store.resolve(run_b)
     a, b = comparable_refs(store, a, b)
     found = compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
-    gated = gate_comparison(found, limits)
-    refuse_unreachable(gated, metric_descriptions(store), difference=True)
+    gated = gate_comparison(found, gates)
+    check_thresholds(gated, metric_descriptions(store), difference=True)
     shown = _chosen(found, names)
     if as_json:
         print_json(
-            {"comparison": found, "gates": gated, "verdict": verdict_of(gated) if gated else None, "noise": noise}
+            {"comparison": found, "gates": gated, "verdict": overall_verdict(gated) if gated else None, "noise": noise}
         )
     elif markdown:
         click.echo(plain(comparison_markdown(found, shown, gated)))
     else:
-        _print_comparison(found, shown)
+        _print_comparison(found, shown, points)
         for one in noise:
             click.echo(one_line(f"noise: {one}"))
         _print_gates(gated, difference=True)
     refused = [one.metric for one in shown if one.change == DIFFERENT_JUDGES]
-    if refused and not limits:
+    if refused and not gates:
         raise SettingError(
             f"not compared: {', '.join(refused)} (different judges). Evaluate both runs with the same judge,"
             " choose other metrics with --metrics, or pass --allow-different-judges"
@@ -133,9 +145,9 @@ def check(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Check the means of a RUN with their 95% CIs against --min and --max, or else against the thresholds set.
+    """Check the means of a RUN with their 95% CIs against --min and --max, or else against the stored thresholds.
 
-    The exit code is 0 (pass) if every CI is entirely on the good side of its limit, 1 (fail) if one is entirely on
+    The exit code is 0 (pass) if every CI is entirely on the good side of its threshold, 1 (fail) if one is entirely on
     the bad side, 4 (inconclusive) otherwise.
 
     \b
@@ -143,13 +155,13 @@ def check(
     ragboard check my-run --min faithfulness=0.9 --unscored zero
     """
     summary = run_summary(store, store.resolve(run), unscored=unscored)
-    conditions = (*_limits(least, "below"), *_limits(most, "above"))
+    conditions = (*_conditions(least, "below"), *_conditions(most, "above"))
     gated = check_run(summary, conditions or threshold_conditions(summary))
     if not gated:
         raise SettingError(
             "nothing to check: pass --min METRIC=NUMBER or --max METRIC=NUMBER, or set a threshold: ragboard threshold"
         )
-    refuse_unreachable(gated, metric_descriptions(store))
+    check_thresholds(gated, metric_descriptions(store))
     if as_json:
         print_json(
             {
@@ -157,7 +169,7 @@ def check(
                 "unscored": unscored,
                 "clustered": summary.clustered,
                 "gates": gated,
-                "verdict": verdict_of(gated),
+                "verdict": overall_verdict(gated),
             }
         )
     elif markdown:
@@ -169,19 +181,19 @@ def check(
     _leave(gated)
 
 
-def _limits(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Condition]:
+def _conditions(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Condition]:
     found: list[Condition] = []
     for pair in pairs:
-        metric, _, limit = pair.rpartition("=")
+        metric, _, threshold = pair.rpartition("=")
         try:
-            found.append(Condition(metric=metric.strip(), fail=fail, limit=_finite(limit)))
+            found.append(Condition(metric=metric.strip(), fail=fail, threshold=_finite(threshold)))
         except ValueError:
-            raise SettingError(f"{pair!r} is not a limit: expected METRIC=NUMBER") from None
+            raise SettingError(f"{pair!r} is not a threshold: expected METRIC=NUMBER") from None
     return found
 
 
 def _finite(text: str) -> float:
-    """The number that the text is. Raises ValueError for nan and infinity too."""
+    """Parse a number. Raises ValueError for NaN and infinity too."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
@@ -192,14 +204,14 @@ def _chosen(found: Comparison, names: str | None) -> tuple[MetricComparison, ...
     if names is None:
         return found.metrics
     by_spec = {metric.metric: metric for metric in found.metrics}
-    return tuple(by_spec[spec_named(name.strip(), tuple(by_spec))] for name in names.split(","))
+    return tuple(by_spec[resolve_spec(name.strip(), tuple(by_spec))] for name in names.split(","))
 
 
-def _leave(gated: Sequence[Gated]) -> None:
-    click.get_current_context().exit(EXIT_CODES[verdict_of(gated)])
+def _leave(gated: Sequence[GateResult]) -> None:
+    click.get_current_context().exit(EXIT_CODES[overall_verdict(gated)])
 
 
-def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> None:
+def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], points: float) -> None:
     click.echo(one_line(found.sentence))
     if found.judged_by:
         click.echo(one_line(f"  judge: {found.judged_by}"))
@@ -227,9 +239,17 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison]) -> N
         ],
         [_row(metric) for metric in shown],
     )
-    for metric in shown:
-        if metric.note:
-            click.echo(one_line(f"{metric.label}: {metric.note}"))
+    if found.costs:
+        click.echo("\ncost and time of an answer, from the run files; lower is better\n")
+        print_table(
+            ["column", "A", "B", "B - A", "p", "", "pairs"],
+            [_cost(column) for column in found.costs],
+        )
+    cautions = [f"caution: {metric.caution}" for metric in shown if metric.caution]
+    notes = [f"{metric.label}: {metric.note}" for metric in shown if metric.note]
+    sizes = [f"{metric.label}: {said}" for metric in shown if (said := detectable_in_words(metric, points))]
+    for line in (*cautions, *notes, *sizes):
+        click.echo(one_line(line))
 
 
 def _pairing(found: Comparison) -> str:
@@ -243,8 +263,8 @@ def _pairing(found: Comparison) -> str:
 
 def _left(left: Unpaired) -> str:
     more = ", ..." if left.only + left.ambiguous > len(left.ids) else ""
-    ids = f"{', '.join(left.ids)}{more}"
-    return f"{left.only:,} not in the other run, {left.ambiguous:,} with several possible matches ({ids})"
+    reasons = "; ".join(f"{count:,} {reason}" for reason, count in left.reasons.items())
+    return f"{left.only + left.ambiguous:,} unpaired: {reasons} ({', '.join(left.ids)}{more})"
 
 
 def _row(metric: MetricComparison) -> list[str]:
@@ -267,21 +287,30 @@ def _row(metric: MetricComparison) -> list[str]:
     ]
 
 
+def _cost(column: MetricComparison) -> list[str]:
+    found = column.pairs
+    if found is None:
+        return [column.label, *["-"] * 4, column.change, "0"]
+    mean_a, mean_b, difference, interval = cost_texts(found)
+    p = "-" if column.p is None else f"{column.p:.2g}"
+    return [column.label, mean_a, mean_b, f"{difference}, {interval}", p, column.change, str(found.n)]
+
+
 def _interval(found: Interval | NoInterval) -> str:
     return f"none: {found.reason}" if isinstance(found, NoInterval) else interval_text(found, "+.3f")
 
 
-def _measured(one: Gated, *, difference: bool) -> str:
+def _measured(one: GateResult, *, difference: bool) -> str:
     """A mean with its interval, or a difference, which has a sign."""
     form = "+.3f" if difference else ".3f"
     return f"{one.estimate:{form}}, {ci_text(one.interval, form)}"
 
 
-def _print_gates(gated: Sequence[Gated], *, difference: bool = False) -> None:
+def _print_gates(gated: Sequence[GateResult], *, difference: bool = False) -> None:
     for one in gated:
         sign = ">=" if one.fail == "below" else "<="
         estimate = "nothing scored" if one.estimate is None else f"{_measured(one, difference=difference)}, n = {one.n}"
-        click.echo(one_line(f"{one.verdict}: {one.metric} {sign} {one.limit:g}: {estimate}"))
+        click.echo(one_line(f"{one.verdict}: {one.metric} {sign} {one.threshold:g}: {estimate}"))
 
 
 def _given(value: object) -> str:
@@ -308,7 +337,7 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
         if remove == (value is not None):
             raise SettingError("give either a VALUE or --remove")
         known = metric_descriptions(store)
-        set_threshold(store, spec_named(metric, tuple(known)), value, known)
+        set_threshold(store, resolve_spec(metric, tuple(known)), value, known)
     elif remove:
         raise SettingError("give the METRIC whose threshold to remove")
     found = thresholds(store)
@@ -323,12 +352,18 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
 @click.command()
 @click.argument("run_a")
 @click.argument("run_b")
-@click.option("--quality", type=click.Choice(get_args(Quality)), default="faithfulness", show_default=True)
-@judging_options
+@click.option(
+    "--quality",
+    type=click.Choice(get_args(Quality)),
+    default="faithfulness",
+    show_default=True,
+    help="What to compare.",
+)
+@judge_options
 @store_option
 @as_json
-def prefer(run_a: str, run_b: str, quality: Quality, judging: JudgeOptions, store: Store, as_json: bool) -> None:
-    """Ask a judge which of two runs is better on each question they share (GPT Ranking).
+def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions, store: Store, as_json: bool) -> None:
+    """Let a judge decide which of two runs is better on each shared question (GPT Ranking).
 
     Every pair is judged in both orders. If the order changes the choice, no side wins; the output reports how often
     the judge chose the first answer.
@@ -336,11 +371,11 @@ def prefer(run_a: str, run_b: str, quality: Quality, judging: JudgeOptions, stor
     \b
     ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini
     """
-    found = prefer_runs(store, store.resolve(run_a), store.resolve(run_b), quality, panel_named(judging))
+    result = prefer_runs(store, store.resolve(run_a), store.resolve(run_b), quality, panel_named(judge_options))
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    _print(found)
+    _print(result)
 
 
 def _print(found: Preferences) -> None:

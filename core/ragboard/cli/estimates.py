@@ -1,4 +1,4 @@
-"""The commands that estimate what people would say of whole runs, and simulate how good such estimates are."""
+"""Commands to estimate the mean label of runs, and to simulate how accurate such estimates are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from ragboard.cli.markdown import escaped, markdown_table
-from ragboard.cli.options import SEED, Finite, as_json, markdown_option, store_option
+from ragboard.cli.options import SEED_TYPE, Finite, as_json, markdown_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.human.annotation import Measured
@@ -39,12 +39,12 @@ HEAD = ("rank", "run", "estimate, 95% CI", "method", "possible ranks", "labelled
 design_option = click.option(
     "--design",
     type=click.Choice(get_args(SamplingDesign)),
-    help="How the labelled samples of each run were chosen; else as the rows say.",
+    help="Sampling design of the labelled samples.  [default: the `design` column]",
 )
 pool_option = click.option(
     "--pool", is_flag=True, help="Correct the judge on each run with the labels of all runs in the file."
 )
-order_option = click.option("--order", metavar="RUN,RUN,...", help="Known order, best first, to compare with.")
+order_option = click.option("--order", metavar="RUN,RUN,...", help="Known ranking to compare with, best first.")
 
 
 @click.command()
@@ -72,9 +72,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known order,
 @design_option
 @pool_option
 @order_option
-@click.option(
-    "--width", type=Finite(0, min_open=True), help="Target width of the 95% CI: print how many labels it needs."
-)
+@click.option("--width", type=Finite(0, min_open=True), help="Print how many labels a 95% CI of this width needs.")
 @click.option("--raw", is_flag=True, help="Print bounds as computed, even outside the possible range.")
 @store_option
 @as_json
@@ -93,7 +91,7 @@ def estimate(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Estimate the mean of each RUN by human labels: a labelled random sample corrects the judge's bias.
+    """Estimate the mean of each RUN from human labels: a labelled random sample corrects the judge's bias.
 
     Prints prediction-powered inference (PPI, PPI++), the labels alone and the judge alone. Labels come from the
     random queue of the Annotate page, from an import with a random design, or --from a file. A file also ranks the
@@ -131,7 +129,7 @@ def estimate(
         return
     _print_systems(found, raw=raw)
     _print_needed(found, width)
-    _print_order(found)
+    _print_differences_and_ranks(found)
 
 
 @click.command()
@@ -158,23 +156,23 @@ def rank(context: click.Context, /, **given: Any) -> None:
     context.invoke(estimate, **given)
 
 
-def _print_systems(found: Estimates, *, raw: bool) -> None:
+def _print_systems(estimates: Estimates, *, raw: bool) -> None:
     rows = [
         [
             plain(one.name),
             f"{one.labels:,} of {one.items:,}",
-            *(_powered(getattr(one.means, way) if one.means else None, raw=raw) for way in METHODS),
-            _worth(one.best),
+            *(_powered(getattr(one.means, method) if one.means else None, raw=raw) for method in METHODS),
+            _effective_labels(one.best),
             _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "",
         ]
-        for one in found.report.systems
+        for one in estimates.report.systems
     ]
-    click.echo(f"{found.label}, estimated from {found.measured}")
+    click.echo(f"{estimates.label}, estimated from {estimates.measured}")
     print_table(["run", "labelled", *METHODS.values(), "effective labels", "judge accuracy"], rows)
-    for one in found.report.systems:
+    for one in estimates.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
-        for said in filter(None, (one.refusal, warning, *one.notes)):
-            click.echo(one_line(f"{one.name}: {said}"))
+        for note in filter(None, (one.refusal, warning, *one.notes)):
+            click.echo(one_line(f"{one.name}: {note}"))
 
 
 def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
@@ -189,44 +187,44 @@ def _interval(found: Interval) -> str:
     return estimate_text(found.estimate, found)
 
 
-def _worth(best: PoweredMean | NoInterval | None) -> str:
-    if not isinstance(best, PoweredMean) or best.worth is None:
+def _effective_labels(best: PoweredMean | NoInterval | None) -> str:
+    if not isinstance(best, PoweredMean) or best.effective_labels is None:
         return ""
-    return f"{best.worth:,.0f}"
+    return f"{best.effective_labels:,.0f}"
 
 
-def _print_needed(found: Estimates, width: float | None) -> None:
-    for source in found.sources if width else ():
+def _print_needed(estimates: Estimates, width: float | None) -> None:
+    for source in estimates.sources if width else ():
         needed = needed_for(source, width or 0.0)
         if needed is None:
-            said = "too few labels to tell how many more are needed"
+            text = "too few labels to tell how many more are needed"
         elif needed.more is None:
-            said = needed.reason
+            text = needed.reason
         else:
-            said = f"{needed.more:,} more labels for a 95% CI {width:g} wide"
-            said += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
-        click.echo(one_line(f"{source.run}: {said}"))
+            text = f"{needed.more:,} more labels for a 95% CI {width:g} wide"
+            text += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
+        click.echo(one_line(f"{source.run}: {text}"))
 
 
-def _print_order(found: Estimates) -> None:
-    for one in found.report.differences:
+def _print_differences_and_ranks(estimates: Estimates) -> None:
+    for one in estimates.report.differences:
         interval = one.interval
-        told = ci_text(interval) if isinstance(interval, NoInterval) else _interval(interval)
+        estimated = ci_text(interval) if isinstance(interval, NoInterval) else _interval(interval)
         how = "paired" if one.paired else "unpaired"
-        click.echo(one_line(f"{one.b} minus {one.a}: {told}, {how}, {one.labels:,} labels"))
-    for placed in found.report.ranking if len(found.report.ranking) > 1 else ():
+        click.echo(one_line(f"{one.b} minus {one.a}: {estimated}, {how}, {one.labels:,} labels"))
+    for placed in estimates.report.ranking if len(estimates.report.ranking) > 1 else ():
         click.echo(
             one_line(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}")
         )
-    if found.report.tau is not None:
-        click.echo(f"Kendall's tau with the judge's order: {found.report.tau:.2f}")
+    if estimates.report.tau is not None:
+        click.echo(f"Kendall's tau with the judge's order: {estimates.report.tau:.2f}")
 
 
 def _print_ranking(found: Ranking) -> None:
     for table in found.tables:
         click.echo(one_line(_title(table)))
         print_table(HEAD, _rows(table))
-        for line in _remarks(table):
+        for line in _notes(table):
             click.echo(one_line(line))
         click.echo("")
     for note in found.notes:
@@ -238,7 +236,7 @@ def _markdown(found: Ranking) -> str:
     for table in found.tables:
         rows = [[escaped(cell) for cell in row] for row in _rows(table)]
         parts += [f"### {escaped(_title(table))}", markdown_table(HEAD, rows)]
-        parts.append("\n".join(f"- {escaped(line)}" for line in _remarks(table)))
+        parts.append("\n".join(f"- {escaped(line)}" for line in _notes(table)))
     return "\n\n".join(filter(None, parts))
 
 
@@ -247,7 +245,7 @@ def _title(table: RankedRuns) -> str:
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """The runs in their order, then those without an estimate."""
+    """A row for each run, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
     systems = {one.name: one for one in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
@@ -259,7 +257,7 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
         f"{placed.rank}" if placed else "-",
         one.name,
         _powered(best),
-        _way(one),
+        _method(one),
         _ranks(placed) if placed else "-",
         f"{one.labels:,} of {one.items:,}",
         _powered(judge),
@@ -267,8 +265,8 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
     ]
 
 
-def _way(one: SystemEstimate) -> str:
-    """How the estimate was made."""
+def _method(one: SystemEstimate) -> str:
+    """The method of the estimate."""
     best, means = one.best, one.means
     if means is None or isinstance(best, NoInterval):
         return "-"
@@ -279,32 +277,32 @@ def _ranks(placed: Ranked) -> str:
     return f"{placed.best}" if placed.best == placed.worst else f"{placed.best} to {placed.worst}"
 
 
-def _remarks(table: RankedRuns) -> Iterator[str]:
-    """What to know of the numbers, a line each."""
+def _notes(table: RankedRuns) -> Iterator[str]:
+    """Cautions, warnings and notes on the figures, one line each."""
     if table.report.caution:
         yield f"caution: {table.report.caution}"
     for one in table.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
-        yield from (f"{one.name}: {said}" for said in (one.refusal, _why(one), warning, *one.notes) if said)
+        yield from (f"{one.name}: {note}" for note in (one.refusal, _why_no_ppi(one), warning, *one.notes) if note)
     if table.report.tau is not None:
         yield f"Kendall's tau with the judge's order: {table.report.tau:.2f}"
     if table.order:
-        yield _known(table.order)
+        yield _known_order_line(table.order)
 
 
-def _why(one: SystemEstimate) -> str:
-    """Why the judge is left out of the estimate, where it is."""
+def _why_no_ppi(one: SystemEstimate) -> str:
+    """Why PPI does not use the judge; empty if it does."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 
-def _known(order: KnownOrder) -> str:
+def _known_order_line(order: KnownOrder) -> str:
     ours, judge = ("none" if tau is None else f"{tau:.2f}" for tau in (order.tau, order.judge))
     return f"Kendall's tau with the known order ({', '.join(order.names)}): {ours}; of the judge alone: {judge}"
 
 
 @click.group()
 def simulate() -> None:
-    """Simulate data with a known truth to see how far a method can be trusted.
+    """Check a statistical method on simulated data with known truth.
 
     \b
     ragboard simulate ranking --sensitivity 0.85 --specificity 0.85
@@ -320,8 +318,8 @@ def simulate() -> None:
 )
 @click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items per system.")
 @click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items per system.")
-@click.option("--repeats", type=click.IntRange(2), default=2000, show_default=True)
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--repeats", type=click.IntRange(2), default=2000, show_default=True, help="Number of simulations.")
+@click.option("--seed", type=SEED_TYPE, default=0, show_default=True, help="Random seed.")
 @as_json
 def ranking(
     sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool

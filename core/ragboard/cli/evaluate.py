@@ -1,8 +1,8 @@
-"""The commands that evaluate runs, ask again what failed, and say beforehand what it would cost."""
+"""Commands to evaluate runs, retry failed tasks and estimate the cost beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from ragboard.analysis import RunSummary, failed_evaluations, failures, run_summary
+from ragboard.analysis import FailureKind, RunSummary, failed_evaluations, failures, run_summary
 from ragboard.cli.options import (
     as_json,
-    judging_options,
+    judge_options,
     limit_options,
     metrics_option,
     no_cache_option,
@@ -25,37 +25,42 @@ from ragboard.cli.options import (
 from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.evaluation.background import UNSENT
-from ragboard.evaluation.engine import Finished, evaluate_run, positions_meant
+from ragboard.evaluation.background import UNSENT, destination
+from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
 from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.options import EvaluationOptions, Expected
-from ragboard.evaluation.plan import Assumptions, Plan, Planned, Usage, plan_notes, plan_run
+from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
+from ragboard.evaluation.plan import Assumptions, Plan, PlannedTasks, UsageEstimate, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
-from ragboard.metrics import DEFAULT_METRICS, Metric, metric_of, metrics_named, split_names
+from ragboard.metrics import Metric, metric_of, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
+from ragboard.readers.sources import is_address
 from ragboard.store import RunRef, Store
 
 __all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "plan", "retry"]
 
 
-LOOKED_AT = 100
-"""Samples that the estimate is made from, which what was spent is held against."""
+PLAN_SAMPLES = 100
+"""Number of samples that the plan is estimated from, which the actual cost is compared with."""
 
-STOPPED, IN_VAIN = 3, 1
-"""Exit code of an evaluation that stopped before all was asked."""
+STOPPED = 3
+"""Exit code of an evaluation that stopped before all tasks were asked."""
 
-LISTED = 5
-"""Kinds of failure that are printed."""
+ALL_FAILED = 1
+"""Exit code of an evaluation with failures and without a single score."""
+
+MAX_FAILURES = 5
+"""Maximum number of kinds of failure to print."""
 
 
 @click.command()
 @click.argument("run")
 @metrics_option
-@judging_options
+@judge_options
 @limit_options
 @no_cache_option
 @prices_option
@@ -66,7 +71,7 @@ LISTED = 5
 def evaluate(
     run: str,
     names: str | None,
-    judging: JudgeOptions,
+    judge_options: JudgeOptions,
     limits: dict[str, Any],
     no_cache: bool,
     prices: Prices,
@@ -77,7 +82,7 @@ def evaluate(
 ) -> None:
     """Evaluate a RUN of the store, or import a run file and evaluate it.
 
-    Answers are saved, so the same command resumes an evaluation that was stopped. If a limit stops it, the exit
+    Judge replies are saved, so the same command resumes an evaluation that was stopped. If a limit stops it, the exit
     code is 3.
 
     \b
@@ -91,16 +96,15 @@ def evaluate(
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
     known = metrics_with(plugins)
-    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
-    options = EvaluationOptions(
-        cache=not no_cache, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
-    )
-    panel = panel_named(judging)
-    refs, report = runs_meant(store, run, reading)
+    options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
+    panel = panel_named(judge_options)
+    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    _print_judge_note(panel, judge_options)
+    refs, report = resolve_or_import(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
     done = [evaluate_with_bar(store, ref, metrics, panel, options) for ref in refs]
-    _end(store, refs, done, as_json=as_json, report=report)
+    _report_results(store, refs, done, as_json=as_json, report=report)
 
 
 @click.command()
@@ -123,34 +127,44 @@ def retry(
     ref = store.resolve(run)
     known = metrics_with(plugins)
     ref, *others = failed_evaluations(store, ref) or (ref,)
-    judging = _judged_as(store, ref)
+    judge_options = _earlier_judges(store, ref)
     specs = store.evaluation_metrics(ref.evaluation_id or "")
     metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
-    options = EvaluationOptions(
-        retry=True, prices=prices, known=known, judging=judging, concurrency=judging.concurrency, **limits
-    )
-    done = evaluate_with_bar(store, ref, metrics, panel_named(judging), options)
+    options = EvaluationOptions(retry=True, prices=prices, known=known, judge_options=judge_options, **limits)
+    done = evaluate_with_bar(store, ref, metrics, panel_named(judge_options), options)
     if done.evaluation.id != ref.evaluation_id:
         click.echo("the judge, prompts or model have changed, so this is a new evaluation", err=True)
     for other in others:
         click.echo(one_line(f"another evaluation has failures: ragboard retry {run}@{other.evaluation_id}"), err=True)
-    _end(store, [ref], [done], as_json=as_json)
+    _report_results(store, [ref], [done], as_json=as_json)
 
 
-def _judged_as(store: Store, ref: RunRef) -> JudgeOptions:
+def _print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
+    """What each judge does, and what leaves this machine."""
+    if panel.note:
+        click.echo(one_line(panel.note), err=True)
+    if host := destination(judge_options):
+        hidden = f", without what {len(judge_options.redact)} patterns match" if judge_options.redact else ""
+        sent = "questions, passages, answers, references and earlier turns that the metrics need"
+        click.echo(one_line(f"sent to {host}: {sent}{hidden}"), err=True)
+
+
+def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
     if ref.evaluation_id is None:
         raise NotFoundError(f"{ref.name} is not evaluated yet: ragboard evaluate {ref.name}")
-    judging = store.judging(ref.evaluation_id)
-    if judging is None:
+    judge_options = store.judge_options(ref.evaluation_id)
+    if judge_options is None:
         raise SettingError(f"the judges of {ref.name}@{ref.evaluation_id} were given in Python; retry there")
-    return judging
+    return judge_options
 
 
-def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: bool, report: Any = None) -> None:
-    """Print what was found; exit with 3 where something was not reached, with 1 where all that was asked failed."""
+def _report_results(
+    store: Store, refs: list[RunRef], done: list[FinishedEvaluation], *, as_json: bool, report: Any = None
+) -> None:
+    """Print scores, cost and failures; exit with STOPPED or ALL_FAILED if that is the outcome."""
     evaluated = [
-        RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=end.evaluation.id)
-        for ref, end in zip(refs, done, strict=True)
+        RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=finished.evaluation.id)
+        for ref, finished in zip(refs, done, strict=True)
     ]
     summaries = tuple(run_summary(store, ref) for ref in evaluated)
     failed = {ref.name: failures(store, ref) for ref in evaluated}
@@ -159,64 +173,68 @@ def _end(store: Store, refs: list[RunRef], done: list[Finished], *, as_json: boo
         print_json({"runs": shown, "evaluations": done, "report": report, "failures": failed})
     else:
         print_runs(store, summaries)
-        for end, summary in zip(done, summaries, strict=True):
-            _print_end(end)
+        for finished, summary in zip(done, summaries, strict=True):
+            _print_outcome(finished)
             if summary.spending:
                 click.echo(one_line(f"  cost: {summary.spending}"), err=True)
         for ref in evaluated:
             _print_failures(ref, failed[ref.name])
-    if any(end.stopped for end in done):
+    if any(finished.stopped for finished in done):
         click.get_current_context().exit(STOPPED)
-    if any(_is_in_vain(end, summary) for end, summary in zip(done, summaries, strict=True)):
-        click.get_current_context().exit(IN_VAIN)
+    if any(_all_failed(finished, summary) for finished, summary in zip(done, summaries, strict=True)):
+        click.get_current_context().exit(ALL_FAILED)
 
 
-def _is_in_vain(end: Finished, summary: RunSummary) -> bool:
-    return end.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
+def _all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
+    return finished.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
 
 
-def _print_failures(ref: RunRef, found: Any) -> None:
-    for kind in found[:LISTED]:
+def _print_failures(ref: RunRef, kinds: Sequence[FailureKind]) -> None:
+    for kind in kinds[:MAX_FAILURES]:
         click.echo(
             one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
-    if len(found) > LISTED:
-        click.echo(f"  and {len(found) - LISTED} more kinds of failure: ragboard show {one_line(ref.name)}", err=True)
-    if found:
+    if len(kinds) > MAX_FAILURES:
+        click.echo(
+            f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(ref.name)}", err=True
+        )
+    if kinds:
         click.echo(f"  to retry: ragboard retry {one_line(ref.name)}", err=True)
 
 
-def runs_meant(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """The runs meant: one in the store by that name, else those of the file."""
+def resolve_or_import(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
+    """The run of this name in the store. If there is none, import this file, and return its runs and the report."""
     file = Path(run)
-    try:
-        return [store.resolve(run)], None
-    except NotFoundError:
-        if not file.exists() and not file.suffix:
-            raise
-    added, report = add_file(store, file, **reading)
+    if run != "-" and not is_address(run):
+        try:
+            return [store.resolve(run)], None
+        except NotFoundError:
+            if not file.exists() and not file.suffix:
+                raise
+    added, report = add_file(store, run, **reading)
     return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
 
 
 def evaluate_with_bar(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions | None = None
-) -> Finished:
-    """Evaluate one run, with a progress bar where somebody watches."""
-    given = options or EvaluationOptions()
-    evaluation = evaluation_of(store, ref.run_id, panel, metrics, given.known)
-    samples = len(positions_meant(store, evaluation, given))
-    options = replace(given, expected=_expected(store, ref, metrics, panel, given, samples), planned_samples=samples)
+) -> FinishedEvaluation:
+    """Evaluate one run, with a progress bar if standard error is a terminal."""
+    options = options or EvaluationOptions()
+    evaluation = evaluation_of(store, ref.run_id, panel, metrics, options.known)
+    samples = len(positions_to_evaluate(store, evaluation, options))
+    expected = _expected(store, ref, metrics, panel, options, samples)
+    options = replace(options, expected=expected, planned_samples=samples)
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
             bar.total = progress.total
-            bar.set_postfix_str(_postfix(progress), refresh=False)
+            bar.set_postfix_str(_progress_text(progress), refresh=False)
             bar.update(progress.done - bar.n)
 
         return evaluate_run(store, ref.run_id, metrics, panel, options, watch=watch)
 
 
-def _postfix(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     if not progress.calls:
         return ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
@@ -226,55 +244,77 @@ def _postfix(progress: Progress) -> str:
 
 def _expected(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions, samples: int
-) -> tuple[Expected, ...]:
-    """What is to be asked outside for so many samples, from the first call on; nothing where all answer themselves."""
+) -> tuple[ModelEstimate, ...]:
+    """The calls and tokens planned for each model, as if no sample were answered yet; empty without models."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return ()
-    assumed = Assumptions(samples=LOOKED_AT)
+    assumed = Assumptions(samples=PLAN_SAMPLES)
     known = options.known
     plan = plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True, sample=samples)
     return plan.models
 
 
-def _print_end(end: Finished) -> None:
-    found = {
-        f"{end.asked} tasks asked": True,
-        f"{end.replayed} answered before": True,
-        f"{end.cached} from the cache": end.cached,
-        f"{end.failed} failed": end.failed,
+def _print_outcome(finished: FinishedEvaluation) -> None:
+    counts = {
+        f"{finished.asked} tasks run": True,
+        f"{finished.replayed} answered earlier": True,
+        f"{finished.cached} from the cache": finished.cached,
+        f"{finished.failed} failed": finished.failed,
     }
-    said = ", ".join(text for text, wanted in found.items() if wanted)
-    click.echo(f"evaluation {end.evaluation.id}: {end.samples} samples, {said}", err=True)
-    if end.stopped:
-        click.echo(one_line(f"stopped: {end.stopped}; answers so far are saved"), err=True)
-    for said in _beyond(end):
-        click.echo(one_line(said), err=True)
-    if end.evaluation.heuristic:
-        click.echo("verdicts by the embedded judge are rule-based: treat them as hints", err=True)
+    shown = ", ".join(text for text, count in counts.items() if count)
+    samples = f"{finished.samples} sample{'' if finished.samples == 1 else 's'}"
+    click.echo(f"evaluation {finished.evaluation.id}: {samples}, {shown}", err=True)
+    if finished.stopped:
+        click.echo(one_line(f"stopped: {finished.stopped}; replies so far are saved"), err=True)
+    for note in _billing_notes(finished):
+        click.echo(one_line(note), err=True)
+    if finished.evaluation.heuristic:
+        what = "verdicts" if _embedded_verifies(finished) else "answers"
+        click.echo(f"{what} by the embedded judge are rule-based: treat them as hints", err=True)
 
 
-def _beyond(end: Finished) -> Iterator[str]:
-    """What the bill may hold beside the cost that is known, and by how much a limit of cost was exceeded."""
-    if end.unanswered:
-        most = f", up to ${end.unanswered_cost:.2g}" if end.unanswered_cost else ""
-        yield f"{end.unanswered} requests got no reply but may still be billed{most}"
-    if end.over_limit:
-        yield f"the cost limit was exceeded by ${end.over_limit:.2g}: calls used more tokens than estimated"
+def _embedded_verifies(finished: FinishedEvaluation) -> bool:
+    return str(finished.evaluation.identity.get("Verify", "embedded")).startswith("embedded")
 
 
-HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", "tokens out", "cost", "worst case")
+def _billing_notes(finished: FinishedEvaluation) -> Iterator[str]:
+    """Notes on requests that may still be billed, and on an exceeded cost limit."""
+    if finished.unanswered:
+        most = f", up to ${finished.unanswered_cost:.2g}" if finished.unanswered_cost else ""
+        yield f"{finished.unanswered} requests got no reply but may still be billed{most}"
+    if finished.over_limit:
+        yield f"the cost limit was exceeded by ${finished.over_limit:.2g}: calls used more tokens than estimated"
+
+
+PLAN_COLUMNS = (
+    "metric",
+    "tasks",
+    "answered",
+    "chat calls",
+    "embeddings",
+    "tokens in",
+    "tokens out",
+    "cost",
+    "worst case",
+)
 
 
 @click.command()
 @click.argument("run")
 @metrics_option
-@judging_options
+@judge_options
 @no_cache_option
 @prices_option
 @plugin_option
-@click.option("--statements", type=click.IntRange(1), help="Statements per answer; else estimated from its text.")
-@click.option("--reference-statements", type=click.IntRange(1), help="Statements per reference; else estimated too.")
-@click.option("--characters-per-token", type=float, default=4.0, show_default=True, help="In Latin text.")
+@click.option("--statements", type=click.IntRange(1), help="Statements per answer.  [default: estimated from its text]")
+@click.option(
+    "--reference-statements",
+    type=click.IntRange(1),
+    help="Statements per reference.  [default: estimated from its text]",
+)
+@click.option(
+    "--characters-per-token", type=float, default=4.0, show_default=True, help="Characters per token of Latin text."
+)
 @click.option(
     "--planned-on",
     type=click.IntRange(1),
@@ -282,14 +322,14 @@ HEAD = ("metric", "tasks", "answered", "chat calls", "embeddings", "tokens in", 
     show_default=True,
     help="Plan on this many random samples and extrapolate.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of this random choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for --planned-on.")
 @reading_options
 @store_option
 @as_json
 def plan(
     run: str,
     names: str | None,
-    judging: JudgeOptions,
+    judge_options: JudgeOptions,
     no_cache: bool,
     prices: Prices,
     plugins: tuple[Path, ...],
@@ -309,11 +349,12 @@ def plan(
     ragboard plan rerank --metrics ragas,ragchecker --judge openai:my-model --prices prices.toml
     """
     known = metrics_with(plugins)
-    metrics = metrics_named(split_names(names), known) if names else DEFAULT_METRICS
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
-    panel = panel_named(judging, {"OPENAI_API_KEY": UNSENT})
-    refs, report = runs_meant(store, run, reading)
+    panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
+    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    _print_judge_note(panel, judge_options)
+    refs, report = resolve_or_import(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
     plans = {
@@ -332,19 +373,19 @@ def plan(
     if as_json:
         print_json({"plans": plans})
         return
-    for name, found in plans.items():
-        _print_plan(name, found)
+    for name, estimated in plans.items():
+        _print_plan(name, estimated)
 
 
-def _print_plan(name: str, found: Plan) -> None:
-    click.echo(one_line(f"{name}: {found.samples:,} samples; nothing was sent"))
-    rows: Mapping[str, Planned] = {**found.metrics, "all metrics": found.total}
-    print_table(HEAD, [_row(title, planned) for title, planned in rows.items()])
-    for line in plan_notes(found):
+def _print_plan(name: str, estimated: Plan) -> None:
+    click.echo(one_line(f"{name}: {estimated.samples:,} samples; nothing was sent"))
+    rows: Mapping[str, PlannedTasks] = {**estimated.metrics, "all metrics": estimated.total}
+    print_table(PLAN_COLUMNS, [_plan_row(title, planned) for title, planned in rows.items()])
+    for line in plan_notes(estimated):
         click.echo(one_line(line))
 
 
-def _row(title: str, planned: Planned) -> tuple[str, ...]:
+def _plan_row(title: str, planned: PlannedTasks) -> tuple[str, ...]:
     use, worst = planned.expected, planned.worst
     counts = (planned.tasks, planned.answered, use.chat_calls, use.embedding_calls)
     tokens = (use.prompt_tokens, use.completion_tokens)
@@ -352,5 +393,5 @@ def _row(title: str, planned: Planned) -> tuple[str, ...]:
     return (title, *(f"{number:,}" for number in (*counts, *tokens)), _dollars(use), at_worst)
 
 
-def _dollars(use: Usage) -> str:
-    return "unknown" if use.cost is None else f"${use.cost:,.4f}"
+def _dollars(usage: UsageEstimate) -> str:
+    return "unknown" if usage.cost is None else f"${usage.cost:,.4f}"

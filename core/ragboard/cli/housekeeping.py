@@ -1,4 +1,4 @@
-"""Commands about ragboard itself: kept answers, the metrics, and whether this installation is in order."""
+"""Commands about ragboard itself: the cache, the metrics, and a check of the installation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 import duckdb
 
-from ragboard.analysis import BETTER, metric_range, metric_settings
+from ragboard.analysis import BETTER, MORE_PASSAGES, metric_range, metric_settings
 from ragboard.cli.options import as_json, plugin_option, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.cli.settings_file import SettingsFile
@@ -35,17 +35,17 @@ DAY_SECONDS = 86_400
 
 
 @click.command()
-@click.option("--prune", is_flag=True, help="Delete answers instead of listing them.")
+@click.option("--prune", is_flag=True, help="Delete cached replies instead of listing them.")
 @click.option(
-    "--older-than", type=click.FloatRange(0), metavar="DAYS", help="With --prune: only answers older than this."
+    "--older-than", type=click.FloatRange(0), metavar="DAYS", help="With --prune: only replies older than this."
 )
-@click.option("--judge", help="With --prune: only answers of this judge.")
+@click.option("--judge", help="With --prune: only replies of this judge.")
 @store_option
 @as_json
 def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
-    """List or delete the cached model answers that evaluations share.
+    """List or delete the cached model replies that evaluations share.
 
-    An evaluation reuses cached answers. Its own journal keeps a copy, so pruning the cache loses no results.
+    Every evaluation keeps its own copy in its journal, so pruning the cache loses no results.
 
     \b
     ragboard cache
@@ -53,8 +53,8 @@ def cache(prune: bool, older_than: float | None, judge: str | None, store: Store
     ragboard cache --prune --judge openai:gpt-4o-mini
     """
     if prune:
-        gone = prune_cache(store.cache_path, older_than=(older_than or 0) * DAY_SECONDS, judge=judge)
-        print_json({"deleted": gone}) if as_json else click.echo(f"{gone:,} answers deleted")
+        deleted = prune_cache(store.cache_path, older_than=(older_than or 0) * DAY_SECONDS, judge=judge)
+        print_json({"deleted": deleted}) if as_json else click.echo(f"{deleted:,} replies deleted")
         return
     if older_than is not None or judge is not None:
         raise SettingError("--older-than and --judge need --prune")
@@ -64,7 +64,7 @@ def cache(prune: bool, older_than: float | None, judge: str | None, store: Store
     elif not found:
         click.echo("the cache is empty")
     else:
-        print_table(["judge", "task", "answers", "size", "oldest", "newest"], [_row(one) for one in found])
+        print_table(["judge", "task", "replies", "size", "oldest", "newest"], [_row(one) for one in found])
 
 
 def _row(one: CachedFrom) -> list[str]:
@@ -124,24 +124,25 @@ def _explained(metric: MetricDescription) -> str:
         "needs": ", ".join(metric.requires) or "the question only",
         "judge calls": metric.calls,
         "settings": metric_settings(metric) or "none",
+        **({"passages": MORE_PASSAGES[metric.more_passages]} if metric.more_passages else {}),
         "source": metric.paper,
     }
     said = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
     return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{said}")
 
 
-LOOK_SECONDS = 20.0
-"""For reading the tables; a writer waits as long."""
+CHECK_SECONDS = 20.0
+"""Time limit for reading the tables; writers wait as long."""
 REMEDY = (
-    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: judge answers are stored"
-    " separately and are not asked again; human labels are lost"
+    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: judge replies are stored"
+    " separately and are not requested again; human labels are lost"
 )
 PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", "nltk", "pyarrow")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One thing looked at."""
+class CheckResult:
+    """The result of one check."""
 
     what: str
     ok: bool
@@ -161,42 +162,46 @@ def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     ragboard doctor
     ragboard doctor --store runs/
     """
-    findings = [*_versions(), _settings(settings), _store(store), _tables(store), *_optional()]
+    checks = [*_versions(), _settings(settings), _store(store), _tables(store), *_optional()]
     if as_json:
-        print_json(findings)
+        print_json(checks)
     else:
-        for found in findings:
-            click.echo(f"{'ok' if found.ok else 'WRONG':<6}{found.what}: {found.said}")
-    if not all(found.ok for found in findings):
+        for check in checks:
+            click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.what}: {check.said}")
+    if not all(check.ok for check in checks):
         raise SystemExit(1)
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding(what="python", ok=sys.version_info >= (3, 11), said=f"{platform.python_version()} on {sys.platform}")
+def _versions() -> Iterator[CheckResult]:
+    yield CheckResult(
+        what="python", ok=sys.version_info >= (3, 11), said=f"{platform.python_version()} on {sys.platform}"
+    )
     for package in PACKAGES:
         try:
-            yield Finding(what=package, ok=True, said=version(package))
+            yield CheckResult(what=package, ok=True, said=version(package))
         except PackageNotFoundError:
-            yield Finding(what=package, ok=False, said="missing; install ragboard again: pip install ragboard")
+            yield CheckResult(what=package, ok=False, said="missing; install ragboard again: pip install ragboard")
 
 
-def _settings(settings: SettingsFile) -> Finding:
+def _settings(settings: SettingsFile) -> CheckResult:
     path = settings.path
-    return Finding(what="settings file", ok=True, said=str(path) if path else "none (no ragboard.toml in this folder)")
+    return CheckResult(
+        what="settings file", ok=True, said=str(path) if path else "none (no ragboard.toml in this folder)"
+    )
 
 
-def _store(store: Store) -> Finding:
+def _store(store: Store) -> CheckResult:
     try:
         said = _counted(store)
     except RagboardError as error:
-        return Finding(what="store", ok=False, said=_said(error))
+        return CheckResult(what="store", ok=False, said=_error_text(error))
     try:
         with store.database.write():
             pass
     except RagboardError as error:
         only = "readable but not writable; use `ragboard serve --read-only`"
-        return Finding(what="store", ok=False, said=f"{said}, {only} ({_said(error)})")
-    return Finding(what="store", ok=True, said=f"{said}, writable")
+        return CheckResult(what="store", ok=False, said=f"{said}, {only} ({_error_text(error)})")
+    return CheckResult(what="store", ok=True, said=f"{said}, writable")
 
 
 def _counted(store: Store) -> str:
@@ -206,11 +211,11 @@ def _counted(store: Store) -> str:
     return f"{store.folder.resolve()}: {runs} runs, {evaluations} evaluations"
 
 
-def _tables(store: Store) -> Finding:
-    """Whether every row of every table can be read, as far as that goes in `LOOK_SECONDS`."""
+def _tables(store: Store) -> CheckResult:
+    """Check that every row of every table can be read, for at most `CHECK_SECONDS`."""
     damaged: dict[str, str] = {}
     read = 0
-    until = time.monotonic() + LOOK_SECONDS
+    until = time.monotonic() + CHECK_SECONDS
     try:
         names = _names(store)
         for name in names:
@@ -219,12 +224,12 @@ def _tables(store: Store) -> Finding:
             except StoreError as error:
                 damaged[name] = _reason(error)
     except RagboardError as error:
-        return Finding(what="tables", ok=False, said=_said(error))
+        return CheckResult(what="tables", ok=False, said=_error_text(error))
     if damaged:
         which = f"{len(damaged)} of {len(names)} are damaged ({', '.join(damaged)})"
-        return Finding(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
-    rest = "" if read == len(names) else f"; {len(names) - read} not fully read within {LOOK_SECONDS:g} s"
-    return Finding(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
+        return CheckResult(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
+    rest = "" if read == len(names) else f"; {len(names) - read} not fully read within {CHECK_SECONDS:g} s"
+    return CheckResult(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
 
 
 def _names(store: Store) -> list[str]:
@@ -234,7 +239,7 @@ def _names(store: Store) -> list[str]:
 
 
 def _read_whole(store: Store, name: str, seconds: float) -> bool:
-    """Read every value of a table; False where that took too long. Raises StoreError where it is damaged."""
+    """Read every value of a table; False if time runs out. Raises StoreError if the table is damaged."""
     if seconds <= 0:
         return False
     with store.database.read() as connection:
@@ -249,8 +254,8 @@ def _read_whole(store: Store, name: str, seconds: float) -> bool:
     return True
 
 
-def _said(error: RagboardError) -> str:
-    """What is wrong and, of a damaged database, what to do."""
+def _error_text(error: RagboardError) -> str:
+    """What is wrong and, if the database is damaged, what to do."""
     damaged = isinstance(error.__cause__, duckdb.Error)
     return f"{_reason(error)}. {REMEDY}" if damaged else str(error)
 
@@ -260,12 +265,12 @@ def _reason(error: RagboardError) -> str:
     return str(cause).splitlines()[0] if isinstance(cause, duckdb.Error) else str(error)
 
 
-def _optional() -> Iterator[Finding]:
+def _optional() -> Iterator[CheckResult]:
     local = find_spec("sentence_transformers") is not None
-    yield Finding(
+    yield CheckResult(
         what="local models",
         ok=True,
         said="installed" if local else "not installed (pip install 'ragboard[local]')",
     )
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (only judges on a server need one)"
-    yield Finding(what="OPENAI_API_KEY", ok=True, said=key)
+    yield CheckResult(what="OPENAI_API_KEY", ok=True, said=key)

@@ -1,10 +1,10 @@
-"""The commands by which a person says what they think of a statement, and labels come and go as files."""
+"""Commands to label statements, and to draw, export and import labels."""
 
 from __future__ import annotations
 
 import getpass
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import click
 
@@ -12,7 +12,7 @@ from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.human.annotation import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
-from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, remove_label
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.labels import SamplingDesign
 from ragboard.records import Label
@@ -27,7 +27,7 @@ annotator_option = click.option(
     default=getpass.getuser,
     envvar="RAGBOARD_ANNOTATOR",
     show_envvar=True,
-    help="Annotator; else your user name.",
+    help="Name of the annotator.  [default: your user name]",
 )
 
 
@@ -49,12 +49,12 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
     ragboard label bm25-k3 q10 1 none
     """
     ref = store.resolve(run)
-    given: Label | None = next((one for one in VERDICTS if one == verdict), None)
+    given = None if verdict == "none" else cast(Label, verdict)
     where = one_line(f"{ref.name} {sample}, statement {statement}")
     if given:
         label_statement(store, ref, sample, statement, given, annotator=annotator, note=note)
         click.echo(f"{where}: labelled {given} by {one_line(annotator)}")
-    elif withdraw_statement(store, ref, sample, statement, annotator=annotator):
+    elif remove_label(store, ref, sample, statement, annotator=annotator):
         click.echo(f"{where}: label removed")
     else:
         click.echo(f"{where}: no label by {one_line(annotator)}")
@@ -70,13 +70,19 @@ def labels(context: click.Context) -> None:
     ragboard labels export -o labels.jsonl
     ragboard labels import labels.jsonl --design random
     """
-    context.default_map = dict.fromkeys(labels.commands, context.default_map)
+    context.default_map = dict.fromkeys(labels.commands, context.default_map)  # the settings file, for each command
 
 
 @labels.command()
 @click.argument("run")
 @click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="Number of samples in all.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the first draw; later draws reuse it.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Random seed. Later draws from the same run need the same seed.",
+)
 @store_option
 @as_json
 def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
@@ -96,11 +102,11 @@ def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
 @labels.command("export")
 @click.argument("run", required=False)
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
 )
 @force_option
 @store_option
-def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -> None:
+def export_command(run: str | None, out: Path | None, force: bool, store: Store) -> None:
     """Write the human labels of a RUN, or of all runs, as JSON Lines.
 
     \b
@@ -118,26 +124,30 @@ def write_labels(run: str | None, out: Path | None, force: bool, store: Store) -
 @labels.command("import")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
-    "--design", type=click.Choice(get_args(SamplingDesign)), help="How the answers were chosen; else as the rows say."
+    "--design",
+    type=click.Choice(get_args(SamplingDesign)),
+    help="Sampling design of the labelled answers.  [default: the `design` column]",
 )
 @annotator_option
 @store_option
 @as_json
-def read_labels(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
-    """Import the labels in FILE: JSON Lines, or TSV as ARES has it. Importing a file twice changes nothing.
+def import_command(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
+    """Import the labels in FILE: JSON Lines or an ARES TSV. Importing a file twice changes nothing.
 
-    Say how the answers were chosen: means can only be estimated from a random sample of a run's answers.
-    The annotator is the one in each row, else you.
+    Pass --design: means can only be estimated from a random sample of a run's answers. Rows without an annotator get
+    the one of --annotator.
 
     \b
     ragboard labels import labels.jsonl --design random
     """
-    found = import_labels(store, file, annotator=annotator, design=design)
+    imported = import_labels(store, file, annotator=annotator, design=design)
     if as_json:
-        print_json(found)
+        print_json(imported)
         return
-    click.echo(f"{found.added:,} labels imported from {found.rows:,} rows; {found.unchanged:,} were already there")
-    if found.undecided:
-        click.echo(f"  {found.undecided:,} undecided, skipped", err=True)
-    if found.without_a_run:
-        click.echo(f"  {found.without_a_run:,} match no answer of a run in the store; imported all the same", err=True)
+    click.echo(
+        f"{imported.added:,} labels imported from {imported.rows:,} rows; {imported.unchanged:,} already imported"
+    )
+    if imported.undecided:
+        click.echo(f"  {imported.undecided:,} undecided, skipped", err=True)
+    if imported.without_a_run:
+        click.echo(f"  {imported.without_a_run:,} imported without a matching answer in the store", err=True)

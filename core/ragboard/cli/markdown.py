@@ -1,11 +1,11 @@
-"""Comparisons and checks as Markdown for a pull request. Nothing that a user or a model wrote is markup in it."""
+"""Comparisons and checks as Markdown for a pull request. Text of users and models is escaped."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from ragboard.analysis import Comparison, Gated, MetricComparison, verdict_of
+from ragboard.analysis import Comparison, GateResult, MetricComparison, overall_verdict
 from ragboard.stats import ci_text
 
 __all__ = ["comparison_markdown", "escaped", "gates_markdown", "markdown_table"]
@@ -15,15 +15,16 @@ _CHANGES = {"better": "▲ better", "worse": "▼ worse"}
 _MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 
 
-def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[Gated]) -> str:
-    """The result as a sentence, what to beware of, the table of metrics, what differs in configuration."""
+def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[GateResult]) -> str:
+    """The result as a sentence, warnings, the table of metrics, and the differences in configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
+    passages = (metric.caution for metric in shown if metric.caution)
     parts = [
         f"### {escaped(found.b.name)} vs {escaped(found.a.name)}",
         _gates(gated),
         escaped(found.sentence),
         f"Judge: {escaped(found.judged_by)}" if found.judged_by else "",
-        "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals)),
+        "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals, *passages)),
         markdown_table(
             ["metric", "A", "B", "B - A (95% CI)", "p (Holm)", "", "B higher / equal / lower", "pairs"],
             [_metric(metric) for metric in shown],
@@ -39,26 +40,26 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
     return "\n\n".join(part for part in parts if part)
 
 
-def gates_markdown(run: str, gated: Sequence[Gated], clustered: str = "") -> str:
-    """What became of each condition on a run, and by what its intervals are clustered."""
+def gates_markdown(run: str, gated: Sequence[GateResult], clustered: str = "") -> str:
+    """The quality gates of a run; `clustered`: the clusters of its intervals."""
     note = f"\n\nIntervals are clustered by {clustered}." if clustered else ""
     return f"### {escaped(run)}\n\n{_gates(gated)}{note}"
 
 
-def _gates(gated: Sequence[Gated]) -> str:
+def _gates(gated: Sequence[GateResult]) -> str:
     if not gated:
         return ""
     rows = [
         [
             _SIGNS[one.verdict],
-            f"{escaped(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.limit:g}",
+            f"{escaped(one.metric)} {'≥' if one.fail == 'below' else '≤'} {one.threshold:g}",
             "nothing scored" if one.estimate is None else f"{one.estimate:.3f}, {ci_text(one.interval)}",
             f"{one.n:,}",
         ]
         for one in gated
     ]
     table = markdown_table(["", "condition", "value (95% CI)", "n"], rows)
-    return f"**{_SIGNS[verdict_of(gated)]}**\n\n{table}"
+    return f"**{_SIGNS[overall_verdict(gated)]}**\n\n{table}"
 
 
 def _metric(metric: MetricComparison) -> list[str]:
@@ -78,7 +79,7 @@ def _metric(metric: MetricComparison) -> list[str]:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The rows under their head; empty where there are none."""
+    """A Markdown table; empty if there are no rows."""
     if not rows:
         return ""
     lines = [head, ["---"] * len(head), *rows]
@@ -86,7 +87,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text on one line with every sign escaped that Markdown or HTML may read."""
+    """The text on one line, with all Markdown and HTML markup escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

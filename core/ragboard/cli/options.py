@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -11,20 +12,22 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ragboard.analysis import UnscoredPolicy
+from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
+from ragboard.judges.redact import redaction_of
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
 from ragboard.store import Store
 
 __all__ = [
-    "SEED",
+    "SEED_TYPE",
     "Finite",
     "as_json",
-    "ceiling_options",
+    "budget_options",
     "config_of",
     "force_option",
-    "judging_options",
+    "judge_options",
     "limit_options",
     "mapping_of",
     "markdown_option",
@@ -33,24 +36,25 @@ __all__ = [
     "plugin_option",
     "prices_option",
     "reading_options",
+    "several_judges_options",
     "store_option",
     "unscored_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SEED = click.IntRange(0)
-"""What numpy draws by."""
+SEED_TYPE = click.IntRange(0)
+"""Type of `--seed`: numpy takes non-negative integers."""
 
 
 class Finite(click.FloatRange):
-    """A number within bounds, where there are any, neither nan nor infinite."""
+    """A `FloatRange` that rejects NaN and infinity."""
 
     def _describe_range(self) -> str:
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number; fails as every type of click does."""
+        """Convert the value. Raises click.BadParameter."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
@@ -77,7 +81,7 @@ def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Pa
     return read_prices(value)
 
 
-no_cache_option = click.option("--no-cache", is_flag=True, help="Do not reuse answers of other evaluations.")
+no_cache_option = click.option("--no-cache", is_flag=True, help="Do not reuse cached judge replies.")
 
 prices_option = click.option(
     "--prices",
@@ -93,8 +97,8 @@ unscored_option = click.option(
     type=click.Choice(get_args(UnscoredPolicy)),
     default="excluded",
     show_default=True,
-    help="How samples without a score count in means: excluded, zero (the worst value where lower is better), or bounds"
-    " (from worst to best value).",
+    help="How samples without a score count in means: excluded; zero: as 0, or as the worst value if lower is better;"
+    " bounds: the lowest and highest possible mean.",
 )
 
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -115,23 +119,24 @@ plugin_option = click.option(
 metrics_option = click.option(
     "--metrics",
     "names",
-    help="Metrics or sources, separated by commas; else the three of ragas.  [ragchecker, ragas.faithfulness, ...]",
+    help="Comma-separated metrics or families, such as ragchecker,ragas.faithfulness.  [default: the three of the RAGAS"
+    " paper]",
 )
 
-_CEILINGS = (
+_BUDGET = (
     click.option("--max-calls", type=click.IntRange(0), help="Stop after this many requests to models."),
     click.option("--max-cost", type=click.FloatRange(0), help="Stop at this cost in US dollars."),
     click.option("--max-minutes", type=click.FloatRange(0), help="Stop after this many minutes."),
 )
 _LIMITS = (
     click.option("--sample", type=click.IntRange(1), help="Evaluate this many samples, drawn at random."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of this random choice."),
-    *_CEILINGS,
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed for --sample."),
+    *_BUDGET,
 )
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Everything that says how much is asked; the command gets it as `limits`, as `EvaluationOptions` calls them."""
+    """Add --sample, --seed and the budget options; the command gets them as the dict `limits`."""
 
     @wraps(command)
     def limited(
@@ -157,26 +162,26 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
-def ceiling_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What ends it early; the command gets it as `limits`, as `EvaluationOptions` calls them."""
+def budget_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --max-calls, --max-cost and --max-minutes; the command gets them as the dict `limits`."""
 
     @wraps(command)
     def limited(*, max_calls: int | None, max_cost: float | None, max_minutes: float | None, **others: Any) -> Any:
         return command(limits={"max_calls": max_calls, "max_cost": max_cost, "max_minutes": max_minutes}, **others)
 
-    for option in reversed(_CEILINGS):
+    for option in reversed(_BUDGET):
         limited = option(limited)
     return limited
 
 
-_JUDGING = (
+_JUDGE_OPTIONS = (
     click.option(
         "--judge",
         default="embedded",
         envvar="RAGBOARD_JUDGE",
         show_default=True,
         show_envvar=True,
-        help="Judge for every task: embedded, openai:MODEL, trained:FOLDER (for ARES metrics), or replay:FILE.",
+        help="Judge for every task: embedded, openai:MODEL, local, or another name that `ragboard judges` lists.",
     ),
     click.option(
         "--extract", envvar="RAGBOARD_EXTRACT", show_envvar=True, help="Judge that splits texts into statements."
@@ -185,7 +190,7 @@ _JUDGING = (
         "--verify",
         envvar="RAGBOARD_VERIFY",
         show_envvar=True,
-        help="Judge that verifies statements.  [nli:MODEL, ...]",
+        help="Judge that verifies statements.  [local, local:MODEL, ...]",
     ),
     click.option(
         "--embed",
@@ -207,13 +212,20 @@ _JUDGING = (
     click.option(
         "--examples",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="ARES TSV with labelled examples for chat models: for ARES metrics and synth.",
+        help="ARES TSV with few-shot examples for chat models (used by ARES metrics and `synth`).",
     ),
     click.option(
         "--base-url",
         envvar="OPENAI_BASE_URL",
         show_envvar=True,
         help="URL of the model server.  [default: OpenAI]",
+    ),
+    click.option(
+        "--redact",
+        multiple=True,
+        metavar="REGEX",
+        callback=lambda _context, _option, given: _patterns(given),
+        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; repeatable.",
     ),
     click.option(
         "--concurrency",
@@ -229,54 +241,89 @@ _JUDGING = (
         type=click.FloatRange(0, min_open=True),
         default=120.0,
         show_default=True,
-        help="Seconds until a request is cancelled and sent again.",
+        help="Timeout of a request in seconds; it is then sent again.",
+    ),
+    click.option(
+        "--device",
+        envvar="RAGBOARD_DEVICE",
+        show_envvar=True,
+        help="Where local models run: cpu, cuda, cuda:1 or mps.  [default: a GPU if there is one]",
+    ),
+    click.option(
+        "--threads",
+        type=click.IntRange(1),
+        envvar="RAGBOARD_THREADS",
+        show_envvar=True,
+        help="CPU threads of local models.",
+    ),
+    click.option(
+        "--backend",
+        type=click.Choice(["torch", "onnx"]),
+        default="torch",
+        show_default=True,
+        envvar="RAGBOARD_BACKEND",
+        show_envvar=True,
+        help="Runtime of local models that verify statements: torch, or onnx for the model's ONNX export.",
     ),
 )
 
 
-def judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Everything that says who judges, and how; the command gets it as `judging`."""
+def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Regular expressions, those of `@FILE` from its lines."""
+    found: list[str] = []
+    for one in given:
+        if not one.startswith("@"):
+            found.append(one)
+            continue
+        try:
+            found += [line for line in Path(one[1:]).read_text("utf-8").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingError(f"--redact {one}: cannot be read: {error}") from error
+    redaction_of(found)
+    return tuple(found)
+
+
+def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add all options of judges; the command gets them as one `JudgeOptions`, `judge_options`."""
+    return _with_judge_options(command, *_JUDGE_OPTIONS)
+
+
+def _with_judge_options(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options to a command, and pass it their values as one `JudgeOptions`."""
 
     @wraps(command)
-    def judged(
-        *,
-        judge: str,
-        extract: str | None,
-        verify: str | None,
-        embed: str | None,
-        judge_param: tuple[str, ...],
-        prompts: Path | None,
-        examples: Path | None,
-        base_url: str | None,
-        concurrency: int,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
-        deadline: float,
-        **others: Any,
-    ) -> Any:
-        options = JudgeOptions(
-            judge=judge,
-            extract=extract,
-            verify=verify,
-            embed=embed,
-            parameters=read_pairs(judge_param),
-            prompts=prompts,
-            examples=examples,
-            base_url=base_url,
-            concurrency=concurrency,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-            deadline=deadline,
-        )
-        return command(judging=options, **others)
+    def decorated(*, judge_param: tuple[str, ...], **others: Any) -> Any:
+        given = {field.name: others.pop(field.name) for field in fields(JudgeOptions) if field.name in others}
+        return command(judge_options=JudgeOptions(parameters=read_pairs(judge_param), **given), **others)
 
-    for option in reversed(_JUDGING):
-        judged = option(judged)
-    return judged
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+def several_judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Like `judge_options`, with a repeatable --judge: the command gets a `JudgeOptions` per judge, `judge_setups`."""
+
+    def decorated(*, judge_options: JudgeOptions, judges: tuple[str, ...], **others: Any) -> Any:
+        return command(
+            judge_setups=tuple(replace(judge_options, judge=name) for name in dict.fromkeys(judges)), **others
+        )
+
+    several = click.option(
+        "--judge",
+        "judges",
+        multiple=True,
+        default=("embedded",),
+        envvar="RAGBOARD_JUDGE",
+        show_default=True,
+        show_envvar=True,
+        help="Judge to compare, repeatable: embedded, openai:MODEL, nli:MODEL, or replay:FILE.",
+    )
+    return several(_with_judge_options(wraps(command)(decorated), *_JUDGE_OPTIONS[1:]))
 
 
 _READING = (
-    click.option("--name", help="Run name; else the name in the file, else the file name."),
+    click.option("--name", help="Run name.  [default: the name in the file, or the file name]"),
     click.option("--config", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the run; repeatable."),
     click.option(
         "--config-file",
@@ -289,16 +336,18 @@ _READING = (
         "maps",
         multiple=True,
         metavar="FIELD=COLUMN",
-        help="Read FIELD from COLUMN; FIELD= ignores the field; repeatable.",
+        help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field;"
+        " repeatable.",
     ),
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
+    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first."),
     click.option("--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."),
     click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
 )
 
 
 def reading_options(command: F) -> F:
-    """Everything that says how a run file is to be read."""
+    """Add the options for reading run files."""
     for option in reversed(_READING):
         command = option(command)
     return command
@@ -310,6 +359,6 @@ def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]
 
 
 def mapping_of(maps: tuple[str, ...]) -> dict[str, str | None]:
-    """Field to column from `--map`; to None where the column is left empty."""
+    """Parse --map into {field: column}; the column is None if it is left empty."""
     pairs = (split_pair(text, expected="--map FIELD=COLUMN") for text in maps)
     return {field: column or None for field, column in pairs}

@@ -1,4 +1,4 @@
-"""Printing: tables for people, JSON for programs. Text of others never reaches the terminal's controls."""
+"""Printing: tables for people, JSON for programs. Control characters in text of users and models are removed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 
 def plain(text: str) -> str:
-    """The text without characters that would steer a terminal or reorder what stands beside it."""
+    """The text without characters that control a terminal or reorder the text around them."""
     return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line, so that nothing of others begins a line, which a build server may take for a command."""
+    """`plain` text on one line: a build server may read a line of foreign text as a command."""
     return plain(text).replace("\n", " ")
 
 
@@ -60,7 +60,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns wide enough for their cells; numbers are given aligned by the caller."""
+    """Print left-aligned columns; callers pad numbers."""
     cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
     for row in cells:
@@ -68,29 +68,29 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_across(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The same table turned: a line for each column, as many rows beside each other as the terminal has room for."""
+    """Print the table transposed, in parts that fit the width of the terminal."""
     room = get_terminal_size().columns - max(map(len, head))
     part: list[Sequence[str]] = []
     for row in rows:
         if part and room < sum(2 + max(map(len, cells)) for cells in (*part, row)):
-            _print_turned(head, part)
+            _print_transposed(head, part)
             click.echo()
             part = []
         part.append(row)
-    _print_turned(head, part)
+    _print_transposed(head, part)
 
 
-def _print_turned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_transposed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     first, *others = zip(head, *rows, strict=True)
     print_table(first, others)
 
 
 def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
-    """`0.74 (0.67 to 0.80) 55/60`, with how the others counted and who judged it, or why there is no number."""
+    """`0.74 (0.67 to 0.80) 55/60`, with notes on unscored samples and the judge; without a mean, `unscored 0/60`."""
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
-    note = "".join(f", {said}" for said in (summary.note, judge) if said)
+    note = "".join(f", {text}" for text in (summary.note, judge) if text)
     note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
     if summary.bounds:
         interval = interval_text(summary.interval, ".2f")

@@ -1,7 +1,8 @@
-"""Commands that bring runs in, list them, show them, rename them and take them out."""
+"""Commands to import, list, show, rename, tag and delete runs."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,18 +12,19 @@ import click
 
 from ragboard.analysis import (
     JudgedStatement,
-    Overruled,
+    OverruledVerdicts,
     RunSummary,
     SampleReport,
     UnscoredPolicy,
     leaderboard,
     metric_descriptions,
-    overruled,
+    overruled_verdicts,
     ragas_score,
     run_evaluations,
     run_summary,
     sample_report,
 )
+from ragboard.analysis.verdict_style import verdict_words
 from ragboard.cli.options import (
     as_json,
     config_of,
@@ -44,9 +46,9 @@ from ragboard.cli.output import (
     show_summary,
 )
 from ragboard.errors import SettingError
-from ragboard.evaluation.calls import Call, sample_calls
+from ragboard.evaluation.calls import TaskCalls, sample_calls
 from ragboard.metrics import Metric
-from ragboard.metrics.partition import ORIGINS
+from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
@@ -55,16 +57,16 @@ from ragboard.store import AddedRun, RunRef, Store
 __all__ = ["add_file", "import_runs", "print_report", "rename", "rm", "runs", "show", "tag"]
 
 
-WIDE = 6
-"""With more metrics than this the leaderboard has a line for each metric and a column for each run."""
+MAX_METRIC_COLUMNS = 6
+"""With more metrics than this, the leaderboard has a line for each metric and a column for each run."""
 
-NOTED = 5
-"""Rows of each kind that the import report prints in full."""
+MAX_LISTED_ROWS = 5
+"""Maximum number of rows of each kind that the import report prints."""
 
 
 def add_file(
     store: Store,
-    file: Path,
+    file: str,
     *,
     name: str | None,
     pairs: tuple[str, ...],
@@ -73,31 +75,35 @@ def add_file(
     maps: tuple[str, ...],
     run_column: str | None,
     skip_bad: bool,
+    sheet: str | None,
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-    """Read a run file and keep its runs."""
+    """Read a run file, `-` for standard input, and add its runs to the store."""
     from dataclasses import replace
 
     result = read_runs(
-        file,
+        sys.stdin.buffer if file == "-" else file,
         name=name,
         config=config_of(pairs, config_file),
         dataset=dataset,
         mapping=mapping_of(maps),
         run_column=run_column,
         skip_bad=skip_bad,
+        sheet=sheet,
     )
     tagged = [replace(run, tags=tuple(dict.fromkeys((*run.tags, *tags)))) for run in result.runs]
     return store.add_runs(tagged), result.report
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.argument("file")
 @reading_options
 @store_option
 @as_json
-def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None:
-    """Import a run FILE (JSONL, JSON, CSV, Parquet) without evaluating it.
+def import_runs(file: str, store: Store, as_json: bool, **reading: Any) -> None:
+    """Import a run FILE (JSONL, JSON, CSV, Excel, Parquet, or of another tool) without evaluating it.
+
+    FILE may be packed (.gz, .zst, .zip), a folder with the parts of one file, an address, or - for standard input.
 
     \b
     ragboard import answers.jsonl --name rerank --config k=5 --config model=small
@@ -110,28 +116,29 @@ def import_runs(file: Path, store: Store, as_json: bool, **reading: Any) -> None
         return
     print_report(report)
     for run in added:
-        said = "imported" if run.added else "already in the store"
-        click.echo(f"{one_line(run.name)}: {run.samples} samples {said}")
+        status = "imported" if run.added else "already in the store"
+        click.echo(f"{one_line(run.name)}: {run.samples} sample{'' if run.samples == 1 else 's'} {status}")
 
 
 def print_report(report: ImportReport) -> None:
-    """What was read, dropped, coerced and renamed."""
-    click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {report.rows_read} rows read"), err=True)
-    for row in report.dropped[:NOTED]:
+    """Print what was read, dropped, converted and renamed."""
+    rows = f"{report.rows_read} row{'' if report.rows_read == 1 else 's'}"
+    click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {rows} read"), err=True)
+    for row in report.dropped[:MAX_LISTED_ROWS]:
         click.echo(one_line(f"  skipped line {row.line}: {row.field or 'row'}: {row.message}"), err=True)
     _more("rows skipped", len(report.dropped))
     for change in report.coerced:
         lines = ", ".join(str(line) for line in change.lines)
         click.echo(one_line(f"  {change.count} x {change.what} (line {lines})"), err=True)
-    for same in report.duplicated[:NOTED]:
+    for same in report.duplicated[:MAX_LISTED_ROWS]:
         click.echo(one_line(f"  duplicate id, line {same.line}: {same.given} is now {same.assigned}"), err=True)
     _more("duplicate ids", len(report.duplicated))
-    for note in report.notes:
+    for note in (*report.notes, *report.suggestions):
         click.echo(one_line(f"  {note}"), err=True)
 
 
 def _more(what: str, count: int) -> None:
-    if count > NOTED:
+    if count > MAX_LISTED_ROWS:
         click.echo(f"  ... {count} {what} in all (--json lists them)", err=True)
 
 
@@ -157,14 +164,14 @@ def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
 
 
 def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
-    """The leaderboard as a table."""
+    """Print the leaderboard as a table."""
     known = metric_descriptions(store)
     ours = dict.fromkeys(spec for run in found for spec in run.metrics)
     specs = list(ours | dict.fromkeys(spec for run in found for spec in run.file_scores))
     titles = [known[spec].label if spec in known else spec for spec in specs]
     head = ["run", "dataset", "samples", "judge", *titles, "refusals"]
     rows = [_run_cells(run, specs) for run in found]
-    if len(specs) <= WIDE:
+    if len(specs) <= MAX_METRIC_COLUMNS:
         print_table(head, rows)
     else:
         print_across(head, rows)
@@ -180,7 +187,7 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
         str(run.samples),
         _judge(run),
         *(
-            show_summary(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec))
+            show_summary(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec))
             for spec in specs
         ),
         "-" if run.refusals is None else str(run.refusals),
@@ -190,8 +197,7 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
 def _judge(run: RunSummary) -> str:
     if run.judged is None:
         return "-"
-    judge = f"{run.judged.judge} (rule-based)" if run.judged.heuristic else run.judged.judge
-    return f"{judge}, {run.judged.part}" if run.judged.part else judge
+    return ", ".join(filter(None, [run.judged.in_words, run.judged.part]))
 
 
 @click.command()
@@ -227,21 +233,21 @@ def show(
         print_json(report) if as_json else _print_sample(report)
         return
     summary = run_summary(store, ref, unscored=unscored)
-    people = overruled(store, summary)
+    people = overruled_verdicts(store, summary)
     if as_json:
         print_json({**run_json(summary), "people": people})
         return
     _print_run(summary, people)
-    there = run_evaluations(store, ref.run_id)
-    for one in there if len(there) > 1 else ():
+    evaluations = run_evaluations(store, ref.run_id)
+    for one in evaluations if len(evaluations) > 1 else ():
         click.echo(one_line(f"evaluation {ref.name}@{one.judged.evaluation_id}: {one}"))
 
 
-def _print_run(summary: RunSummary, people: Overruled) -> None:
+def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
     click.echo(f"{one_line(summary.name)}: {summary.samples} samples of {one_line(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
-    for what, said in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
-        click.echo(one_line(f"{what}: {said}")) if said else None
+    for what, text in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
+        click.echo(one_line(f"{what}: {text}")) if text else None
     for key, value in summary.config.items():
         click.echo(one_line(f"  {key} = {value}"))
     if summary.clustered:
@@ -251,17 +257,18 @@ def _print_run(summary: RunSummary, people: Overruled) -> None:
     if isinstance(score, Score):
         click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
     counts = ", ".join(f"{summary.labels.get(label, 0)} {label}" for label in MARKS)  # type: ignore[call-overload]
-    click.echo(f"statements: {counts}")
+    if summary.labels:
+        click.echo(f"statements: {counts}")
     for origin, count in summary.origins.items():
-        click.echo(f"  {count:>5} {ORIGINS[origin]}")
+        click.echo(f"  {count:>5} {CLAIM_CLASSES[origin]}")
     if summary.spending:
         click.echo(one_line(f"cost: {summary.spending}"))
 
 
-def _print_metrics(summary: RunSummary, people: Overruled) -> None:
+def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:
     for spec, metric in summary.metrics.items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
-        shown = show_summary(metric, summary.judged_elsewhere(spec))
+        shown = show_summary(metric, summary.other_judge_note(spec))
         click.echo(one_line(f"{spec}: {shown}{f' (unscored: {reasons})' if reasons else ''}"))
         if spec in people.metrics:
             click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
@@ -280,26 +287,28 @@ def _print_sample(report: SampleReport) -> None:
     if report.judged and report.judged.heuristic:
         click.echo(f"  judge: {report.judged.judge} (rule-based)")
     for number, said in enumerate(report.statements, 1):
-        _print_statement(number, said)
+        _print_statement(number, said, rule_based=report.judged is not None and report.judged.heuristic)
     for one in report.judgements:
         click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 
 
-def _print_statement(number: int, said: JudgedStatement) -> None:
-    label = said.verdict.label if said.verdict else said.alone
-    word = label if said.verdict else "one passage" if label else "not judged"
-    click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word:<12} {one_line(said.statement.text)}")
+def _print_statement(number: int, said: JudgedStatement, *, rule_based: bool) -> None:
+    label = said.verdict.label if said.verdict else said.separate_verdict
+    word = "one passage" if label else "not judged"
+    if said.verdict:
+        word = verdict_words(said.verdict, rule_based=rule_based)
+    click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word}: {one_line(said.statement.text)}")
     notes = [
-        said.verdict.reason if said.verdict else said.alone_in_words,
-        ORIGINS[said.origin] if said.origin else "",
+        said.verdict.reason if said.verdict else said.separate_verdicts_text,
+        CLAIM_CLASSES[said.origin] if said.origin else "",
     ]
     notes += [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
     for note in filter(None, notes):
-        click.echo(f"{'':<18} {one_line(note)}")
+        click.echo(f"      {one_line(note)}")
 
 
 def whole_run(store: Store, name: str) -> RunRef:
-    """The run of that name. Raises SettingError where one evaluation of it is named."""
+    """The run of this name. Raises SettingError if the name is that of one evaluation of it."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
         raise SettingError(f"{name!r} is an evaluation; give its run: {ref.name!r}")
@@ -363,7 +372,7 @@ def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
 
 
 def show_calls(store: Store, run: RunRef, sample_id: str | None, known: Mapping[str, Metric], *, as_json: bool) -> None:
-    """Print every task of a sample with its messages. Raises SettingError where no sample is named."""
+    """Print every task of a sample with its messages. Raises SettingError without a sample."""
     if sample_id is None:
         raise SettingError("--calls needs a sample: ragboard show RUN SAMPLE --calls")
     found = sample_calls(store, run, sample_id, known=known)
@@ -375,7 +384,7 @@ def show_calls(store: Store, run: RunRef, sample_id: str | None, known: Mapping[
         _print_call(number, one)
 
 
-def _print_call(number: int, one: Call) -> None:
+def _print_call(number: int, one: TaskCalls) -> None:
     click.echo(plain(f"\n{number}. {one.task}"))
     click.echo(plain(f"   {one.facts}"))
     if one.no_prompt:

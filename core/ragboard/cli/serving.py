@@ -12,19 +12,19 @@ import click
 
 from ragboard.cli.evaluate import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
+from ragboard.demo import load_demo, remove_demo
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.background import RAGBOARD
-from ragboard.judges import JudgeOptions, panel_named
-from ragboard.metrics import DEFAULT_METRICS
 from ragboard.metrics.plugins import metrics_with
-from ragboard.sample_files import SAMPLE_TAG, sample_runs
-from ragboard.store import RunRef, Store
+from ragboard.store import Store
 
 __all__ = ["demo", "serve"]
 
-HEALTHY_SECONDS = 90.0
+STARTUP_TIMEOUT = 90.0
 
-port_option = click.option("--port", type=click.IntRange(1, 65535), help="Port; else the first free one from 8501.")
+port_option = click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port.  [default: the first free one from 8501]"
+)
 browser_option = click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 check_option = click.option("--check", is_flag=True, help="Start, check that the dashboard answers, and exit.")
 
@@ -33,7 +33,7 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
 @port_option
 @browser_option
 @check_option
-@click.option("--read-only", is_flag=True, help="Allow no change: no upload, evaluation, renaming or label.")
+@click.option("--read-only", is_flag=True, help="Disable uploads, evaluations, renaming and labelling.")
 @click.option(
     "--max-upload",
     type=click.IntRange(1),
@@ -56,26 +56,32 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
 @plugin_option
 @store_option
 def serve(
-    store: Store, port: int | None, no_browser: bool, check: bool, unsafe_bind: bool, allow_evaluate: bool, **given: Any
+    store: Store,
+    port: int | None,
+    no_browser: bool,
+    check: bool,
+    unsafe_bind: bool,
+    allow_evaluate: bool,
+    **options: Any,
 ) -> None:
-    """Open the dashboard, on this machine only.
+    """Start the dashboard; by default it is reachable from this machine only.
 
     \b
     ragboard serve
     ragboard serve --port 9000 --no-browser
     ragboard serve --read-only --host 0.0.0.0 --unsafe-bind
     """
-    alone = import_module("ragboard_dashboard.settings").is_loopback(given["host"])
-    if not (alone or unsafe_bind):
+    local_only = import_module("ragboard_dashboard.settings").is_loopback(options["host"])
+    if not (local_only or unsafe_bind):
         raise SettingError(
-            f"--host {given['host']} opens the dashboard to other machines, without a password:"
+            f"--host {options['host']} opens the dashboard to other machines, without a password:"
             " drop the option, or add --unsafe-bind if you mean it"
         )
-    metrics_with(given["plugins"])
+    metrics_with(options["plugins"])  # raises if a plugin is invalid
     if check:
-        _check(store.folder, port, *(["--read-only"] if given["read_only"] else []))
+        _check(store.folder, port, *(["--read-only"] if options["read_only"] else []))
     else:
-        _serve(store, port, no_browser, evaluates=alone or allow_evaluate, **given)
+        _serve(store, port, no_browser, evaluates=local_only or allow_evaluate, **options)
 
 
 @click.command()
@@ -85,33 +91,23 @@ def serve(
 @click.option("--remove", is_flag=True, help="Delete the sample runs from the store and exit.")
 @store_option
 def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: bool) -> None:
-    """Load and evaluate the sample runs, then open the dashboard.
+    """Load the sample runs with their verdicts, then open the dashboard.
 
     The runs have the tag `sample`; `ragboard demo --remove` deletes them.
     """
     if remove:
-        ours = {found for run in sample_runs() if (found := store.same_run(run))}
-        ids = ours.intersection(store.runs_tagged(SAMPLE_TAG))
-        store.remove_runs(ids)
-        click.echo(f"{len(ids)} sample runs removed")
+        click.echo(f"{remove_demo(store)} sample runs removed")
         return
-    _evaluate_sample(store)
+    for done in load_demo(store, evaluate_with_bar):
+        click.echo(done)
     if check:
         _check(store.folder, port)
     else:
         _serve(store, port, no_browser)
 
 
-def _evaluate_sample(store: Store) -> None:
-    panel = panel_named(JudgeOptions())
-    for added in store.add_runs(sample_runs()):
-        ref = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
-        evaluate_with_bar(store, ref, DEFAULT_METRICS, panel)
-        click.echo(f"sample run {added.name}: {added.samples} samples, evaluated by the embedded judge (rule-based)")
-
-
-def _serve(store: Store, port: int | None, no_browser: bool, **given: Any) -> None:
-    settings = import_module("ragboard_dashboard.settings").ServerSettings(store=store.folder, **given)
+def _serve(store: Store, port: int | None, no_browser: bool, **options: Any) -> None:
+    settings = import_module("ragboard_dashboard.settings").ServerSettings(store=store.folder, **options)
     import_module("ragboard_dashboard.server").serve(settings, port=port, open_browser=not no_browser)
 
 
@@ -123,12 +119,12 @@ def _check(folder: Path, port: int | None, *options: str) -> None:
     with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - ourselves
         try:
             address = f"http://127.0.0.1:{chosen}"
-            healthy = server.wait_until_healthy(address, HEALTHY_SECONDS)
-            wrong = server.what_is_wrong(address) if healthy else ""
+            healthy = server.wait_until_healthy(address, STARTUP_TIMEOUT)
+            problem = server.find_problem(address) if healthy else ""
         finally:
             process.terminate()
     if not healthy:
-        raise RagboardError(f"the dashboard did not answer on port {chosen} within {HEALTHY_SECONDS:.0f} s")
-    if wrong:
-        raise RagboardError(f"the dashboard answers, but {wrong}")
+        raise RagboardError(f"the dashboard did not answer on port {chosen} within {STARTUP_TIMEOUT:.0f} s")
+    if problem:
+        raise RagboardError(f"the dashboard answers, but {problem}")
     click.echo("the dashboard answers")

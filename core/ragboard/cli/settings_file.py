@@ -1,4 +1,4 @@
-"""`ragboard.toml`: what one would type each time, as defaults of the commands' options."""
+"""`ragboard.toml`: your own defaults for the options of the commands."""
 
 from __future__ import annotations
 
@@ -15,44 +15,49 @@ from ragboard.settings import read_config_file
 
 __all__ = ["SettingsFile", "read_settings_file"]
 
-USUAL = Path("ragboard.toml")
+DEFAULT_PATH = Path("ragboard.toml")
 SECRETS = frozenset({"key", "apikey", "token", "secret", "password", "authorization"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsFile:
-    """The file in force, and what it says."""
+    """The settings file in use, and the option defaults it sets."""
 
     path: Path | None = None
-    """None where there is none."""
+    """None if no file is used."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Values of options, by the names of their parameters."""
+    """Option values by parameter name, as click's `default_map` takes them."""
 
 
 def read_settings_file(path: Path | None) -> SettingsFile:
-    """That file, else `ragboard.toml` of the working directory where there is one.
+    """Read this file; if `path` is None, `ragboard.toml` in the working directory if it exists.
 
-    Relative paths in it are relative to the file. Raises SettingError for what cannot be read, a setting
-    that there is not, a value of another type, a key or password.
+    Relative paths in the file are relative to its folder. Raises SettingError for an unreadable file, an unknown
+    setting, a value of the wrong type, and for a key or password.
     """
-    chosen = path or (USUAL if USUAL.exists() else None)
+    chosen = path or (DEFAULT_PATH if DEFAULT_PATH.exists() else None)
     if chosen is None:
         return SettingsFile()
-    given = read_config_file(chosen, kind="toml")
-    _check_names(chosen, given)
-    defaults = dict(_default(chosen, key, value) for key, value in given.items())
+    settings = read_config_file(chosen, kind="toml")
+    _check_names(chosen, settings)
+    defaults = dict(_option_default(chosen, key, value) for key, value in settings.items())
     return SettingsFile(path=chosen.resolve(), defaults=defaults)
 
 
-def _check_names(path: Path, given: Mapping[str, Any]) -> None:
-    parameters = given.get("judge-param")
-    inner: Mapping[str, Any] = parameters if isinstance(parameters, dict) else {}
-    for key, value in (*given.items(), *inner.items()):
+def _check_names(path: Path, settings: Mapping[str, Any]) -> None:
+    judge_param = next((value for key, value in settings.items() if _spelling(key) == "judge_param"), None)
+    parameters: Mapping[str, Any] = judge_param if isinstance(judge_param, dict) else {}
+    for key, value in (*settings.items(), *parameters.items()):
         if _is_secret(key, value):
             raise SettingError(f"{path}: {key} holds a key or password; keep keys in the environment (OPENAI_API_KEY)")
-    unknown = [key for key in given if key not in _READ]
+    unknown = [key for key in settings if _spelling(key) not in _SETTINGS]
     if unknown:
-        raise SettingError(f"{path}: unknown setting {unknown[0]!r}; known settings: {', '.join(_READ)}")
+        raise SettingError(f"{path}: unknown setting {unknown[0]!r}; known settings: {', '.join(_SETTINGS)}")
+
+
+def _spelling(key: str) -> str:
+    """The key as in `_SETTINGS`, where `-` may be written for `_`."""
+    return key.replace("-", "_")
 
 
 def _is_secret(key: str, value: object) -> bool:
@@ -68,17 +73,17 @@ def _has_password(value: str) -> bool:
         return False
 
 
-def _default(path: Path, key: str, value: object) -> tuple[str, Any]:
-    parameter, read = _READ[key]
+def _option_default(path: Path, key: str, value: object) -> tuple[str, Any]:
+    parameter, parse = _SETTINGS[_spelling(key)]
     try:
-        return parameter, read(path.parent, value)
+        return parameter, parse(path.parent, value)
     except TypeError as error:
         raise SettingError(f"{path}: {key} is {value!r}, expected {error}") from error
 
 
 def _text(_folder: Path, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("a text")
+        raise TypeError("a string")
     return value
 
 
@@ -88,7 +93,7 @@ def _path(folder: Path, value: object) -> str:
 
 def _texts(_folder: Path, value: object) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise TypeError("a list of texts")
+        raise TypeError("a list of strings")
     return value
 
 
@@ -109,10 +114,10 @@ def _joined(folder: Path, value: object) -> str:
 def _pairs(_folder: Path, value: object) -> list[str]:
     if not isinstance(value, dict):
         raise TypeError("a table of parameters")
-    return [f"{key}={json.dumps(given)}" for key, given in value.items()]
+    return [f"{key}={json.dumps(item)}" for key, item in value.items()]
 
 
-_READ: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
+_SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "store": ("store", _path),
     "judge": ("judge", _text),
     "extract": ("extract", _text),
@@ -121,7 +126,7 @@ _READ: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "base_url": ("base_url", _text),
     "prompts": ("prompts", _path),
     "examples": ("examples", _path),
-    "judge-param": ("judge_param", _pairs),
+    "judge_param": ("judge_param", _pairs),
     "metrics": ("names", _joined),
     "plugins": ("plugins", _paths),
     "prices": ("prices", _path),
@@ -129,5 +134,8 @@ _READ: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "requests_per_minute": ("requests_per_minute", _number),
     "tokens_per_minute": ("tokens_per_minute", _number),
     "deadline": ("deadline", _number),
+    "device": ("device", _text),
+    "threads": ("threads", _number),
+    "backend": ("backend", _text),
 }
-"""Each setting's option, and how its value is read. A command takes those it has."""
+"""The option parameter of each setting, and the parser of its value. Commands ignore options they do not have."""

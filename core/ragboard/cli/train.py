@@ -10,7 +10,8 @@ from typing import Any, NoReturn, get_args
 import click
 from tqdm import tqdm
 
-from ragboard.cli.options import as_json, ceiling_options, force_option, judging_options, prices_option
+from ragboard.cli.evaluate import STOPPED
+from ragboard.cli.options import as_json, budget_options, force_option, judge_options, prices_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import JudgeOptions, panel_named
@@ -19,31 +20,32 @@ from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
 from ragboard.tasks import AresQuality, Example
 from ragboard.training import (
-    KINDS,
+    FORMAT_ANSWERS,
     Epoch,
-    Kind,
     SynthConfig,
+    SynthFormat,
     SynthResult,
     TrainConfig,
     TrainResult,
-    choose,
+    choose_passages,
     synthesise,
     train_judge,
 )
 from ragboard.training.questions import planned_calls
-from ragboard.training.train import verdicts
+from ragboard.training.train import baseline_comparisons
 
 __all__ = ["synth", "train"]
-
-
-STOPPED = 3
 
 
 @click.command()
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--kind", type=click.Choice(get_args(Kind)), default="ares", show_default=True)
-@click.option("--passages", type=click.IntRange(1), help="Write questions for this many random passages; else for all.")
+@click.option(
+    "--kind", type=click.Choice(get_args(SynthFormat)), default="ares", show_default=True, help="Output format."
+)
+@click.option(
+    "--passages", type=click.IntRange(1), help="Number of random passages to write questions for.  [default: all]"
+)
 @click.option(
     "--questions", type=click.IntRange(1), default=3, show_default=True, help="Maximum questions per passage."
 )
@@ -52,31 +54,31 @@ STOPPED = 3
     type=click.IntRange(10),
     default=120,
     show_default=True,
-    help="Words per passage when documents are split.",
+    help="Words per passage of the documents that are split.",
 )
 @click.option(
     "--least-words", type=click.IntRange(1), default=30, show_default=True, help="Skip passages with fewer words."
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Print the number of calls and exit.")
+@click.option("--plan", "only_plan", is_flag=True, help="Print the maximum number of tasks and exit.")
 @force_option
-@judging_options
+@judge_options
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed for drawing passages and splitting documents."
+    "--seed", type=int, default=0, show_default=True, help="Random seed for choosing passages and splitting documents."
 )
-@ceiling_options
+@budget_options
 @prices_option
 @as_json
 def synth(
     corpus: Path,
     out: Path,
-    kind: Kind,
+    kind: SynthFormat,
     passages: int | None,
     questions: int,
     words: int,
     least_words: int,
     only_plan: bool,
     force: bool,
-    judging: JudgeOptions,
+    judge_options: JudgeOptions,
     seed: int,
     limits: dict[str, Any],
     prices: Prices,
@@ -94,17 +96,17 @@ def synth(
         kind=kind,
         passages=passages,
         questions=questions,
-        least_words=least_words,
+        min_words=least_words,
         seed=seed,
-        examples=_examples(judging.examples),
+        examples=_examples(judge_options.examples),
     )
     read = read_corpus(corpus, words=words)
     if only_plan:
-        chosen = len(choose(read, config))
-        tasks = planned_calls(chosen, questions, len(KINDS[kind]), by_meaning=bool(judging.embed))
+        chosen = len(choose_passages(read, config))
+        tasks = planned_calls(chosen, questions, len(FORMAT_ANSWERS[kind]), by_meaning=bool(judge_options.embed))
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
-    panel = panel_named(replace(judging, examples=None))
+    panel = panel_named(replace(judge_options, examples=None))
     result = synthesise(read, config, panel, out, EvaluationOptions(prices=prices, **limits), force=force)
     if as_json:
         print_json(result)
@@ -124,8 +126,9 @@ def _examples(path: Path | None) -> tuple[Example, ...]:
 
 def _print_synth(result: SynthResult) -> None:
     click.echo(
-        f"{result.written:,} questions for {result.passages:,} passages; {result.kept:,} kept, {result.elsewhere:,}"
-        f" retrieve another passage, {result.repeated:,} repeated; {result.calls:,} calls of at most {result.planned:,}"
+        f"{result.written:,} questions for {result.passages:,} passages; {result.kept:,} kept,"
+        f" {result.other_passage_first:,} dropped (retrieve a different passage first), {result.repeated:,} dropped"
+        f" (duplicates); {result.calls:,} of at most {result.planned:,} calls"
     )
     for quality, counts in result.labels.items():
         click.echo(f"  {quality}: {counts['Yes']:,} Yes, {counts['No']:,} No")
@@ -148,7 +151,7 @@ DEFAULT = TrainConfig()
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="ARES TSV of human labels to test on as well; repeatable.",
+    help="ARES TSV with human labels to test on too; repeatable.",
 )
 @click.option(
     "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
@@ -169,7 +172,9 @@ DEFAULT = TrainConfig()
     help="Peak learning rate; 5e-6 to 1e-5 for DeBERTa-v3-large.",
 )
 @click.option("--max-length", type=click.IntRange(64), help="Maximum tokens per input.  [default: 256, or the model's]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the example order and new weights.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Random seed for the order of examples and new weights."
+)
 @force_option
 @as_json
 def train(
@@ -186,7 +191,7 @@ def train(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Train a judge on DATA: the folder that `ragboard synth` wrote, or a TSV of ARES.
+    """Train a judge on DATA: the folder that `ragboard synth` wrote, or an ARES TSV file.
 
     Fine-tunes one cross-encoder per quality: context relevance, answer faithfulness, answer relevance. Use the
     result as `--judge trained:OUT`; OUT/card.md compares it with word overlap. Needs ragboard[local].
@@ -206,49 +211,50 @@ def train(
         seed=seed,
     )
     with closing(_Bars()) as bars:
-        trained = train_judge(data, out, config, labels=labels, on_progress=bars.report, force=force)
+        result = train_judge(data, out, config, labels=labels, on_progress=bars.report, force=force)
     if as_json:
-        print_json(trained)
+        print_json(result)
     else:
-        _print(trained)
+        _print(result)
 
 
 class _Bars:
-    """A bar for each quality, with its last epoch beside it; where no terminal is, a line an epoch."""
+    """One progress bar per quality; without a terminal, one line per epoch."""
 
     def __init__(self) -> None:
         self._bars: dict[AresQuality, tqdm[NoReturn]] = {}
 
     def close(self) -> None:
-        """Leave the bars as they are."""
+        """Close all bars and leave them on screen."""
         for bar in self._bars.values():
             bar.close()
 
-    def report(self, quality: AresQuality, done: int, of: int, epoch: Epoch | None) -> None:
+    def report(self, quality: AresQuality, done: int, total: int, epoch: Epoch | None) -> None:
+        """Show `done` of `total` steps; `epoch`: the epoch that just ended, if any."""
         if quality not in self._bars:
             self.close()
-            self._bars[quality] = tqdm(total=of, desc=quality, unit="step", disable=None)
+            self._bars[quality] = tqdm(total=total, desc=quality, unit="step", disable=None)
         bar = self._bars[quality]
         bar.update(done - bar.n)
         if epoch is None:
             return
-        said = f"epoch {epoch.number}, loss {epoch.training_loss:.3f}, on validation {epoch.validation_loss:.3f}"
+        text = f"epoch {epoch.number}, loss {epoch.training_loss:.3f}, validation loss {epoch.validation_loss:.3f}"
         if bar.disable:
-            click.echo(f"{quality}: {said}", err=True)
+            click.echo(f"{quality}: {text}", err=True)
         else:
-            bar.set_postfix_str(said)
+            bar.set_postfix_str(text)
 
 
-def _print(trained: TrainResult) -> None:
-    for fitted in trained.pupils:
-        kept = fitted.epochs[fitted.kept - 1]
+def _print(result: TrainResult) -> None:
+    for fit in result.pupils:
+        best = fit.epochs[fit.kept - 1]
         click.echo(
-            f"{fitted.quality}: {len(fitted.epochs)} epochs, best {fitted.kept}, validation loss"
-            f" {kept.validation_loss:.3f}, {fitted.seconds:,.0f} s"
+            f"{fit.quality}: {len(fit.epochs)} epochs, best {best.number}, validation loss"
+            f" {best.validation_loss:.3f}, {fit.seconds:,.0f} s"
         )
-        for scored in fitted.scores:
-            for said in verdicts(scored):
-                click.echo(f"  {said.replace('**', '')}")
-    for quality, why in trained.left_out.items():
+        for scores in fit.scores:
+            for sentence in baseline_comparisons(scores):
+                click.echo(f"  {sentence.replace('**', '')}")
+    for quality, why in result.left_out.items():
         click.echo(f"{quality}: not trained: {why}")
-    click.echo(one_line(f"judge: trained:{trained.folder}; quality: {trained.folder / 'card.md'}"))
+    click.echo(one_line(f"judge: trained:{result.folder}; quality: {result.folder / 'card.md'}"))

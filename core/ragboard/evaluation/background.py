@@ -1,4 +1,4 @@
-"""Evaluating in a process of its own: the same command a person would type, followed by its status file."""
+"""Runs `ragboard evaluate` in its own process and follows its status file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
@@ -22,6 +23,7 @@ from ragboard.evaluation.progress import Progress, live_evaluation, read_progres
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
+from ragboard.judges.registry import asks_models
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import read_prices
@@ -31,51 +33,52 @@ __all__ = [
     "RAGBOARD",
     "UNSENT",
     "LaunchContext",
+    "destination",
     "evaluation_command",
     "evaluation_environment",
-    "lends_key",
+    "forwards_key",
     "plan_choice",
+    "planning_panel",
     "start_evaluation",
     "start_retry",
 ]
 
 RAGBOARD = (sys.executable, "-P", "-m", "ragboard")
-"""Starts ragboard in a process of its own; `-P`: no Python file of the current folder is imported."""
+"""The command that starts ragboard; `-P` keeps Python files of the current folder from being imported."""
 KEY = "OPENAI_API_KEY"
 UNSENT = "planning"
-"""Stands for a key where nothing is sent."""
+"""A placeholder for the API key if nothing is sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchContext:
-    """Files that go with every evaluation started from one place."""
+    """The plugins and prices of every evaluation started here, and whether evaluations may be started."""
 
     plugins: tuple[Path, ...] = ()
     prices: Path | None = None
     may_start: bool = True
-    """Whether evaluations may be started from there."""
 
-    def words(self) -> Iterator[str]:
-        """As one would type them."""
+    def arguments(self) -> Iterator[str]:
+        """The files as command-line arguments."""
         for file in self.plugins:
             yield from ("--plugin", str(file))
         if self.prices:
             yield from ("--prices", str(self.prices))
 
     def require_start(self, store: Store) -> None:
-        """Raise where nothing may be started: SettingError, StoreError of a store that is read only."""
+        """Raise SettingError if evaluations may not be started here, StoreError if the store is read-only."""
         store.require_writable()
         if not self.may_start:
             raise SettingError("this dashboard does not start evaluations; serve it with --allow-evaluate")
 
 
-def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None) -> Plan:
-    """What evaluating a run so would ask and cost. Nothing is sent, so no key is needed.
+def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContext | None = None) -> Plan:
+    """Estimate the calls and cost of an evaluation. Nothing is sent, so no key is needed.
 
     Raises as `start_evaluation` does.
     """
-    around = around or LaunchContext()
-    panel, metrics, options = _meant(choice, around, UNSENT)
+    context = context or LaunchContext()
+    panel, metrics, options = _resolve_choice(choice, context, UNSENT)
     sample = None if options.sample is None else int(options.sample)
     return plan_run(
         store,
@@ -89,84 +92,102 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, around: LaunchContext
 
 
 def start_evaluation(
-    store: Store, run: RunRef, choice: Choice, around: LaunchContext | None = None, *, key: str | None = None
+    store: Store, run: RunRef, choice: Choice, context: LaunchContext | None = None, *, key: str | None = None
 ) -> str:
-    """Start `ragboard evaluate` for a run, or go on with it, and return the evaluation's id at once.
+    """Start or resume `ragboard evaluate` for a run, and return the evaluation's id at once.
 
-    It goes on when the caller ends, by what was chosen alone: no settings file and none of ragboard's
-    variables is read again. A key goes into the environment of that process and nowhere else; without one
-    it has the caller's where `lends_key` says so. What goes wrong in it is in its progress. Raises SettingError
-    where judge, metrics, limits or a plugin cannot be, JudgeError without credentials, StoreBusyError where it is
-    under way.
+    The process outlives the caller. It uses `choice` alone: no settings file and none of ragboard's environment
+    variables. `key` goes only into the environment of that process; without one the process gets the caller's key if
+    `forwards_key` allows it. Later failures are in its progress. Raises SettingError for an invalid judge, metric,
+    limit or plugin, JudgeError without credentials, StoreBusyError if the evaluation is already running.
     """
-    around = around or LaunchContext()
-    around.require_start(store)
-    panel, metrics, options = _meant(choice, around, key)
+    context = context or LaunchContext()
+    context.require_start(store)
+    panel, metrics, options = _resolve_choice(choice, context, key)
     evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
     _refuse_second(store, evaluation.id)
     header = store.journal_path(evaluation.id).with_suffix(".json")
     header.parent.mkdir(parents=True, exist_ok=True)
     header.write_text(json.dumps(header_data(evaluation, options), indent=1), encoding="utf-8")
     total = min(store.sample_count(run.run_id), options.sample or sys.maxsize)
-    _start(store, evaluation.id, total, evaluation_command(store, run, choice, around), choice.judging, key)
+    _start(store, evaluation.id, total, evaluation_command(store, run, choice, context), choice.judge_options, key)
     return evaluation.id
 
 
-def start_retry(store: Store, run: RunRef, around: LaunchContext | None = None, *, key: str | None = None) -> None:
-    """Start `ragboard retry` for an evaluation: what failed in it is asked again, by the judges it had.
+def start_retry(store: Store, run: RunRef, context: LaunchContext | None = None, *, key: str | None = None) -> None:
+    """Start `ragboard retry` for an evaluation.
 
-    Raises SettingError where its judges were not named, StoreBusyError where it is under way.
+    Raises SettingError if its judges were given in Python, StoreBusyError if it is already running.
     """
-    around = around or LaunchContext()
-    around.require_start(store)
+    context = context or LaunchContext()
+    context.require_start(store)
     evaluation = run.evaluation_id or ""
-    judging = store.judging(evaluation)
-    if judging is None:
+    judge_options = store.judge_options(evaluation)
+    if judge_options is None:
         raise SettingError(f"the judges of {run.name} were given in Python; retry there")
     _refuse_second(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
-    command += around.words()
-    _start(store, evaluation, store.sample_count(run.run_id), command, judging, key)
+    command += context.arguments()
+    _start(store, evaluation, store.sample_count(run.run_id), command, judge_options, key)
 
 
-def evaluation_command(store: Store, run: RunRef, choice: Choice, around: LaunchContext) -> list[str]:
-    """What is started: the command that a person would type, with nothing secret in it."""
+def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
+    """The command that `start_evaluation` runs; it contains no secrets."""
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
-    return [*command, *_judging_words(choice.judging), *_limit_words(choice.limits), *around.words()]
+    return [*command, *_judge_arguments(choice.judge_options), *_limit_arguments(choice.limits), *context.arguments()]
 
 
-def evaluation_environment(judging: JudgeOptions, key: str | None = None) -> dict[str, str]:
-    """Of this process, without what would stand for options that were not given; the key is in it."""
+def evaluation_environment(judge_options: JudgeOptions, key: str | None = None) -> dict[str, str]:
+    """The environment of the evaluation: this process's without `RAGBOARD_*`, with the server's URL and the key."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
-    if not lends_key(judging):
+    if not forwards_key(judge_options):
         kept.pop(KEY, None)
-    address = {"OPENAI_BASE_URL": judging.base_url} if judging.base_url else {}
+    address = {"OPENAI_BASE_URL": judge_options.base_url} if judge_options.base_url else {}
     return kept | address | ({KEY: key} if key else {}) | {"PYTHONIOENCODING": "utf-8"}
 
 
-def lends_key(judging: JudgeOptions) -> bool:
-    """Whether the key of this process goes along: to the server it is meant for, and to no address typed on a page."""
-    own = (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).strip()
-    return KEY in os.environ and (judging.base_url or own).strip().rstrip("/") == own.rstrip("/")
+def forwards_key(judge_options: JudgeOptions) -> bool:
+    """Whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
+    own = _own_address()
+    return KEY in os.environ and (judge_options.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
 
-def _meant(
-    choice: Choice, around: LaunchContext, key: str | None
+def destination(judge_options: JudgeOptions) -> str:
+    """The host and port that questions, passages and answers are sent to; empty if nothing leaves this machine."""
+    address = (judge_options.base_url or _own_address()).strip()
+    return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
+
+
+def planning_panel(judge_options: JudgeOptions) -> Panel:
+    """Build the judges for planning, without a key. Raises as `panel_named` does."""
+    if judge_options.base_url:
+        require_address(judge_options.base_url)
+    return panel_named(judge_options, evaluation_environment(judge_options, UNSENT))
+
+
+def _own_address() -> str:
+    return (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).strip()
+
+
+def _resolve_choice(
+    choice: Choice, context: LaunchContext, key: str | None
 ) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
-    """Judges, metrics and options by their names; all that can be refused is refused here."""
-    if choice.judging.base_url:
-        require_address(choice.judging.base_url)
-    panel = panel_named(choice.judging, evaluation_environment(choice.judging, key))
-    known = metrics_with(around.plugins)
+    """The judges, metrics and options of a choice. Raises for everything that is invalid."""
+    if choice.judge_options.base_url:
+        require_address(choice.judge_options.base_url)
+    panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key))
+    known = metrics_with(context.plugins)
     limits: dict[str, Any] = dict(choice.limits)
-    options = EvaluationOptions(prices=read_prices(around.prices), known=known, judging=choice.judging, **limits)
-    Budget.of(options, panel)
+    options = EvaluationOptions(
+        prices=read_prices(context.prices), known=known, judge_options=choice.judge_options, **limits
+    )
+    Budget.for_panel(options, panel)
     return panel, tuple(metrics_named(choice.metrics, known)), options
 
 
 def _refuse_second(store: Store, evaluation_id: str) -> None:
-    there = live_evaluation(store, evaluation_id)
-    if there is not None and there.under_way:
+    running = live_evaluation(store, evaluation_id)
+    if running is not None and running.under_way:
         raise StoreBusyError("this evaluation is already running; wait for it or stop it")
 
 
@@ -174,56 +195,61 @@ def _ragboard(command: str, run: str, store: Store) -> list[str]:
     return [*RAGBOARD, "--settings", os.devnull, command, run, "--store", str(store.folder)]
 
 
-def _judging_words(judging: JudgeOptions) -> Iterator[str]:
-    """The options as one would type them; an address may hold a password, so it goes by the environment."""
-    given = {
-        "--judge": judging.judge,
-        "--extract": judging.extract,
-        "--verify": judging.verify,
-        "--embed": judging.embed,
-        "--prompts": judging.prompts,
-        "--examples": judging.examples,
-        "--concurrency": judging.concurrency,
-        "--requests-per-minute": judging.requests_per_minute,
-        "--tokens-per-minute": judging.tokens_per_minute,
-        "--deadline": judging.deadline,
+def _judge_arguments(judge_options: JudgeOptions) -> Iterator[str]:
+    """The judge as command-line arguments; its URL may contain a password and is passed in the environment."""
+    options = {
+        "--judge": judge_options.judge,
+        "--extract": judge_options.extract,
+        "--verify": judge_options.verify,
+        "--embed": judge_options.embed,
+        "--prompts": judge_options.prompts,
+        "--examples": judge_options.examples,
+        "--concurrency": judge_options.concurrency,
+        "--requests-per-minute": judge_options.requests_per_minute,
+        "--tokens-per-minute": judge_options.tokens_per_minute,
+        "--deadline": judge_options.deadline,
+        "--device": judge_options.device,
+        "--threads": judge_options.threads,
+        "--backend": judge_options.backend,
     }
-    for option, value in given.items():
+    for option, value in options.items():
         if value is not None:
             yield from (option, str(value))
-    for key, parameter in judging.parameters.items():
+    for key, parameter in judge_options.parameters.items():
         yield from ("--judge-param", f"{key}={json.dumps(parameter)}")
 
 
-def _limit_words(limits: Mapping[str, float]) -> Iterator[str]:
+def _limit_arguments(limits: Mapping[str, float]) -> Iterator[str]:
     for name, value in limits.items():
         yield from (f"--{name.replace('_', '-')}", str(value))
 
 
 def _start(
-    store: Store, evaluation_id: str, total: int, command: list[str], judging: JudgeOptions, key: str | None
+    store: Store, evaluation_id: str, total: int, command: list[str], judge_options: JudgeOptions, key: str | None
 ) -> None:
     status = store.journal_path(evaluation_id).with_suffix(".status.json")
     log = status.with_name(f"{evaluation_id}.log")
     now = time.time()
-    begun = Progress(state="starting", pid=0, done=0, total=total, started=now, updated=now, monotonic=time.monotonic())
-    write_progress(status, begun)
+    initial = Progress(
+        state="starting", pid=0, done=0, total=total, started=now, updated=now, monotonic=time.monotonic()
+    )
+    write_progress(status, initial)
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - ourselves; it has its own status file
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=evaluation_environment(judging, key),
+            env=evaluation_environment(judge_options, key),
             start_new_session=True,
         )
-    threading.Thread(target=_await, args=(process, begun, status, log), daemon=True).start()
+    threading.Thread(target=_await, args=(process, initial, status, log), daemon=True).start()
 
 
-def _await(process: subprocess.Popen[bytes], begun: Progress, status: Path, log: Path) -> None:
-    """See the process off; one that never said a word is said to have failed, with its last line."""
+def _await(process: subprocess.Popen[bytes], initial: Progress, status: Path, log: Path) -> None:
+    """Wait for the process; if it never wrote its status, mark it as failed with the last line of its log."""
     code = process.wait()
-    if read_progress(status) == begun:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        message = said[-1].removeprefix("ragboard: ") if said else f"its process ended with exit code {code}"
-        write_progress(status, replace(begun, state="failed", message=message, updated=time.time()))
+    if read_progress(status) == initial:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        message = lines[-1].removeprefix("ragboard: ") if lines else f"its process ended with exit code {code}"
+        write_progress(status, replace(initial, state="failed", message=message, updated=time.time()))

@@ -1,7 +1,8 @@
-"""What was spent, and when to stop asking: a limit is reached, nothing succeeds any more, or somebody says so.
+"""Counts calls and cost, and stops an evaluation when a limit is reached or every task fails.
 
-A request is counted before it is sent: one call, and under a limit of cost the most that it may cost. What it did
-cost takes the place of that once it is known, so that the limits hold whatever is under way.
+A request is counted before it is sent: as one call and, under a cost limit, at the most it may cost. Once it is
+answered, its actual cost replaces that amount. Concurrent requests therefore cannot exceed the limits, unless a call
+costs more than was reserved (see `Budget.over_limit`).
 """
 
 from __future__ import annotations
@@ -13,77 +14,78 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ragboard.errors import SettingError
-from ragboard.evaluation.journal import Answers, Usage
-from ragboard.evaluation.options import EvaluationOptions, Expected
+from ragboard.evaluation.journal import JournalReader, Usage
+from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
 from ragboard.judges.base import ModelJudge, NotAskedError, RequestSize
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
-from ragboard.records import Spend
+from ragboard.records import ModelUsage
 from ragboard.tasks import TASK_NAMED, TASKS, Exchange, Failure, Reply, Task
 
-__all__ = ["FAILURES", "Account", "Budget", "spent"]
+__all__ = ["MAX_FAILURES_IN_A_ROW", "Budget", "TaskMeter", "usage_by_model"]
 
-FAILURES = 50
-"""After so many failures in a row nothing more is asked."""
+MAX_FAILURES_IN_A_ROW = 50
+"""Number of consecutive failed tasks of one model after which the evaluation stops."""
 
-BYTES = 4
-"""Bytes of a prompt to a token, as long as the model counted none."""
+BYTES_PER_TOKEN = 4
+"""Bytes of a prompt per token, assumed until the model has reported a token count."""
 
-ROUNDING = 1e-9
-"""Share of a limit by which sums of floating-point numbers may miss it."""
+TOLERANCE = 1e-9
+"""Share of a limit by which a sum may exceed it, for floating-point errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reservation:
-    """What is set aside for a request that is under way."""
+    """The amount set aside for a request in progress."""
 
     dollars: float
+    """The most it may cost, if `bounded`; else the most its prompt may cost."""
     likely: float
-    """What its prompt alone is likely to cost."""
+    """US dollars that its prompt alone is likely to cost."""
     prompt_bytes: int
-    sized: bool
-    """Whether that is the most it may cost; else the length of its reply cannot be known."""
+    bounded: bool
+    """Whether the length of its reply is limited or can be estimated from earlier ones."""
 
 
 @dataclass
 class Budget:
-    """What was spent since the start, and, once that was enough, why nothing more is asked."""
+    """The calls, tokens and cost since the start, and, once a limit is reached, why the evaluation stops."""
 
     options: EvaluationOptions
     models: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
-    """Who is asked each type of task, by the name prices are listed under; nobody outside: not there."""
+    """The model that answers each task type, by its name in the price list; task types without a model are missing."""
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
-    """Requests that were sent, with those that got no reply."""
+    """Requests sent, including those that got no reply."""
     tokens: int = 0
     cost: float | None = 0.0
-    """US dollars; None once a call had no known price or size."""
+    """US dollars; None once the price or the token count of a call is unknown."""
     unanswered: int = 0
-    """Requests without a reply that may be on the bill all the same."""
+    """Requests without a reply that may still be billed."""
     unanswered_cost: float = 0.0
-    """The most that these may have cost; known under a limit of cost alone, which it counts towards."""
+    """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
     stopped: str = ""
-    """Why nothing more is asked; empty as long as there is no reason."""
+    """Why the evaluation stops; empty while tasks may be asked."""
     _failures: Counter[str] = field(default_factory=Counter[str])
-    """How many tasks in a row each model failed."""
+    """Consecutive failed tasks of each model."""
     _started: float = 0.0
     _reserved: float = 0.0
-    _under_way: int = 0
-    _unsized: int = 0
-    """Requests under way of which nobody knows what they may cost."""
+    _in_progress: int = 0
+    _unbounded: int = 0
+    """Requests in progress whose cost is not bounded."""
     _waiting: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
     _tokens_per_byte: dict[str, float] = field(default_factory=dict[str, float])
-    """The most prompt tokens to a byte that each model has counted."""
-    _longest: dict[type[Task], int] = field(default_factory=dict[type[Task], int])
-    """Tokens of the longest reply to each type of task."""
+    """The highest number of prompt tokens per byte that each model has reported."""
+    _longest_reply: dict[type[Task], int] = field(default_factory=dict[type[Task], int])
+    """Tokens of the longest reply so far, by task type."""
 
     def __post_init__(self) -> None:
-        """Minutes count from now."""
+        """Start the clock of the time limit."""
         self._started = self.clock()
 
     @classmethod
-    def of(cls, options: EvaluationOptions, panel: Panel) -> Budget:
-        """A budget of which nothing is spent. Raises SettingError for a limit of cost where a price is not known."""
+    def for_panel(cls, options: EvaluationOptions, panel: Panel) -> Budget:
+        """A fresh budget for these judges. Raises SettingError for a cost limit if a model has no known price."""
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.answering(kind)
@@ -96,46 +98,48 @@ class Budget:
 
     @property
     def over_limit(self) -> float:
-        """US dollars by which calls exceeded the limit of cost: they took more than was set aside for them."""
+        """US dollars by which the cost limit is exceeded, because calls cost more than was reserved for them."""
         limit = self.options.max_cost
         over = 0.0 if limit is None else (self.cost or 0.0) - limit
-        return over if over > ROUNDING * (limit or 0.0) else 0.0
+        return over if over > TOLERANCE * (limit or 0.0) else 0.0
 
     def allows(self) -> bool:
-        """Whether anything more may be asked."""
+        """Whether anything more may be asked; sets `stopped` if not."""
         if not self.stopped:
-            self.stopped = self._reached()
+            self.stopped = self._limit_reached()
         return not self.stopped
 
-    def has_room(self, begun: int, done: int) -> bool:
-        """Whether a sample may be begun while so many are, and so many are done, if all are to be finished.
+    def has_room(self, in_progress: int, done: int) -> bool:
+        """Whether the budget suffices for another sample, with `in_progress` samples started and `done` finished.
 
-        As the end of the budget comes near, fewer samples are under way, so that calls are not spent on halves.
+        Near the end of the budget fewer samples run at a time, so calls are not wasted on unfinished samples. A call
+        limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up.
         """
-        options, after = self.options, begun + 1
-        planned = sum(one.calls for one in options.expected) / max(1, options.planned_samples)
-        answered = self.calls - self._under_way
-        calls = answered / done if done else planned
-        if options.max_calls is not None and answered + after * calls > options.max_calls:
+        options = self.options
+        planned = sum(model.calls for model in options.expected) / max(1, options.planned_samples)
+        answered = self.calls - self._in_progress
+        calls_per_sample = answered / done if done else planned
+        if options.max_calls is not None and answered + (in_progress + 1) * calls_per_sample > options.max_calls:
             return False
-        cost = (self.cost or 0.0) / done if done else 0.0
-        return options.max_cost is None or (self.cost or 0.0) + begun * cost <= options.max_cost
+        cost = self.cost or 0.0
+        cost_per_sample = cost / done if done else 0.0
+        return options.max_cost is None or cost + in_progress * cost_per_sample <= options.max_cost
 
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
-        """Count a request that is to be sent; under a limit of cost, once what it may cost is left.
+        """Count a request about to be sent; under a cost limit, wait until enough is left for it.
 
-        Raises NotAskedError where it may not be sent.
+        Raises NotAskedError if it may not be sent.
         """
         while self.allows():
             reservation = self._reservation(task, size)
             if self._fits(reservation):
                 self.calls += 1
-                self._under_way += 1
-                self._unsized += not reservation.sized
+                self._in_progress += 1
+                self._unbounded += not reservation.bounded
                 self._reserved += reservation.dollars
                 return reservation
-            if not self._under_way:
-                self.stopped = self._too_dear(reservation)
+            if not self._in_progress:
+                self.stopped = self._too_expensive(reservation)
                 break
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -143,11 +147,11 @@ class Budget:
         raise NotAskedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
-        """A call was answered; one that was not admitted is counted now."""
+        """Count the actual tokens and cost of an answered call, and the call itself if it was not admitted."""
         if reservation is None:
             self.calls += 1
         else:
-            self._learn(task, exchange, reservation)
+            self._update_estimates(task, exchange, reservation)
         self.tokens += (exchange.prompt_tokens or 0) + (exchange.completion_tokens or 0)
         usage = Usage()
         usage.add(exchange)
@@ -156,83 +160,86 @@ class Budget:
         if reservation:
             self._release(reservation)
 
-    def lose(self, reservation: _Reservation, *, billed: bool) -> None:
-        """A request got no reply; `billed` where it may be on the bill all the same."""
-        if billed:
+    def drop(self, reservation: _Reservation, *, may_be_billed: bool) -> None:
+        """Release the amount of a request without a reply, unless the server may still charge for it."""
+        if may_be_billed:
             self.unanswered += 1
             self.unanswered_cost += reservation.dollars
         self._release(reservation)
 
-    def note(self, task: Task, reply: Reply | Failure) -> None:
-        """A task was asked. That others answer well does not make up for a model that answers nothing."""
+    def record(self, task: Task, reply: Reply | Failure) -> None:
+        """Record the reply to a task; stop after too many consecutive failures of one model."""
         model = self.models.get(type(task), "")
         self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
-        if isinstance(reply, Failure) and self._failures[model] >= FAILURES and not self.stopped:
-            self.stopped = f"the last {FAILURES} tasks all failed; last error: {reply.detail}"
+        if isinstance(reply, Failure) and self._failures[model] >= MAX_FAILURES_IN_A_ROW and not self.stopped:
+            self.stopped = f"the last {MAX_FAILURES_IN_A_ROW} tasks all failed; last error: {reply.detail}"
 
-    def _reached(self) -> str:
+    def _limit_reached(self) -> str:
         options = self.options
         if options.max_calls is not None and self.calls >= options.max_calls:
             return f"the limit of {options.max_calls} calls is reached"
         if options.max_cost is not None and self.cost is None:
             return f"the limit of ${options.max_cost:g} cannot be enforced: the server does not report all tokens"
-        if options.max_cost is not None and self._spent() > options.max_cost * (1 + ROUNDING):
+        if options.max_cost is not None and self._spent() > options.max_cost * (1 + TOLERANCE):
             return f"the limit of ${options.max_cost:g} is reached"
         if options.max_minutes is not None and self.clock() - self._started >= 60 * options.max_minutes:
             return f"the limit of {options.max_minutes:g} minutes is reached"
         return ""
 
     def _spent(self) -> float:
-        """US dollars that are, or may be, on the bill."""
+        """US dollars that are or may be billed."""
         return (self.cost or 0.0) + self.unanswered_cost
 
     def _reservation(self, task: Task, size: RequestSize) -> _Reservation:
-        """The most that a request may cost, by what the model counted so far.
+        """The most that a request may cost, by the token counts that the model has reported so far.
 
-        Without an output limit it is the longest reply to such a task. As long as there is none it cannot be known.
+        Without an output limit, the longest reply so far to this type of task is assumed; before the first one, the
+        cost is unbounded.
         """
         kind, model = type(task), self.models.get(type(task), "")
         price = self.options.prices.get(model)
-        reply = self._longest.get(kind) if size.reply_tokens is None else size.reply_tokens
+        reply = self._longest_reply.get(kind) if size.reply_tokens is None else size.reply_tokens
         prompt = size.prompt_bytes * self._tokens_per_byte.get(model, 1.0)
         dollars = cost(price, prompt=prompt, completion=reply or 0)
-        likely = cost(price, prompt=size.prompt_bytes * self._tokens_per_byte.get(model, 1 / BYTES), completion=0)
+        likely = cost(
+            price, prompt=size.prompt_bytes * self._tokens_per_byte.get(model, 1 / BYTES_PER_TOKEN), completion=0
+        )
         limited = self.options.max_cost is not None and dollars is not None
         return _Reservation(
             dollars=dollars if limited and dollars else 0.0,
             likely=likely or 0.0,
             prompt_bytes=size.prompt_bytes,
-            sized=reply is not None or not limited,
+            bounded=reply is not None or not limited,
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Whether what it may cost is left; where that cannot be known, what its prompt likely costs: one at a time."""
+        """Whether enough is left for a request. Unbounded requests are sent one at a time, if their prompt fits."""
         limit = self.options.max_cost
         if limit is None:
             return True
         committed = self._spent() + self._reserved
-        if not reservation.sized:
-            return not self._unsized and committed + reservation.likely < limit
-        return committed + reservation.dollars <= limit * (1 + ROUNDING)
+        if not reservation.bounded:
+            return not self._unbounded and committed + reservation.likely < limit
+        return committed + reservation.dollars <= limit * (1 + TOLERANCE)
 
-    def _too_dear(self, reservation: _Reservation) -> str:
+    def _too_expensive(self, reservation: _Reservation) -> str:
         limit = f"the limit of ${self.options.max_cost:g} is"
         if self.calls:
             return f"{limit} reached"
         return f"{limit} too low: a single call can cost up to ${reservation.dollars:.2g}"
 
-    def _learn(self, task: Task, exchange: Exchange, reservation: _Reservation) -> None:
+    def _update_estimates(self, task: Task, exchange: Exchange, reservation: _Reservation) -> None:
         kind, model = type(task), self.models.get(type(task), "")
         if exchange.completion_tokens is not None:
-            self._longest[kind] = max(self._longest.get(kind, 0), exchange.completion_tokens)
+            self._longest_reply[kind] = max(self._longest_reply.get(kind, 0), exchange.completion_tokens)
         if exchange.prompt_tokens is not None and reservation.prompt_bytes:
             counted = exchange.prompt_tokens / reservation.prompt_bytes
             self._tokens_per_byte[model] = max(self._tokens_per_byte.get(model, 0.0), counted)
 
     def _release(self, reservation: _Reservation) -> None:
-        self._under_way -= 1
-        self._unsized -= not reservation.sized
-        self._reserved = self._reserved - reservation.dollars if self._under_way else 0.0
+        self._in_progress -= 1
+        self._unbounded -= not reservation.bounded
+        self._reserved = self._reserved - reservation.dollars if self._in_progress else 0.0
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.done():
@@ -240,58 +247,60 @@ class Budget:
 
 
 @dataclass
-class Account:
-    """The meter for one task: its requests go one after another."""
+class TaskMeter:
+    """The meter of one task, whose requests are sent one after another."""
 
     budget: Budget
     exchanges: list[Exchange] = field(default_factory=list[Exchange])
     """The calls that were answered."""
-    _open: _Reservation | None = None
+    _open_reservation: _Reservation | None = None
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
-        """As `Meter`."""
+        """Count an answered call, as `Meter` describes."""
         self.exchanges.append(exchange)
-        reservation, self._open = self._open, None
+        reservation, self._open_reservation = self._open_reservation, None
         self.budget.settle(task, exchange, reservation)
 
     async def admit(self, task: Task, size: RequestSize) -> None:
-        """As `Meter.admit`."""
-        self._open = await self.budget.admit(task, size)
+        """Wait until a request may be sent, as `Meter.admit` describes."""
+        self._open_reservation = await self.budget.admit(task, size)
 
-    def unanswered(self, _task: Task, *, billed: bool) -> None:
-        """As `Meter.unanswered`."""
-        reservation, self._open = self._open, None
+    def unanswered(self, _task: Task, *, may_be_billed: bool) -> None:
+        """Release a request without a reply, as `Meter.unanswered` describes."""
+        reservation, self._open_reservation = self._open_reservation, None
         if reservation:
-            self.budget.lose(reservation, billed=billed)
+            self.budget.drop(reservation, may_be_billed=may_be_billed)
 
     def close(self, task: Task) -> None:
-        """Of a request that nothing was heard of it is not known whether it will be on the bill."""
-        self.unanswered(task, billed=True)
+        """End the task. A request that is still open may have been billed."""
+        self.unanswered(task, may_be_billed=True)
 
 
-def spent(journal: Answers, panel: Panel, prices: Prices, expected: Sequence[Expected] = ()) -> tuple[Spend, ...]:
-    """What all calls in the journal took, by model, beside what was expected."""
-    usage: dict[tuple[str, bool], Usage] = {(one.model, one.embedding): Usage() for one in expected}
-    for task, taken in journal.usage.items():
+def usage_by_model(
+    journal: JournalReader, panel: Panel, prices: Prices, expected: Sequence[ModelEstimate] = ()
+) -> tuple[ModelUsage, ...]:
+    """The calls, tokens and cost of each model in the journal, with the planned numbers."""
+    planned = {(estimate.model, estimate.embedding): estimate for estimate in expected}
+    usage = {model: Usage() for model in planned}
+    for task, of_task in journal.usage.items():
         judge = panel.for_task(TASK_NAMED[task])
         model = judge.model if isinstance(judge, ModelJudge) else judge.name
-        usage.setdefault((model, TASK_NAMED[task].role == "embed"), Usage()).join(taken)
-    planned = {(one.model, one.embedding): one for one in expected}
+        usage.setdefault((model, TASK_NAMED[task].role == "embed"), Usage()).merge(of_task)
     return tuple(
-        Spend(
+        ModelUsage(
             model=model,
             embedding=embedding,
-            calls=taken.calls,
-            uncounted=taken.uncounted,
-            prompt_tokens=taken.prompt_tokens,
-            cached_tokens=taken.cached_tokens,
-            completion_tokens=taken.completion_tokens,
-            cost=taken.cost(price := prices.get(model)),
+            calls=used.calls,
+            uncounted=used.uncounted,
+            prompt_tokens=used.prompt_tokens,
+            cached_tokens=used.cached_tokens,
+            completion_tokens=used.completion_tokens,
+            cost=used.cost(price := prices.get(model)),
             planned_calls=plan.calls if (plan := planned.get((model, embedding))) else None,
             planned_tokens=plan.tokens if plan else None,
             prompt_price=price.prompt if price else None,
             cached_price=price.cached if price else None,
             completion_price=price.completion if price else None,
         )
-        for (model, embedding), taken in usage.items()
+        for (model, embedding), used in usage.items()
     )

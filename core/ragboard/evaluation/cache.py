@@ -1,10 +1,10 @@
-"""Answers of models, shared by the evaluations of a store: what was paid for once is not asked again.
+"""The cache: replies of models, shared by the evaluations of a store.
 
-An SQLite file beside the database, because several processes write it at once. An answer is kept under the
-key of its task, which holds all that could change it; failures are not kept.
+An SQLite file beside the database, because several processes write it at the same time. A reply is stored under the key
+of its task, which includes everything that could change the reply; failures are not cached.
 
-An evaluation claims a key before it asks, so that another one waits for the answer. A claim names the journal of
-its evaluation, and counts as long as a process has that journal open.
+An evaluation claims a key before it calls the model; other evaluations then wait for the reply. A claim names the
+journal of its evaluation, and is valid while a process has that journal open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragboard.tasks import Reply, Task, decode_reply, encode
 __all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
 
 WAIT_SECONDS = 30.0
-"""For another process that writes."""
+"""Seconds to wait while another process writes."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -37,7 +37,7 @@ CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedFrom:
-    """What the cache holds of one judge."""
+    """The cached replies of one judge to one type of task."""
 
     judge: str
     task: str
@@ -49,7 +49,7 @@ class CachedFrom:
 
 
 class AnswerCache:
-    """Answers by task key. What cannot be read or written raises StoreError."""
+    """Replies by task key. Methods raise StoreError if the cache cannot be read or written."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, journal: Path | None = None) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class AnswerCache:
         self._journal = journal
 
     def get(self, key: str) -> Reply | None:
-        """The answer kept under this key, or None; what is no answer counts as none."""
+        """The reply with this task key; None if there is none, or if it is malformed."""
         with _store_errors(self._path):
             found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
             row = found.fetchone()
@@ -70,19 +70,19 @@ class AnswerCache:
             return None
 
     def has(self, key: str) -> bool:
-        """Whether something is kept under this key."""
+        """Whether there is an entry with this task key."""
         with _store_errors(self._path):
             found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
             return found.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Keep an answer, for every process to see."""
+        """Store a reply; all processes see it."""
         row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
         with _store_errors(self._path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
     def claim(self, key: str) -> bool:
-        """Say that this evaluation asks for the key; False as long as another one does."""
+        """Claim the key for this evaluation; False while another evaluation holds it."""
         if self._journal is None:
             return True
         with _store_errors(self._path), self._connection:
@@ -95,14 +95,14 @@ class AnswerCache:
         return bool(name == self._journal.name)
 
     def release(self, key: str) -> None:
-        """Others need not wait for an answer to this key any more."""
+        """Release this evaluation's claim on the key."""
         if self._journal:
             with _store_errors(self._path), self._connection:
                 mine = (bytes.fromhex(key), self._journal.name)
                 self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
 
     def release_all(self) -> None:
-        """Give up what this evaluation claimed when it was killed."""
+        """Release the claims that are left from when this evaluation was killed."""
         with _store_errors(self._path), self._connection:
             self._connection.execute(CLAIMS)
             if self._journal:
@@ -111,9 +111,9 @@ class AnswerCache:
 
 @contextmanager
 def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache]:
-    """Open or begin the cache at `path`; claims are made in the name of `journal`, which this process writes.
+    """Open or create the cache at `path`; claims name `journal`, which this process writes.
 
-    Raises StoreError where it cannot be opened or written.
+    Raises StoreError if it cannot be opened or written.
     """
     with _store_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
 
 @contextmanager
 def read_cache(path: Path) -> Generator[AnswerCache | None]:
-    """The cache at `path` to look answers up in; None where there is none yet."""
+    """Open the cache at `path` for reading; None if there is none yet."""
     with _store_errors(path):
         connection = _connect_to_read(path) if path.exists() else None
     if connection is None:
@@ -137,7 +137,7 @@ def read_cache(path: Path) -> Generator[AnswerCache | None]:
 
 
 def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
-    """What the cache holds, by judge and task type; nothing where there is none."""
+    """The contents of the cache by judge and task type; empty if there is no cache."""
     if not path.exists():
         return ()
     with _store_errors(path), closing(_connect_to_read(path)) as connection:
@@ -152,17 +152,17 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
 
 
 def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None) -> int:
-    """Delete answers kept for longer than so many seconds, of one judge or all, and say how many."""
+    """Delete the replies older than `older_than` seconds, of one judge or of all, and return their number."""
     if not path.exists():
         return 0
     with _store_errors(path), closing(_connect(path)) as connection:
         with connection:
-            gone = connection.execute(
+            deleted = connection.execute(
                 "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
                 [time.time() - older_than, judge, judge],
             ).rowcount
         connection.execute("VACUUM")
-    return gone
+    return deleted
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def _store_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: the cache of answers: {error}; --no-cache goes without it") from error
+        raise StoreError(f"{path}: cannot use the cache: {error}; --no-cache works without it") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -186,7 +186,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """The same; where no file can be made beside it nobody writes to it either, and it is read as it is."""
+    """Connect for reading. In a read-only folder no other process writes, so the file is opened as immutable."""
     if os.access(path.parent, os.W_OK):
         return _connect(path)
     return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)

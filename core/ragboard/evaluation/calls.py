@@ -1,8 +1,8 @@
-"""What judges were asked for one sample: each task in words, the prompt, the raw replies, what became of it, the cost.
+"""The judge tasks of one sample: description, prompts, raw replies, outcome and cost.
 
-The journal keeps replies and no prompts. The sample's tasks are found by gathering it once more from the answers
-in the journal, and a prompt is written again from its task. It is shown only where the prompts installed now are
-those that were used: the evaluation's identity holds a digest of them.
+The journal keeps replies but no prompts. The tasks are reconstructed by resolving the sample's metrics again with the
+journal as the only source of replies, and each prompt is rebuilt from its task. It is shown only if the installed
+prompts have the digest that is recorded in the evaluation's identity.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragboard.errors import RunFileError, SettingError, StoreError
-from ragboard.evaluation.journal import KeptAnswer, Usage, read_kept
+from ragboard.evaluation.journal import JournalEntry, Usage, read_entries
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
-from ragboard.judges.registry import asks_server, no_prompt
+from ragboard.judges.redact import Redaction, redaction_of
+from ragboard.judges.registry import asks_server, why_no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import resolve
 from ragboard.prices import Price
@@ -26,246 +27,248 @@ from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
 from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, fits, task_key
 
-__all__ = ["Call", "Message", "Origin", "SampleCalls", "sample_calls"]
+__all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
-Origin = Literal["asked", "shared", "elsewhere", "nobody"]
-"""asked: a model was, for this sample; shared: for another sample with the same task, which paid for it;
-elsewhere: another evaluation of the store paid, and the answer was taken from the cache; nobody: no model was
-asked."""
+ReplySource = Literal["asked", "shared", "elsewhere", "nobody"]
+"""asked: a model was called for this sample; shared: a model was called for another sample with the same task;
+elsewhere: the reply was taken from the cache, another evaluation made the call; nobody: no model was needed."""
 
 
-_ORIGINS: dict[Origin, str] = {
-    "asked": "asked for this sample",
-    "shared": "shared with another sample that asked the same and counts the cost",
-    "elsewhere": "from the cache: another evaluation asked, and its journal has the raw reply",
-    "nobody": "no call to a model",
+_SOURCES: dict[ReplySource, str] = {
+    "asked": "called for this sample",
+    "shared": "shared with another sample, which counts the cost",
+    "elsewhere": "from the cache; the raw reply is in the journal of the evaluation that made the call",
+    "nobody": "no model call",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """What one side said, whole."""
+    """A prompt or a raw reply, in full."""
 
     role: Literal["prompt", "reply"]
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """One task and what became of it."""
+class TaskCalls:
+    """A judge task with its calls to a model."""
 
     task: str
-    """In words: `Check 3 statements against 5 passages, together`."""
+    """A description: `Check 3 statements against 5 passages, together`."""
     judge: str
-    """Who answered: a model, or by which rules."""
-    origin: Origin
+    """The judge's name: a model or a rule-based judge."""
+    origin: ReplySource
     messages: tuple[Message, ...]
-    """Prompts and raw replies, in turn; those after the first two are requests to repair a reply, and their replies."""
+    """Prompts and raw replies, in turn. The first two are followed by requests to repair a reply and their replies."""
     no_prompt: str
-    """Why no prompt is among them; empty where one is."""
+    """Why `messages` has no prompt; empty if it has one."""
     outcome: str
-    """What was read from the reply, in words; of a failure why."""
+    """The parsed reply as text, or the reason for the failure."""
     failed: bool
     calls: int
-    """Calls that were answered; 0 where no model was asked for this."""
+    """Requests that a model answered; 0 if none was sent for this task."""
     uncounted: int
-    """How many of them without the server's word on tokens."""
+    """Calls for which the server reported no token usage."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """US dollars, at the prices that the evaluation was counted by; None where these or tokens are not known."""
+    """US dollars, at the prices used for the evaluation; None if a price or token count is unknown."""
 
     @property
     def repairs(self) -> int:
-        """How often the model was told what was wrong with its reply."""
+        """The number of requests to repair a reply."""
         return sum(message.role == "prompt" for message in self.messages[1:])
 
     @property
     def facts(self) -> str:
-        """In one line: `openai:gpt-4o-mini; asked for this sample; 2 calls, 1 to repair; 840 tokens; $0.0002`."""
+        """`openai:m; called for this sample; 2 calls, 1 to repair the reply; 600 + 240 tokens; $0.000200`."""
         if not self.calls:
-            return f"{self.judge}; {_ORIGINS[self.origin]}"
-        counted = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
-        tokens = "tokens unknown" if self.uncounted else counted
+            return f"{self.judge}; {_SOURCES[self.origin]}"
+        usage = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
+        tokens = "tokens unknown" if self.uncounted else usage
         dollars = "cost unknown" if self.cost is None else f"${self.cost:,.6f}"
         repairs = f", {self.calls - 1} to repair the reply" if self.calls > 1 and self.messages else ""
         calls = f"{self.calls} call{'' if self.calls == 1 else 's'}{repairs}"
-        return f"{self.judge}; {_ORIGINS[self.origin]}; {calls}; {tokens}; {dollars}"
+        return f"{self.judge}; {_SOURCES[self.origin]}; {calls}; {tokens}; {dollars}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleCalls:
-    """All tasks that a sample's results were made of, and what those took that were asked for it."""
+    """The judge tasks behind a sample's results, with the calls made for this sample."""
 
-    tasks: tuple[Call, ...]
+    tasks: tuple[TaskCalls, ...]
     missing: str
-    """Why they cannot be shown; empty where they are."""
+    """Why the tasks cannot be shown; empty if they can."""
 
     @property
-    def paid(self) -> tuple[Call, ...]:
-        """Those for which a model was asked on behalf of this sample."""
-        return tuple(one for one in self.tasks if one.origin == "asked")
+    def sent(self) -> tuple[TaskCalls, ...]:
+        """The tasks for which a model was called for this sample."""
+        return tuple(task for task in self.tasks if task.origin == "asked")
 
     @property
     def cost(self) -> float | None:
-        """US dollars; None where that of one is not known."""
-        known = [one.cost for one in self.paid]
-        return None if None in known else sum(dollars or 0.0 for dollars in known)
+        """US dollars; None if the cost of a call is unknown."""
+        costs = [task.cost for task in self.sent]
+        return None if None in costs else sum(dollars or 0.0 for dollars in costs)
 
     def __str__(self) -> str:
-        """In one line: `9 tasks, 4 calls, 2,310 tokens, $0.0004`."""
-        paid = self.paid
-        tokens = sum(one.prompt_tokens + one.completion_tokens for one in paid)
-        unknown = sum(one.uncounted for one in paid)
-        said = f"{tokens:,} tokens" + (f" (unknown for {unknown})" if unknown else "")
+        """`9 tasks, 4 calls to models, 2,310 tokens, $0.0004`."""
+        tokens = sum(task.prompt_tokens + task.completion_tokens for task in self.sent)
+        unknown = sum(task.uncounted for task in self.sent)
+        usage = f"{tokens:,} tokens" + (f" (unknown for {unknown})" if unknown else "")
         dollars = "cost unknown" if self.cost is None else f"${self.cost:,.4f}"
-        calls = sum(one.calls for one in paid)
-        return f"{len(self.tasks)} tasks, {calls} calls to models" + (f", {said}, {dollars}" if calls else "")
+        calls = sum(task.calls for task in self.sent)
+        return f"{len(self.tasks)} tasks, {calls} calls to models" + (f", {usage}, {dollars}" if calls else "")
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
-    """What judges were asked for a sample, in the order in which answers came.
+    """The judge tasks of a sample, in the order in which they were answered.
 
-    `known` are the metrics whose code is at hand: the tasks of others have no prompt. Raises NotFoundError where
-    the run has no such sample.
+    `known`: the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the run
+    has no such sample.
     """
     position, sample = store.sample(run, sample_id)
     if not run.evaluations:
         return SampleCalls(tasks=(), missing="this run is not evaluated yet")
-    found = [_calls_of(store, store.evaluation(one), position, sample, known) for one in run.evaluations]
-    tasks = tuple(task for one in found for task in one.tasks)
-    return SampleCalls(tasks=tasks, missing="" if tasks else found[0].missing)
+    evaluations = map(store.evaluation, run.evaluations)
+    calls = [_evaluation_calls(store, evaluation, position, sample, known) for evaluation in evaluations]
+    tasks = tuple(task for one in calls for task in one.tasks)
+    return SampleCalls(tasks=tasks, missing="" if tasks else calls[0].missing)
 
 
-def _calls_of(
+def _evaluation_calls(
     store: Store, evaluation: Evaluation, position: int, sample: Sample, known: Mapping[str, Metric]
 ) -> SampleCalls:
-    places = store.answer_places(evaluation.id, position)
-    if not places:
-        return SampleCalls(tasks=(), missing=_nothing(store, evaluation, position))
+    offsets = store.journal_offsets(evaluation.id, position)
+    if not offsets:
+        return SampleCalls(tasks=(), missing=_why_missing(store, evaluation, position))
     try:
-        kept = read_kept(store.journal_path(evaluation.id), places)
+        entries = read_entries(store.journal_path(evaluation.id), offsets)
     except StoreError as error:
         return SampleCalls(tasks=(), missing=f"the journal of this evaluation cannot be read: {error}")
-    return SampleCalls(tasks=_Reader.of(store, evaluation, sample, known).calls(kept), missing="")
+    return SampleCalls(tasks=_CallsBuilder.of(store, evaluation, sample, known).build(entries), missing="")
 
 
-def _nothing(store: Store, evaluation: Evaluation, position: int) -> str:
-    if evaluation.imported:
-        return "these scores come from the run file: no judge was asked"
+def _why_missing(store: Store, evaluation: Evaluation, position: int) -> str:
+    if "imported" in evaluation.identity:
+        return "these scores and verdicts come from the run file; it has no record of calls"
     if position not in store.covered(evaluation.id):
         return "this evaluation does not cover this sample"
     return (
-        "nobody had to be asked for this sample, or it was evaluated before calls could be found again:"
-        " evaluate it once more, and what was answered is not asked again"
+        "no judge calls are recorded for this sample: either none was needed, or an older version evaluated it;"
+        " evaluate the run again to record them (recorded replies are reused)"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reader:
-    """Makes calls of a sample's journal lines."""
+class _CallsBuilder:
+    """Builds the `TaskCalls` of a sample from its journal entries."""
 
     sample: Sample
     judges: Sequence[str]
-    """As a person names them."""
+    """Names as in `--judge`."""
     identity: Mapping[str, str]
-    """By the name of a task's type, who answered it."""
+    """The judge's identity by the name of the task type."""
     prices: Mapping[str, Price]
     prompts: Prompts | str
-    """Those that the evaluation was asked with as far as they are there, or why they are not."""
+    """The prompts of the evaluation, or why they cannot be read."""
+    redaction: Redaction
     known: tuple[Metric, ...]
 
     @classmethod
-    def of(cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]) -> _Reader:
-        judging = store.judging(evaluation.id)
+    def of(cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]) -> _CallsBuilder:
+        judge_options = store.judge_options(evaluation.id)
         return cls(
             sample=sample,
             judges=evaluation.judge.split(" + "),
             identity={kind: str(who) for kind, who in evaluation.identity.items()},
             prices=store.prices_used(evaluation.id),
-            prompts=_prompts(judging or JudgeOptions()),
+            prompts=_read_prompts(judge_options or JudgeOptions()),
+            redaction=redaction_of(judge_options.redact if judge_options else ()),
             known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
         )
 
-    def calls(self, kept: Sequence[KeptAnswer]) -> tuple[Call, ...]:
-        tasks = self._tasks(kept)
-        return tuple(self._call(line, tasks.get(line.key)) for line in kept)
+    def build(self, entries: Sequence[JournalEntry]) -> tuple[TaskCalls, ...]:
+        tasks = self._tasks(entries)
+        return tuple(self._task_calls(entry, tasks.get(entry.key)) for entry in entries)
 
-    def _tasks(self, kept: Sequence[KeptAnswer]) -> dict[str, Task]:
-        """The tasks by key, as they come up when the sample is gathered from these answers alone."""
-        answers = {line.key: line.answer for line in kept}
-        found: dict[str, Task] = {}
+    def _tasks(self, entries: Sequence[JournalEntry]) -> dict[str, Task]:
+        """Resolve the sample's metrics from these entries alone, and return the tasks by key."""
+        replies = {entry.key: entry.answer for entry in entries}
+        tasks: dict[str, Task] = {}
 
         async def answer(task: Task) -> Reply | Failure:
             key = self._key(task)
-            found[key] = task
-            kept = answers.get(key)
-            return kept if kept and fits(task, kept) else NotAsked(detail="not asked")
+            tasks[key] = task
+            reply = replies.get(key)
+            return reply if reply and fits(task, reply) else NotAsked(detail="not asked")
 
         needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
-        wait_for(resolve(self.sample, needs, answer, lambda task: self._key(task) in answers))
-        return found
+        wait_for(resolve(self.sample, needs, answer, lambda task: self._key(task) in replies))
+        return tasks
 
     def _key(self, task: Task) -> str:
         kind = type(task).__name__
         return task_key(task, self.identity.get(kind, ""))
 
-    def _call(self, line: KeptAnswer, task: Task | None) -> Call:
-        identity = self.identity.get(line.task, "")
-        messages, reason = self._messages(identity, line, task)
-        return Call(
-            task=self._described(task) if task else f"{line.task} (of a metric that is not installed here)",
-            judge=_named(identity, self.judges),
-            origin=self._origin(identity, line, task),
+    def _task_calls(self, entry: JournalEntry, task: Task | None) -> TaskCalls:
+        identity = self.identity.get(entry.task, "")
+        messages, reason = self._messages(identity, entry, task)
+        return TaskCalls(
+            task=self._describe(task) if task else f"{entry.task} (of a metric that is not installed here)",
+            judge=_matching_name(identity, self.judges),
+            origin=self._source(identity, entry, task),
             messages=messages,
             no_prompt=reason,
-            outcome=line.answer.detail if isinstance(line.answer, Failure) else line.answer.describe(),
-            failed=isinstance(line.answer, Failure),
-            **self._taken(identity, line.exchanges),
+            outcome=entry.answer.detail if isinstance(entry.answer, Failure) else entry.answer.describe(),
+            failed=isinstance(entry.answer, Failure),
+            **self._usage(identity, entry.exchanges),
         )
 
-    def _described(self, task: Task) -> str:
-        """The second and later draws are numbered."""
-        said = task.describe(self.sample)
-        return f"{said} (draw {task.draw + 1})" if task.draw else said
+    def _describe(self, task: Task) -> str:
+        """Describe the task; the second and later draws are numbered."""
+        description = task.describe(self.sample)
+        return f"{description} (draw {task.draw + 1})" if task.draw else description
 
-    def _origin(self, identity: str, line: KeptAnswer, task: Task | None) -> Origin:
+    def _source(self, identity: str, entry: JournalEntry, task: Task | None) -> ReplySource:
         if not asks_server(identity):
             return "nobody"
-        if line.sample != self.sample.id:
+        if entry.sample != self.sample.id:
             return "shared"
-        if line.exchanges or isinstance(line.answer, Failure):
+        if entry.exchanges or isinstance(entry.answer, Failure):
             return "asked"
-        plain = task is not None and isinstance(self.prompts, Prompts) and _is_plain(task, self.prompts)
-        return "nobody" if plain else "elsewhere"
+        trivial = task is not None and isinstance(self.prompts, Prompts) and _is_trivial(task, self.prompts)
+        return "nobody" if trivial else "elsewhere"
 
-    def _messages(self, identity: str, line: KeptAnswer, task: Task | None) -> tuple[tuple[Message, ...], str]:
-        """Prompts and replies, and why no prompt is among them."""
-        replies = tuple(Message(role="reply", text=one.said) for one in line.exchanges if one.said)
-        reason = self._no_prompt(identity, line.task, task)
+    def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
+        """Prompts and replies, and why there is no prompt."""
+        replies = tuple(Message(role="reply", text=one.text) for one in entry.exchanges if one.text)
+        reason = self._why_no_prompt(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
-        lines = [one.text for one in _dialogue(task, self.prompts, line.exchanges).lines if one.role == "user"]
-        if not lines:
-            return replies, "The answer is plain without asking."
-        prompts = [Message(role="prompt", text=text) for text in lines]
+        replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
+        texts = [one.text for one in replayed.lines if one.role == "user"]
+        if not texts:
+            return replies, "No model call was needed: the result follows from the input."
+        prompts = [Message(role="prompt", text=text) for text in texts]
         turns = [prompts[0], *replies[:1]]
         for number, prompt in enumerate(prompts[1:], 1):
             turns += [prompt, *replies[number : number + 1]]
         return tuple(turns), ""
 
-    def _no_prompt(self, identity: str, kind: str, task: Task | None) -> str:
-        if reason := no_prompt(identity):
+    def _why_no_prompt(self, identity: str, kind: str, task: Task | None) -> str:
+        if reason := why_no_prompt(identity):
             return reason
         if task is None:
-            return "The task cannot be found again without the metric that asked it."
+            return "The metric of this task is not installed, so its prompt cannot be rebuilt."
         if isinstance(self.prompts, str):
             return self.prompts
-        if not _same(identity, TASK_NAMED[kind], self.prompts):
-            return "The prompts installed now are not those that were used, so that none is shown."
+        if not _prompts_match(identity, TASK_NAMED[kind], self.prompts):
+            return "The prompts have changed since the evaluation, so none is shown."
         return ""
 
-    def _taken(self, identity: str, exchanges: Iterable[Exchange]) -> dict[str, Any]:
+    def _usage(self, identity: str, exchanges: Iterable[Exchange]) -> dict[str, Any]:
         usage = Usage()
         for exchange in exchanges:
             usage.add(exchange)
@@ -274,42 +277,43 @@ class _Reader:
             "uncounted": usage.uncounted,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
-            "cost": usage.cost(self.prices.get(_named(identity, self.prices))),
+            "cost": usage.cost(self.prices.get(_matching_name(identity, self.prices))),
         }
 
 
-def _prompts(judging: JudgeOptions) -> Prompts | str:
+def _read_prompts(judge_options: JudgeOptions) -> Prompts | str:
     try:
-        return Prompts.read(judging.prompts, judging.examples)
+        return Prompts.read(judge_options.prompts, judge_options.examples)
     except (RunFileError, SettingError) as error:
-        return f"The prompts that were used are not there: {error}"
+        return f"The prompts of the evaluation cannot be read: {error}"
 
 
-def _same(identity: str, kind: type[Task], prompts: Prompts) -> bool:
-    """Whether these prompts, read as they are read now, are those of an identity."""
+def _prompts_match(identity: str, kind: type[Task], prompts: Prompts) -> bool:
+    """Whether the prompts, and the version of the code that parses replies, are the ones recorded in the identity."""
     version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
     return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
-def _dialogue(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dialogue:
-    """The dialogue on this task as it went."""
+def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dialogue:
+    """Replay the dialogue of a task."""
     dialogue = Dialogue(task, prompts)
     for exchange in exchanges:
         if dialogue.result is None:
-            dialogue.receive(exchange.said, cut=exchange.cut)
+            dialogue.receive(exchange.text, truncated=exchange.truncated)
     return dialogue
 
 
-def _is_plain(task: Task, prompts: Prompts) -> bool:
+def _is_trivial(task: Task, prompts: Prompts) -> bool:
+    """Whether the result follows from the input without a model call."""
     return type(task) in PROMPTED and not Dialogue(task, prompts).lines
 
 
-def _named(identity: str, names: Iterable[str]) -> str:
-    """Which of these judges or models an identity is of; the longest where one name is part of another."""
-    there = f"/{identity}/"
-    return max((name for name in names if _without_kind(name) in there or f"/{name}/" in there), key=len, default="")
+def _matching_name(identity: str, names: Iterable[str]) -> str:
+    """The judge or model name that an identity contains; the longest match, empty if there is none."""
+    path = f"/{identity}/"
+    return max((name for name in names if _model_part(name) in path or f"/{name}/" in path), key=len, default="")
 
 
-def _without_kind(judge: str) -> str:
-    """The model of `openai:llama3:8b`, which may hold a colon itself, as it stands in an identity."""
+def _model_part(judge: str) -> str:
+    """`openai:llama3:8b` -> `/llama3:8b/`, as identities contain it."""
     return f"/{judge.partition(':')[2] or judge}/"

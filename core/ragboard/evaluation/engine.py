@@ -1,4 +1,4 @@
-"""Evaluates a run: samples are judged some at a time, and results are Parquet files until the store loads them."""
+"""Evaluates a run: judges several samples concurrently and writes Parquet files, which the store then loads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import JudgeError, SettingError, StoreError
-from ragboard.evaluation.budget import Budget, spent
+from ragboard.evaluation.budget import Budget, usage_by_model
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
 from ragboard.evaluation.journal import is_being_written, open_journal
@@ -26,18 +26,25 @@ from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
-from ragboard.metrics.base import Findings, Need, resolve, tasks_for
-from ragboard.metrics.partition import Origin
-from ragboard.metrics.ragchecker import stored_origins
+from ragboard.metrics.base import Need, NeedResults, resolve, tasks_for
+from ragboard.metrics.partition import ClaimClass
+from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
-from ragboard.records import Evaluation, Evidence, Outcome, Sample, Spend, Statement, Target, Unscored, Verdict
+from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
 
-__all__ = ["Finished", "ResultFiles", "check_roles", "evaluate_run", "positions_meant", "with_earlier"]
+__all__ = [
+    "FinishedEvaluation",
+    "ResultFiles",
+    "check_roles",
+    "evaluate_run",
+    "positions_to_evaluate",
+    "with_earlier_metrics",
+]
 
 
 FLUSH_ROWS = 20_000
-"""Rows of one table held in memory before they go to its file."""
+"""Rows of a table that are held in memory before they are written to its file."""
 
 PREFIX = "results-"
 
@@ -78,23 +85,23 @@ class ResultFiles:
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
 
     def add(
-        self, position: int, outcomes: Mapping[str, Outcome], findings: Findings, places: Iterable[int] = ()
+        self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
     ) -> None:
-        """Take in what one sample got, and where in the journal the answers stand that it was made of."""
-        for metric, scored in outcomes.items():
-            self._put("scores", score_row(position, metric, scored))
-        for table, row in dict.fromkeys(_finding_rows(position, findings)):
+        """Add the scores and findings of a sample, and the journal offsets of the replies behind them."""
+        for metric, result in outcomes.items():
+            self._put("scores", score_row(position, metric, result))
+        for table, row in dict.fromkeys(_finding_rows(position, results)):
             self._put(table, row)
-        for place in places:
-            self._put("answer_places", (position, place))
+        for offset in offsets:
+            self._put("answer_places", (position, offset))
 
-    def spent(self, spending: Iterable[Spend]) -> None:
-        """Take in what the evaluation took, a row for each model."""
+    def add_spending(self, spending: Iterable[ModelUsage]) -> None:
+        """Add the calls, tokens and cost of the evaluation, one row per model."""
         for spend in spending:
             self._put("spending", astuple(spend))
 
     def close(self) -> None:
-        """Write what is left; the files are whole afterwards."""
+        """Write the remaining rows and complete the files."""
         for table in TABLES:
             self._flush(table)
             with _store_errors(self.paths[table]):
@@ -116,16 +123,16 @@ class ResultFiles:
 
 @contextmanager
 def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
-    """Result files in a folder of this journal's own inside `folder`, deleted at the end.
+    """Result files in a subfolder of `folder` named after the journal, deleted at the end.
 
-    Folders that killed processes left there are deleted first: nobody writes their journals.
+    Subfolders left behind by killed processes are deleted first: those whose journal no process is writing.
     """
     own = folder / f"{PREFIX}{journal.stem}"
     with _store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(f"{PREFIX}*"):
-            if left == own or not is_being_written(journal.with_name(f"{left.name.removeprefix(PREFIX)}.jsonl")):
-                rmtree(left, ignore_errors=True)
+        for other in folder.glob(f"{PREFIX}*"):
+            if other == own or not is_being_written(journal.with_name(f"{other.name.removeprefix(PREFIX)}.jsonl")):
+                rmtree(other, ignore_errors=True)
         own.mkdir(exist_ok=True)
     try:
         yield ResultFiles(own)
@@ -135,16 +142,16 @@ def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
 
 @contextmanager
 def _store_errors(path: Path) -> Generator[None]:
-    """What goes wrong with the files; what a judge raises meanwhile is not about them."""
+    """Turn an OSError of writing results into StoreError. Not for code that calls a judge."""
     try:
         yield
     except OSError as error:
         raise StoreError(f"{error.filename or path}: cannot write results: {error.strerror or error}") from error
 
 
-def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]]:
-    origins = stored_origins(findings)
-    for need, found in findings.found.items():
+def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
+    origins = stored_claim_classes(results)
+    for need, found in results.by_need.items():
         if isinstance(found, Unscored):
             continue
         for table, row in need.rows(found):
@@ -165,59 +172,60 @@ def _finding_rows(position: int, findings: Findings) -> Iterator[tuple[str, Row]
 
 
 def _statement_rows(
-    position: int, found: JudgedStatements | VerdictTable | ExtractedStatements, origins: tuple[Origin, ...]
+    position: int, found: JudgedStatements | VerdictTable | ExtractedStatements, origins: tuple[ClaimClass, ...]
 ) -> Iterator[tuple[str, Row]]:
-    """`origins` has the class of each claim of the answer, or nothing where they were not all judged."""
+    """`origins`: the class of each answer statement in the six-way partition; empty if not all were judged."""
     if found.refuses is not None:
         yield "sides", (position, found.side, found.refuses)
-    for number, said in enumerate(found.statements):
-        span = said.span
+    for number, statement in enumerate(found.statements):
+        span = statement.span
         place = (span.start, span.end, span.how) if span else (None, None, None)
-        origin = origins[number] if origins and said.side == "response" else None
-        yield "statements", (position, said.side, number, said.text, *place, origin)
+        origin = origins[number] if origins and statement.side == "response" else None
+        yield "statements", (position, statement.side, number, statement.text, *place, origin)
 
 
 def _verdict_rows(
     position: int, statements: tuple[Statement, ...], verdicts: tuple[Verdict, ...], target: Target
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
-    for number, (said, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([_mark(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
+    for number, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True)):
+        evidence = json.dumps([_evidence_data(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
         yield (
             "verdicts",
-            (position, said.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
+            (position, statement.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
 
 
-def _mark(mark: Evidence) -> dict[str, object]:
+def _evidence_data(mark: Evidence) -> dict[str, object]:
     return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finished:
-    """An evaluation that came to its end, or was stopped with what is done kept."""
+class FinishedEvaluation:
+    """An evaluation that finished, or that was stopped with its results so far."""
 
     evaluation: Evaluation
     samples: int
-    """Samples that it covers now."""
+    """Samples with results, including those of earlier calls."""
     asked: int
+    """Tasks that judges were asked in this call."""
     replayed: int
-    """Tasks whose answer was in the journal already."""
+    """Tasks answered from the journal."""
     cached: int
-    """Tasks that another evaluation of the store had paid for."""
+    """Tasks answered from the store's cache."""
     failed: int
     unscored: int
-    """Samples that at least one metric left unscored."""
+    """Samples for which at least one metric is unscored."""
     unanswered: int = 0
-    """Requests that got no reply, and may be on the bill all the same."""
+    """Requests that got no reply but may still be billed."""
     unanswered_cost: float = 0.0
-    """The most that these may have cost; under a limit of cost alone, which it counts towards."""
+    """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
     over_limit: float = 0.0
-    """US dollars by which the limit of cost was exceeded, by calls that took more than was set aside for them."""
-    spent: tuple[Spend, ...]
-    """What it took from its first call on, by model; empty where no model was asked."""
+    """US dollars by which the cost limit is exceeded, because calls cost more than was reserved for them."""
+    spent: tuple[ModelUsage, ...]
+    """Calls, tokens and cost by model, including earlier calls; empty if no model was called."""
     stopped: str
-    """Why it ended before all was asked; empty where it did not."""
+    """Why it stopped before all tasks were answered; empty if it did not."""
 
 
 def evaluate_run(
@@ -228,30 +236,30 @@ def evaluate_run(
     options: EvaluationOptions | None = None,
     *,
     watch: Callable[[Progress], None] = lambda _: None,
-) -> Finished:
-    """Evaluate a run in the store, or go on where an earlier evaluation by the same judges stopped.
+) -> FinishedEvaluation:
+    """Evaluate a run in the store, or resume its evaluation by the same judges.
 
-    Metrics and samples the evaluation has already are counted again from its journal. Raises JudgeError
-    before anything is asked where a role is not filled, and where no call can succeed; StoreBusyError where
-    the same evaluation is under way elsewhere.
+    Metrics and samples that the evaluation already has are recomputed from its journal. Raises JudgeError before any
+    task is asked if a role is not filled, and later if no call can succeed; StoreBusyError if another process runs the
+    same evaluation.
     """
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
-    metrics = with_earlier(store, evaluation, metrics, options.known)
+    metrics = with_earlier_metrics(store, evaluation, metrics, options.known)
     check_roles(panel, metrics)
     evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
-    budget = Budget.of(options, panel)
-    positions = positions_meant(store, evaluation, options)
-    with _opened(store, evaluation, panel, budget) as (asker, results):
+    budget = Budget.for_panel(options, panel)
+    positions = positions_to_evaluate(store, evaluation, options)
+    with _open_files(store, evaluation, panel, budget) as (runner, results):
         path, total = store.journal_path(evaluation.id), len(positions)
         with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
-            work = _Work(metrics, asker, results, status)
-            wait_for(work.run(_chosen(store.samples(run_id), positions), options.concurrency))
-            spending = spent(asker.journal, panel, options.prices, options.expected)
-            results.spent(spending)
+            work = _SampleLoop(metrics, runner, results, status)
+            wait_for(work.run(_at_positions(store.samples(run_id), positions), options.workers))
+            spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
+            results.add_spending(spending)
             results.close()
-            asker.journal.sync()
-            if work.covered and not (asker.tally.asked or asker.tally.replayed or asker.tally.cached):
+            runner.journal.sync()
+            if work.covered and not (runner.tally.asked or runner.tally.replayed or runner.tally.cached):
                 evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
             store.load(
                 evaluation,
@@ -259,15 +267,15 @@ def evaluate_run(
                 map(describe, metrics),
                 tasks=tasks_by_metric(metrics),
                 covered=work.covered,
-                judging=options.judging,
+                judge_options=options.judge_options,
             )
-    return Finished(
+    return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
-        asked=asker.tally.asked,
-        replayed=asker.tally.replayed,
-        cached=asker.tally.cached,
-        failed=asker.tally.failed,
+        asked=runner.tally.asked,
+        replayed=runner.tally.replayed,
+        cached=runner.tally.cached,
+        failed=runner.tally.failed,
         unscored=work.unscored,
         unanswered=budget.unanswered,
         unanswered_cost=budget.unanswered_cost,
@@ -278,10 +286,10 @@ def evaluate_run(
 
 
 @contextmanager
-def _opened(
+def _open_files(
     store: Store, evaluation: Evaluation, panel: Panel, budget: Budget
 ) -> Generator[tuple[TaskRunner, ResultFiles]]:
-    """Journal, cache and result files, open for as long as the evaluation runs."""
+    """Open the journal, cache and result files."""
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
@@ -292,10 +300,10 @@ def _opened(
         yield TaskRunner(panel, journal, budget, cache, retry=options.retry), results
 
 
-def positions_meant(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:
-    """The samples to evaluate: all, or those drawn and those that were evaluated before.
+def positions_to_evaluate(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:
+    """Positions of the samples to evaluate: all, or a random subset and those evaluated before.
 
-    A larger number draws all that a smaller one does. Where nothing new is to be asked nothing is drawn.
+    A larger subset with the same seed contains the smaller one. With `options.retry`, only those evaluated before.
     """
     everything = range(store.sample_count(evaluation.run_id))
     if options.retry:
@@ -306,24 +314,24 @@ def positions_meant(store: Store, evaluation: Evaluation, options: EvaluationOpt
     return sorted({*order[: options.sample], *store.covered(evaluation.id)})
 
 
-def _chosen(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
+def _at_positions(samples: Iterable[tuple[int, Sample]], positions: Sequence[int]) -> Iterable[tuple[int, Sample]]:
     wanted = positions if isinstance(positions, range) else frozenset(positions)
     return (numbered for numbered in samples if numbered[0] in wanted)
 
 
-def with_earlier(
+def with_earlier_metrics(
     store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> tuple[Metric, ...]:
-    """The metrics that the evaluation has already, as far as they are known, and these."""
+    """The metrics that the evaluation already has, if they are still known, followed by these."""
     earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
-    kept = [metric for metric in earlier if metric is not None]
-    return tuple({metric.spec: metric for metric in (*kept, *metrics)}.values())
+    still_known = [metric for metric in earlier if metric is not None]
+    return tuple({metric.spec: metric for metric in (*still_known, *metrics)}.values())
 
 
 def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
-    """Raise SettingError where no metric was chosen, JudgeError where a role that they need is not filled."""
+    """Raise SettingError if there is no metric, JudgeError if a role that a metric needs is not filled."""
     if not metrics:
-        raise SettingError(f"no metric chosen; there are {', '.join(METRICS)}")
+        raise SettingError(f"no metric chosen; available: {', '.join(METRICS)}")
     for metric in metrics:
         for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
             try:
@@ -332,26 +340,26 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
                 raise JudgeError(f"{metric.spec}: {error}") from error
 
 
-class _Work:
-    """Judges samples, some at a time, and counts them."""
+class _SampleLoop:
+    """Judges samples concurrently, adds their results and counts them."""
 
-    def __init__(self, metrics: Sequence[Metric], asker: TaskRunner, results: ResultFiles, status: StatusFile) -> None:
+    def __init__(self, metrics: Sequence[Metric], runner: TaskRunner, results: ResultFiles, status: StatusFile) -> None:
         self._metrics = metrics
         self._needs: tuple[Need[Any], ...] = tuple(dict.fromkeys(need for one in metrics for need in one.needs()))
-        self._asker = asker
+        self._runner = runner
         self._results = results
         self._status = status
         self.covered = 0
         self.unscored = 0
-        self._begun = 0
+        self._in_progress = 0
         self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], concurrency: int) -> None:
-        """Judge every sample; once the budget is spent, those whose answers are there."""
+        """Judge every sample. Once the budget is used up, only samples with stored replies to all tasks get results."""
         waiting = iter(samples)
 
         async def work() -> None:
-            while not self._begun or self._asker.budget.has_room(self._begun, self._done):
+            while not self._in_progress or self._runner.budget.has_room(self._in_progress, self._done):
                 position, sample = next(waiting, (0, None))
                 if sample is None:
                     return
@@ -360,38 +368,38 @@ class _Work:
 
         try:
             async with asyncio.TaskGroup() as group:
-                beating = group.create_task(self._beat())
+                heartbeat = group.create_task(self._beat())
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(concurrency):
                         workers.create_task(work())
-                beating.cancel()
+                heartbeat.cancel()
         except ExceptionGroup as errors:
             raise _first(errors) from errors
-        self._status.tell(self._asker.tally)
+        self._status.update(self._runner.tally)
 
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
-            self._status.beat(self._asker.tally)
+            self._status.beat(self._runner.tally)
 
     async def _judge(self, position: int, sample: Sample) -> None:
-        self._begun += 1
-        places: list[int] = []
-        findings = await resolve(sample, self._needs, self._asker.for_sample(sample.id, places), self._asker.knows)
-        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, findings) for metric in self._metrics}
-        if self._reached(outcomes.values()):
-            self._results.add(position, outcomes, findings, places)
+        self._in_progress += 1
+        offsets: list[int] = []
+        results = await resolve(sample, self._needs, self._runner.for_sample(sample.id, offsets), self._runner.knows)
+        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
+        if self._is_covered(outcomes.values()):
+            self._results.add(position, outcomes, results, offsets)
             self.covered += 1
-            self.unscored += any(isinstance(found, Unscored) for found in outcomes.values())
-            self._status.step(self._asker.tally)
-        self._begun -= 1
+            self.unscored += any(isinstance(result, Unscored) for result in outcomes.values())
+            self._status.step(self._runner.tally)
+        self._in_progress -= 1
         self._done += 1
 
-    def _reached(self, outcomes: Iterable[Outcome]) -> bool:
-        """Whether everything was asked for a sample, or at least something was found out."""
-        missing = [found for found in outcomes if isinstance(found, Unscored) and found.reason == "skipped"]
-        stopped = self._asker.budget.stopped
-        return not stopped or len(missing) < len(self._metrics) or all(found.detail != stopped for found in missing)
+    def _is_covered(self, outcomes: Iterable[Outcome]) -> bool:
+        """Whether the sample counts as evaluated: False if the budget stopped all of its metrics."""
+        skipped = [one for one in outcomes if isinstance(one, Unscored) and one.reason == "skipped"]
+        stopped = self._runner.budget.stopped
+        return not stopped or len(skipped) < len(self._metrics) or all(one.detail != stopped for one in skipped)
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:

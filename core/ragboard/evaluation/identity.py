@@ -1,7 +1,7 @@
-"""Which evaluation of a run some metrics and judges belong to, and the header of its journal that says so.
+"""The identity of evaluations, and the header of their journals.
 
-An evaluation is identified by the judges and prompts that its metrics ask, and by nothing else: a judge that nobody
-asks, or a task type that a new version adds, leaves it what it is.
+An evaluation is identified by the judges and prompts that its metrics use, and by nothing else: an unused judge, or a
+task type that a new version adds, does not change it.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ __all__ = ["Choice", "Header", "evaluation_of", "header_data", "judge_setup", "r
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a person chose to evaluate: by which metrics, by whose judgement, how much of it. Holds no key."""
+    """The metrics, judges and limits that the user chose. Contains no key."""
 
     metrics: tuple[str, ...]
-    judging: JudgeOptions = field(default_factory=JudgeOptions)
+    judge_options: JudgeOptions = field(default_factory=JudgeOptions)
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the names of `options.LIMITS`; what is not there is not limited."""
+    """By the names of `options.LIMITS`; a missing name means no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """Which evaluation a journal belongs to."""
+    """The evaluation that a journal belongs to."""
 
     evaluation_id: str
     run_id: str
     judge: str
-    """The judges as a person would name them."""
+    """Names as in `--judge`."""
     choice: Choice | None
-    """What was chosen last; None where the judges were given in Python."""
+    """The latest choice; None if the judges were built in Python."""
     identity: Mapping[str, JsonValue]
     """As `Evaluation.identity`."""
     metrics: tuple[str, ...]
-    """Those that were asked for last."""
+    """Names of the metrics chosen last."""
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
-    """For each task type that these metrics can lead to, all that could change the answer besides the task."""
+    """For each task type that these metrics can ask, everything but the task that could change the reply."""
     return panel.identity(_tasks(metrics))
 
 
 def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
-    """For each metric the names of the task types that it can lead to."""
+    """For each metric, the names of the task types that it can ask."""
     return {metric.spec: tuple(sorted(kind.__name__ for kind in _tasks([metric]))) for metric in metrics}
 
 
@@ -67,28 +67,29 @@ def evaluation_of(
 ) -> Evaluation:
     """The evaluation of a run that these metrics by these judges belong to.
 
-    That is one that is there already, finished or not, if these judges are those of all its metrics: then it goes on,
-    with the metrics that it has and these. Metrics that ask nobody have an evaluation of their own. Of several it is
-    the one that shares most task types with these metrics, then the newest. Otherwise it is a new one. `known` are the
-    metrics among which those that it has are looked up.
+    That is an existing one, finished or not, if all its metrics use these judges; it then continues with its own
+    metrics and these. Of several, it is the one that shares most task types with these metrics, then the newest. If
+    there is none, it is a new one. Metrics without a judge have an evaluation of their own. `known`: metrics by name,
+    to look up those of existing evaluations.
     """
     setup = judge_setup(panel, metrics)
-    ours = panel.identity()
-    there = tuple(_candidates(store, run_id))
-    own = {one.id: _own_setup(one, known) for one in there}
+    panel_identity = panel.identity()
+    existing = tuple(_candidates(store, run_id))
+    setups = {one.id: _setup_in_use(one, known) for one in existing}
     matching = [
         one
-        for one in there
-        if bool(own[one.id]) == bool(setup) and all(ours.get(task) == who for task, who in own[one.id].items())
+        for one in existing
+        if bool(setups[one.id]) == bool(setup)
+        and all(panel_identity.get(task) == judge for task, judge in setups[one.id].items())
     ]
-    found = max(matching, key=lambda one: len(own[one.id].keys() & setup.keys()), default=None)
-    identity = {**own[found.id], **setup} if found else setup
+    found = max(matching, key=lambda one: len(setups[one.id].keys() & setup.keys()), default=None)
+    identity = {**setups[found.id], **setup} if found else setup
     answering = panel.answering_any(identity)
     return Evaluation(
-        id=found.id if found else _new_id(run_id, setup, own),
+        id=found.id if found else _new_id(run_id, setup, setups),
         run_id=run_id,
         judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NOBODY,
-        heuristic=any(judge.heuristic for judge in answering),
+        heuristic=panel.rule_based(identity),
         identity=identity,
         metrics=tuple(dict.fromkeys((*(found.metrics if found else ()), *(metric.spec for metric in metrics)))),
     )
@@ -99,7 +100,7 @@ def _tasks(metrics: Iterable[Metric]) -> frozenset[type[Task]]:
 
 
 def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
-    """The evaluations of a run that may go on, newest first: those in the store, then those that never finished."""
+    """The evaluations of a run, newest first: those in the store, then those that never finished."""
     finished = store.evaluations(run_id)
     yield from finished
     ids = {one.id for one in finished}
@@ -116,62 +117,62 @@ def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
             )
 
 
-def _own_setup(there: Evaluation, known: Mapping[str, Metric]) -> dict[str, JsonValue]:
-    """Who answered the task types of an evaluation's metrics; all that it names where a metric is not known here."""
-    metrics = [metric_of(spec, known) for spec in there.metrics]
-    found = [metric for metric in metrics if metric is not None]
-    if len(found) < len(metrics):
-        return dict(there.identity)
-    names = {kind.__name__ for kind in _tasks(found)}
-    return {task: who for task, who in there.identity.items() if task in names}
+def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[str, JsonValue]:
+    """The judges of the task types that the evaluation's metrics ask; all its judges if a metric is unknown."""
+    metrics = [metric_of(spec, known) for spec in evaluation.metrics]
+    known_metrics = [metric for metric in metrics if metric is not None]
+    if len(known_metrics) < len(metrics):
+        return dict(evaluation.identity)
+    names = {kind.__name__ for kind in _tasks(known_metrics)}
+    return {task: judge for task, judge in evaluation.identity.items() if task in names}
 
 
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
-    """A digest of run and judges; where another evaluation has it, which grew by other judges since, the next one."""
+    """A digest of run and judges. If an evaluation that got other judges since has that id, a numbered digest."""
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
-        found = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=6).hexdigest()
-        if found not in taken:
-            return found
+        digest = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=6).hexdigest()
+        if digest not in taken:
+            return digest
     raise AssertionError
 
 
 def header_data(evaluation: Evaluation, options: EvaluationOptions) -> dict[str, Any]:
-    """The header as JSON-ready data; nothing in it is secret."""
+    """The header as JSON-ready data, without secrets."""
     return {
         "evaluation": evaluation.id,
         "run": evaluation.run_id,
         "judge": evaluation.judge,
         "identity": evaluation.identity,
         "metrics": evaluation.metrics,
-        "judging": None if options.judging is None else options_to_json(options.judging),
+        "judging": None if options.judge_options is None else options_to_json(options.judge_options),
         "limits": {name: value for name in LIMITS if (value := getattr(options, name)) is not None},
     }
 
 
 def read_header(path: Path) -> Header | None:
-    """The header in that file; None where there is none, only a part of one yet, or something else."""
+    """Read a header file; None if it is missing, incomplete or not a header."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        texts = [said["evaluation"], said["run"], said.get("judge", ""), *said.get("metrics", ())]
+        header = json.loads(path.read_text(encoding="utf-8"))
+        texts = [header["evaluation"], header["run"], header.get("judge", ""), *header.get("metrics", ())]
         if not all(isinstance(text, str) for text in texts):
             return None
         return Header(
-            evaluation_id=said["evaluation"],
-            run_id=said["run"],
-            judge=said.get("judge", ""),
-            choice=_choice(said),
-            identity=dict(said["identity"]),
-            metrics=tuple(said["metrics"]),
+            evaluation_id=header["evaluation"],
+            run_id=header["run"],
+            judge=header.get("judge", ""),
+            choice=_choice(header),
+            identity=dict(header["identity"]),
+            metrics=tuple(header["metrics"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _choice(said: Mapping[str, Any]) -> Choice | None:
-    if said.get("judging") is None:
+def _choice(header: Mapping[str, Any]) -> Choice | None:
+    if header.get("judging") is None:
         return None
-    limits = said.get("limits") or {}
+    limits = header.get("limits") or {}
     if any(name not in LIMITS or type(limit) not in (int, float) for name, limit in limits.items()):
         raise ValueError("limits")
-    return Choice(metrics=tuple(said["metrics"]), judging=options_from_json(said["judging"]), limits=limits)
+    return Choice(metrics=tuple(header["metrics"]), judge_options=options_from_json(header["judging"]), limits=limits)

@@ -1,8 +1,7 @@
-"""The journal: every answered task as one line, written before anything is done with it.
+"""The journal: every answered task as one line, written before the answer is used.
 
-What is in the journal is never asked again. One process writes a journal at a time. Lines are handed
-to the operating system one by one and synced to disk in groups, so that a killed process loses
-nothing and a power failure loses at most the last group.
+A task with an answer in the journal is not asked again. One process writes a journal at a time. Each line is written
+immediately and synced to disk in groups: a killed process loses nothing, a power failure the lines since the last sync.
 """
 
 from __future__ import annotations
@@ -25,41 +24,50 @@ from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
 from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
 
-__all__ = ["Answers", "Journal", "KeptAnswer", "Usage", "is_being_written", "open_journal", "read_answers", "read_kept"]
+__all__ = [
+    "Journal",
+    "JournalEntry",
+    "JournalReader",
+    "Usage",
+    "is_being_written",
+    "open_journal",
+    "open_reader",
+    "read_entries",
+]
 
 SYNC_SECONDS = 0.5
-"""At most this long between two syncs while lines are being written."""
+"""Minimum seconds between two syncs while lines are being written."""
 
 
 @dataclass
 class Usage:
-    """What some calls took, as far as the server said."""
+    """The number of answered calls, and their tokens as the server reported them."""
 
     calls: int = 0
     uncounted: int = 0
-    """Calls whose tokens the server did not say."""
+    """Calls for which the server reported no token usage."""
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
 
     def add(self, exchange: Exchange) -> None:
-        """One call more; embeddings have no completion, and no text either."""
+        """Add a call. A call without a reply text needs no completion tokens: it embeds."""
         self.calls += 1
-        self.uncounted += exchange.prompt_tokens is None or (exchange.completion_tokens is None and bool(exchange.said))
+        self.uncounted += exchange.prompt_tokens is None or (exchange.completion_tokens is None and bool(exchange.text))
         self.prompt_tokens += exchange.prompt_tokens or 0
         self.cached_tokens += exchange.cached_tokens or 0
         self.completion_tokens += exchange.completion_tokens or 0
 
     def cost(self, price: Price | None) -> float | None:
-        """US dollars: 0 for no call; None if the tokens of a call or the price is not known."""
+        """US dollars; 0 without calls, None if the price or a token count is unknown."""
         if not self.calls:
             return 0.0
         if self.uncounted:
             return None
         return cost(price, prompt=self.prompt_tokens, completion=self.completion_tokens, cached=self.cached_tokens)
 
-    def join(self, other: Usage) -> None:
-        """Count the calls of another too."""
+    def merge(self, other: Usage) -> None:
+        """Add the calls of `other`."""
         self.calls += other.calls
         self.uncounted += other.uncounted
         self.prompt_tokens += other.prompt_tokens
@@ -68,57 +76,57 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptAnswer:
-    """One line of a journal."""
+class JournalEntry:
+    """An answered task: one line of a journal."""
 
     key: str
     task: str
     """The name of the task's type."""
     sample: str
-    """The id of the sample that it was asked for first."""
+    """The id of the sample that the task was first asked for."""
     exchanges: tuple[Exchange, ...]
-    """The calls that it took; none where no model was asked, or an answer was taken from elsewhere."""
+    """The answered calls; empty if no model was called or the answer is from the cache."""
     answer: Reply | Failure
 
 
-class Answers:
-    """Answers by task key, in a file that is only read; their places in it alone are held in memory."""
+class JournalReader:
+    """Reads answers by task key. Only their byte offsets in the file are held in memory."""
 
     def __init__(self, path: Path, reader: BinaryIO) -> None:
         self._path = path
         self._reader = reader
-        self._places: dict[bytes, int] = {}
+        self._offsets: dict[bytes, int] = {}
         self.usage: dict[str, Usage] = {}
-        """What all calls took, by type of task; those of failed and of repeated tasks too."""
+        """Calls by task type, including those of failed and repeated tasks."""
         self._end = self._index()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def __contains__(self, key: str) -> bool:
-        return bytes.fromhex(key) in self._places
+        return bytes.fromhex(key) in self._offsets
 
-    def place(self, key: str) -> int | None:
-        """The byte at which the line of the answer kept under this key begins, or None."""
-        return self._places.get(bytes.fromhex(key))
+    def offset(self, key: str) -> int | None:
+        """The byte offset of the line with this task key, or None."""
+        return self._offsets.get(bytes.fromhex(key))
 
     def get(self, key: str) -> Reply | Failure | None:
-        """The answer kept under this key, or None."""
-        place = self.place(key)
-        if place is None:
+        """The answer with this task key, or None. Raises StoreError if its line is damaged."""
+        offset = self.offset(key)
+        if offset is None:
             return None
         with _reading(self._path):
-            self._reader.seek(place)
+            self._reader.seek(offset)
             line = self._reader.readline()
         try:
             return _answer(json.loads(line))
-        except _WRONG as error:
-            raise self._damaged(place) from error
+        except _MALFORMED as error:
+            raise self._damaged(offset) from error
 
     def _index(self) -> int:
-        """Find every whole line, and return where the last one ends; a torn one after it is not read.
+        """Index every complete line and return the offset at which the last one ends; a torn line after it is ignored.
 
-        Of lines that are the same, which a copied file may hold, one counts.
+        Identical lines, as in a file that was pasted together, count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
@@ -127,28 +135,28 @@ class Answers:
                     break
                 if hash(line) not in seen:
                     seen.add(hash(line))
-                    self._note(line, end)
+                    self._index_line(line, end)
                 end += len(line)
         return end
 
-    def _note(self, line: bytes, place: int) -> None:
+    def _index_line(self, line: bytes, offset: int) -> None:
         try:
-            said = json.loads(line)
-            key, task, _ = _read_head(said)
-            exchanges = _exchanges(said)
-        except _WRONG as error:
-            raise self._damaged(place) from error
-        if "reply" in said or "failure" in said:
-            self._places[bytes.fromhex(key)] = place
+            entry = json.loads(line)
+            key, task, _ = _read_head(entry)
+            exchanges = _exchanges(entry)
+        except _MALFORMED as error:
+            raise self._damaged(offset) from error
+        if "reply" in entry or "failure" in entry:
+            self._offsets[bytes.fromhex(key)] = offset
         self._count(task, exchanges)
 
-    def _damaged(self, place: int) -> StoreError:
+    def _damaged(self, offset: int) -> StoreError:
         with _reading(self._path):
             self._reader.seek(0)
-            number = self._reader.read(place).count(b"\n") + 1
+            number = self._reader.read(offset).count(b"\n") + 1
         return StoreError(
             f"{self._path}: line {number} is damaged; delete the line to ask that task again, or move the file away"
-            " to evaluate afresh"
+            " to evaluate from the start"
         )
 
     def _count(self, task: str, exchanges: Sequence[Exchange]) -> None:
@@ -156,8 +164,8 @@ class Answers:
             self.usage.setdefault(task, Usage()).add(exchange)
 
 
-class Journal(Answers):
-    """Answers, and more to come: the file is cut after its last whole line and written on."""
+class Journal(JournalReader):
+    """A journal open for writing: the file is truncated after its last complete line, and new lines are appended."""
 
     def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
         super().__init__(path, reader)
@@ -168,23 +176,23 @@ class Journal(Answers):
     def put(
         self, key: str, sample_id: str, task: Task, reply: Reply | Failure, exchanges: Sequence[Exchange] = ()
     ) -> None:
-        """Keep an answer and the calls it took. Raises StoreError where it cannot be written; what was kept stays."""
-        head = self._head(key, sample_id, task, exchanges)
+        """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines stay."""
+        head = self._entry_head(key, sample_id, task, exchanges)
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
         else:
             line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
-        self._places[bytes.fromhex(key)] = self._append(line + b"\n")
+        self._offsets[bytes.fromhex(key)] = self._append(line + b"\n")
         self._count(type(task).__name__, exchanges)
 
     def put_calls(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> None:
-        """Keep what calls took that led to no answer, where there were any. Raises StoreError as `put` does."""
+        """Append calls that led to no answer, if there are any. Raises StoreError as `put` does."""
         if exchanges:
-            self._append(json.dumps(self._head(key, sample_id, task, exchanges)).encode() + b"\n")
+            self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
             self._count(type(task).__name__, exchanges)
 
-    def _head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
-        """What a line begins with; where calls are in it also its place, so that no two lines are the same."""
+    def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
+        """The first fields of a line. A line with calls has its offset too, so that no two such lines are identical."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if exchanges:
             head["heard"] = [_exchange_data(exchange) for exchange in exchanges]
@@ -192,7 +200,7 @@ class Journal(Answers):
         return head
 
     def sync(self) -> None:
-        """Make what was written survive a power failure. Raises StoreError where the disk refuses."""
+        """Make all lines survive a power failure. Raises StoreError if the disk refuses."""
         try:
             os.fsync(self._writer.fileno())
         except OSError as error:
@@ -200,31 +208,31 @@ class Journal(Answers):
         self._synced = time.monotonic()
 
     def _append(self, line: bytes) -> int:
-        """Write a line and return its place; of one that does not fit whole nothing stays."""
-        place = self._end
+        """Write a line and return its offset; a line that does not fit on the disk is removed again."""
+        offset = self._end
         try:
             whole = self._writer.write(line) == len(line)
             if whole:
                 self._end += len(line)
             else:
-                os.truncate(self._path, place)
+                os.truncate(self._path, offset)
             if time.monotonic() - self._synced > SYNC_SECONDS:
                 self.sync()
         except OSError as error:
             raise self._unwritable(error) from error
         if not whole:
             raise self._unwritable(OSError(ENOSPC, os.strerror(ENOSPC)))
-        return place
+        return offset
 
     def _unwritable(self, error: OSError) -> StoreError:
         return StoreError(f"{self._path}: cannot write the journal: {error.strerror or error}")
 
 
 @contextmanager
-def read_answers(path: Path) -> Generator[Answers | None]:
-    """The answers in a journal, also while another process writes it; None where there is no journal yet.
+def open_reader(path: Path) -> Generator[JournalReader | None]:
+    """Open a journal for reading, also while another process writes it; None if there is no journal yet.
 
-    Raises StoreError where it cannot be read.
+    Raises StoreError if it cannot be read.
     """
     try:
         reader = path.open("rb")
@@ -234,7 +242,7 @@ def read_answers(path: Path) -> Generator[Answers | None]:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     with reader:
-        yield Answers(path, reader)
+        yield JournalReader(path, reader)
 
 
 @contextmanager
@@ -245,30 +253,35 @@ def _reading(path: Path) -> Generator[None]:
         raise StoreError(f"{path}: cannot read the journal: {error.strerror or error}") from error
 
 
-def read_kept(path: Path, places: Iterable[int]) -> tuple[KeptAnswer, ...]:
-    """The lines that begin at these bytes of a journal, without reading the others.
+def read_entries(path: Path, offsets: Iterable[int]) -> tuple[JournalEntry, ...]:
+    """The entries at these byte offsets of a journal, without reading the others.
 
-    Raises StoreError where the journal is not there or has no line at such a place.
+    Raises StoreError if there is no journal, or no entry at an offset.
     """
     try:
         with path.open("rb") as reader:
-            return tuple(_kept(path, reader, place) for place in places)
+            return tuple(_read_entry(path, reader, offset) for offset in offsets)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
-def _kept(path: Path, reader: BinaryIO, place: int) -> KeptAnswer:
-    reader.seek(place)
+def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
+    reader.seek(offset)
     try:
         line = json.loads(reader.readline())
         key, task, sample = _read_head(line)
-        return KeptAnswer(key=key, task=task, sample=sample, exchanges=_exchanges(line), answer=_answer(line))
-    except _WRONG as error:
-        raise StoreError(f"{path}: no answer begins at byte {place}; evaluate again to find them anew") from error
+        return JournalEntry(key=key, task=task, sample=sample, exchanges=_exchanges(line), answer=_answer(line))
+    except _MALFORMED as error:
+        raise StoreError(
+            f"{path}: no answer begins at byte {offset}; evaluate the run again to record its calls"
+        ) from error
 
 
-_WRONG = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading a line raises that is no JSON or holds something else than a line of a journal."""
+_FIELDS = {"said": "text", "cut": "truncated"}
+"""Fields of `Exchange` by their keys in the journal, where the two differ."""
+
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""Errors of reading a line that is not JSON, or not a line of a journal."""
 
 
 def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -291,30 +304,31 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
     exchanges: list[dict[str, Any]] = list(line.get("heard", ()))
     if not all(isinstance(one.get("said", ""), str) and isinstance(one.get("cut", False), bool) for one in exchanges):
         raise TypeError("heard")
-    return tuple(Exchange(**one) for one in exchanges)
+    return tuple(Exchange(**{_FIELDS.get(key, key): value for key, value in one.items()}) for one in exchanges)
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
-    """What it was; `cut` only where it was, which is seldom."""
-    said = asdict(exchange)
-    return said if exchange.cut else {name: value for name, value in said.items() if name != "cut"}
+    """The fields of an exchange; `cut` only if true, which is rare."""
+    data = asdict(exchange)
+    truncated = data.pop("truncated")
+    return {"said": data.pop("text"), **data, **({"cut": True} if truncated else {})}
 
 
 @contextmanager
 def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]:
-    """Open or begin the journal at `path`, as its only writer.
+    """Open or create the journal at `path`, as its only writer.
 
-    `header` is written beside it, for people and for recovery. Raises StoreBusyError where another
-    process writes it, StoreError where it cannot be written.
+    `header` is written beside it as JSON, for people and for recovery. Raises StoreBusyError if another process writes
+    the journal, StoreError if it cannot be written.
     """
     with ExitStack() as stack:
-        journal = _opened(path, header, stack)
+        journal = _lock_and_open(path, header, stack)
         yield journal
         journal.sync()
 
 
-def _opened(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
-    """The journal, locked; the stack lets go of it. What is raised while it is open goes its own way."""
+def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
+    """Lock and open the journal; the stack closes it. Only errors of locking and opening become store errors."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
@@ -329,12 +343,12 @@ def _opened(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journ
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a process has the journal open to write it. One that was killed has not, whatever its status says."""
+    """Whether a process has the journal open for writing; False once that process was killed."""
     lock = path.with_suffix(".lock")
     try:
         with FileLock(lock, timeout=0, is_singleton=False) if lock.exists() else nullcontext():
             return False
     except (Timeout, PermissionError):
         return True
-    except OSError:  # where no file can be made, as on a read-only file system
+    except OSError:  # no lock file can be created, as on a read-only file system
         return False

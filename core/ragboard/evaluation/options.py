@@ -1,4 +1,4 @@
-"""The options of an evaluation: none of them changes an answer."""
+"""The options of an evaluation."""
 
 from __future__ import annotations
 
@@ -10,54 +10,60 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.metrics import METRICS, Metric
 from ragboard.prices import Prices, read_prices
 
-__all__ = ["LIMITS", "EvaluationOptions", "Expected"]
+__all__ = ["LIMITS", "EvaluationOptions", "ModelEstimate"]
 
 LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
-"""The options that limit how much is asked."""
+"""The options that limit how many samples are evaluated, and the calls, cost and time."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
-    """What an evaluation is expected to ask of one model."""
+class ModelEstimate:
+    """The planned calls and tokens of one model."""
 
     model: str
     embedding: bool
     calls: int
     tokens: int
-    """Of prompts and replies together."""
+    """Of prompts and replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """How much an evaluation may ask, what it may take from elsewhere, and what it knows."""
+    """Concurrency, caching, limits, prices and available metrics of an evaluation."""
 
-    concurrency: int = 32
-    """Samples under way at a time; as many as requests may be."""
+    concurrency: int | None = None
+    """Maximum number of samples evaluated concurrently. None: the concurrency of `judge_options`."""
     retry: bool = False
-    """Ask again what failed; else a failure is an answer like any other."""
+    """Retry failed tasks. If False, recorded failures are kept."""
     cache: bool = True
-    """Take answers that other evaluations of the store paid for."""
+    """Reuse the replies that models gave in other evaluations of the store."""
     sample: int | None = None
-    """Evaluate so many samples, drawn at random, besides those that were evaluated before; None: all."""
+    """Evaluate a random subset of this size, and the samples evaluated before. A larger size with the same seed extends
+    the subset. None: all samples."""
     seed: int = 0
     max_calls: int | None = None
-    """Send so many requests to models; those that are repeated or get no reply count too."""
+    """Maximum number of requests to models, including retries and requests without a reply."""
     max_cost: float | None = None
-    """Spend so many US dollars; what a request may cost is set aside before it is sent."""
+    """Maximum cost in US dollars. The most that a request may cost is reserved before it is sent."""
     max_minutes: float | None = None
     prices: Prices = field(default_factory=read_prices)
-    expected: Sequence[Expected] = ()
-    """What a plan expects of each model, kept beside what it took."""
+    expected: Sequence[ModelEstimate] = ()
+    """The plan's estimate for each model, stored with the actual calls and tokens."""
     planned_samples: int = 1
-    """Samples that the plan is for."""
+    """Samples that `expected` is for; gives the planned calls per sample."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
-    """Metrics by identity; those that the evaluation had before are counted again where they are among these."""
-    judging: JudgeOptions | None = None
-    """How the judges were named, kept so that the evaluation can be taken up again by its name alone."""
+    """Metrics by name. Metrics that the evaluation already has are recomputed if they are among these."""
+    judge_options: JudgeOptions | None = None
+    """Stored, so that the evaluation can be resumed by its id. None for judges built in Python."""
 
     def __post_init__(self) -> None:
-        """Raise SettingError for a limit below what anything takes."""
-        for name, least in (("concurrency", 1), ("sample", 1), ("max_calls", 0), ("max_cost", 0), ("max_minutes", 0)):
-            given = getattr(self, name)
-            if given is not None and given < least:
-                raise SettingError(f"{name} is {given}, expected at least {least}")
+        """Raise SettingError if a limit is below its minimum."""
+        for name, minimum in (("concurrency", 1), ("sample", 1), ("max_calls", 0), ("max_cost", 0), ("max_minutes", 0)):
+            value = getattr(self, name)
+            if value is not None and value < minimum:
+                raise SettingError(f"{name} is {value}, expected at least {minimum}")
+
+    @property
+    def workers(self) -> int:
+        """The number of samples evaluated concurrently."""
+        return self.concurrency or (self.judge_options or JudgeOptions()).concurrency

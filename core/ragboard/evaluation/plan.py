@@ -1,14 +1,14 @@
-"""What an evaluation would ask and cost, told before anything is sent.
+"""Estimates the calls, tokens and cost of an evaluation before anything is sent.
 
-A plan is the evaluation itself, `resolve` over the samples, with simulated replies: the same
-tasks, asked once and bundled in the same way, so that the two cannot drift apart.
+A plan resolves the samples exactly as the evaluation does, but with simulated replies. It asks the same tasks, once and
+in the same batches, so the plan and the evaluation cannot diverge.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
@@ -16,10 +16,10 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.cache import AnswerCache, read_cache
-from ragboard.evaluation.engine import check_roles, with_earlier
+from ragboard.evaluation.engine import check_roles, with_earlier_metrics
 from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.journal import Answers, read_answers
-from ragboard.evaluation.options import Expected
+from ragboard.evaluation.journal import JournalReader, open_reader
+from ragboard.evaluation.options import ModelEstimate
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.base import ModelJudge, Request
 from ragboard.judges.embedded.statements import extract
@@ -32,7 +32,17 @@ from ragboard.records import Sample
 from ragboard.store import Store
 from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, fits, task_key
 
-__all__ = ["Assumptions", "Plan", "Planned", "Usage", "plan_notes", "plan_run", "tokens_of"]
+__all__ = [
+    "Assumptions",
+    "Plan",
+    "PlannedTasks",
+    "UsageEstimate",
+    "estimate_tokens",
+    "plan_in_words",
+    "plan_notes",
+    "plan_run",
+    "plan_samples",
+]
 
 
 LIKELY = Sizes()
@@ -42,29 +52,29 @@ WORST = Sizes(
 
 
 class EmbeddedSizes(Sizes):
-    """Sizes by which a text has as many statements as the embedded judge finds in it."""
+    """Sizes that take the statements of a text from the embedded judge."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """The statements that the embedded judge finds, and whether the text declines to answer."""
+        """The statements of the text, and whether the text refuses to answer."""
         found = extract(text)
         return [statement.text for statement in found.statements], found.refuses
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What a plan takes for granted."""
+    """The assumptions of a plan."""
 
     expected: Sizes = LIKELY
     worst: Sizes = WORST
     characters_per_token: float = 4.0
     dense_characters_per_token: float = 1.5
-    """In scripts such as Chinese, Japanese, Korean, Thai."""
+    """For scripts such as Chinese, Japanese, Korean and Thai."""
     samples: int = 200
-    """A larger run is planned on that many of its samples, drawn at random, and the rest reckoned from them."""
+    """A larger run is planned on this many samples, drawn at random, and extrapolated."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Raise SettingError for what cannot be."""
+        """Raise SettingError for values out of range."""
         counts = (self.samples, self.expected.statements, self.expected.reference_statements)
         if any(count is not None and count < 1 for count in counts):
             raise SettingError("a plan needs at least one sample, and one statement where their number is given")
@@ -73,54 +83,54 @@ class Assumptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usage:
-    """Calls to models, their tokens and price."""
+class UsageEstimate:
+    """Estimated calls to models, with their tokens and cost."""
 
     chat_calls: int
     embedding_calls: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """US dollars; None where a model has no known price, 0 where nobody outside is asked."""
+    """US dollars; 0 if no model is called, None if a model has no known price."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
-    """What some metrics would ask, were they alone."""
+class PlannedTasks:
+    """The tasks that some metrics would ask if they were evaluated alone."""
 
     tasks: int
-    """Tasks that nobody answered yet, by whomever they are answered."""
+    """Tasks without a stored answer, for models and local judges."""
     answered: int
-    """Tasks whose answer, or failure, is in this evaluation's journal or in the cache; none is asked again."""
-    expected: Usage
-    worst: Usage
+    """Tasks with an answer or failure in this evaluation's journal or in the cache; they are not asked again."""
+    expected: UsageEstimate
+    worst: UsageEstimate
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What an evaluation would ask."""
+    """The estimated tasks, calls and cost of an evaluation."""
 
     samples: int
     looked_at: int
-    """Samples that were gone through; where these are fewer, all figures are reckoned from them."""
-    metrics: Mapping[str, Planned]
-    """Each metric as if it were alone: what several need is in each of them."""
-    total: Planned
-    """All metrics together, what several need once: less than the sum."""
-    models: tuple[Expected, ...]
-    """What the total expects of each model."""
+    """Number of simulated samples; if less than `samples`, all figures are extrapolated from them."""
+    metrics: Mapping[str, PlannedTasks]
+    """Each metric on its own: a task that several metrics share counts in each of them."""
+    total: PlannedTasks
+    """All metrics together: a shared task counts once, so this may be less than the sum."""
+    models: tuple[ModelEstimate, ...]
+    """The expected calls and tokens of each model, for all metrics together."""
     unpriced: tuple[str, ...]
-    """Models that would be asked and have no known price."""
-    asks_nobody: tuple[str, ...]
-    """Judges that answer by themselves and cost nothing."""
+    """Models that would be called and have no known price."""
+    local_judges: tuple[str, ...]
+    """Judges that run on this machine and cost nothing."""
     assumptions: Assumptions
 
 
 SCRIPTS_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
-def tokens_of(text: str, latin: float, dense: float) -> float:
-    """Tokens of a text by its characters: `latin` of them to a token, `dense` in scripts such as Chinese."""
+def estimate_tokens(text: str, latin: float, dense: float) -> float:
+    """Estimate the tokens of a text: `latin` characters per token, or `dense` in scripts such as Chinese."""
     if text.isascii():
         return len(text) / latin
     packed = len(text) - len(SCRIPTS_WITHOUT_SPACES.sub("", text))
@@ -140,26 +150,47 @@ def plan_run(
     afresh: bool = False,
     sample: int | None = None,
 ) -> Plan:
-    """What evaluating a run in the store would ask, and what that would cost; nothing is sent.
+    """Estimate the calls and cost of evaluating a run in the store; nothing is sent.
 
-    Answers that the evaluation has already, and those of models in the store's cache (unless `cache` is
-    False), cost nothing; a task that failed is not asked again either, as `evaluate_run` does not. `afresh`
-    plans as if there were none of all these. Of a `sample` the share of the whole is told. `known` are the
-    metrics among which those that it has already are looked up. Raises as `evaluate_run` does where a role
-    is not filled.
+    Answers in the evaluation's journal, and models' replies in the store's cache (unless `cache` is False), cost
+    nothing. A task that failed is not asked again, as in `evaluate_run`. `afresh` ignores all earlier answers.
+    `sample`: plan for this number of samples. `known`: metrics by name, to look up those that the evaluation already
+    has. Raises JudgeError if a role is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
     evaluation = evaluation_of(store, run_id, panel, metrics, known)
-    everything = with_earlier(store, evaluation, metrics, known)
+    everything = with_earlier_metrics(store, evaluation, metrics, known)
     check_roles(panel, everything)
     with ExitStack() as stack:
-        kept = None if afresh else stack.enter_context(read_answers(store.journal_path(evaluation.id)))
+        journal = None if afresh else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
-        there = KnownAnswers(kept, shared)
-        whole = wait_for(_planned(store, run_id, (metrics, everything), panel, assumed, there))
-    found = replace(whole, samples=min(whole.samples, sample or whole.samples))
-    return found.plan(panel, priced, assumed)
+        answers = KnownAnswers(journal, shared)
+        count = store.sample_count(run_id)
+        drawn = _drawn((one for _, one in store.samples(run_id)), count, assumed)
+        tallies = wait_for(_simulate_samples(drawn, count, (metrics, everything), panel, assumed, answers))
+    tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
+    return tallies.plan(panel, priced, assumed)
+
+
+def plan_samples(
+    samples: Sequence[Sample],
+    metrics: Sequence[Metric],
+    panel: Panel,
+    assumptions: Assumptions | None = None,
+    *,
+    prices: Prices | None = None,
+) -> Plan:
+    """Estimate the calls and cost of evaluating samples that are not stored; nothing is sent.
+
+    Raises SettingError if there is no metric, JudgeError if a role is not filled.
+    """
+    assumed = assumptions or Assumptions()
+    check_roles(panel, metrics)
+    drawn = _drawn(samples, len(samples), assumed)
+    answers = KnownAnswers(None, None)
+    tallies = wait_for(_simulate_samples(drawn, len(samples), (metrics, metrics), panel, assumed, answers))
+    return tallies.plan(panel, read_prices() if prices is None else prices, assumed)
 
 
 Needs = tuple[Need[Any], ...]
@@ -180,18 +211,18 @@ class _Count:
 
 
 Model = tuple[str, bool]
-"""A model's name, and whether it is asked for embeddings."""
+"""A model's name, and whether it is called for embeddings."""
 
 
 @dataclass(frozen=True)
 class KnownAnswers:
-    """Answers that are there: those of this evaluation, and those that evaluations share."""
+    """The answers in this evaluation's journal and in the cache that evaluations share."""
 
-    journal: Answers | None
+    journal: JournalReader | None
     cache: AnswerCache | None
 
     def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
-        """The answer kept under this key, and whether it is this evaluation's own."""
+        """The stored answer to the task with this key, and whether it is from this evaluation's journal."""
         own = self.journal.get(key) if self.journal else None
         if own is not None:
             return own, True
@@ -200,29 +231,29 @@ class KnownAnswers:
 
 @dataclass(frozen=True)
 class TaskEstimate:
-    """A simulated answer, or one that is known, and what it would take."""
+    """A task's known or simulated answer, and its estimated calls and tokens."""
 
     key: bytes
     reply: Reply | Failure
     known: bool
-    """Whether it is known, so that nobody is asked."""
+    """Whether the answer is stored, so that no judge is asked."""
     own: bool = False
-    """Whether it is in this evaluation's journal, which decides how the rest is asked."""
+    """Whether it is in this evaluation's journal, which decides how other tasks are batched."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
 
 @dataclass
 class _Tally:
-    """What was asked to meet some needs; each task once."""
+    """The tasks that some needs ask, each counted once."""
 
     seen: set[bytes] = field(default_factory=set[bytes])
     tasks: int = 0
     answered: int = 0
     counts: dict[Model, _Count] = field(default_factory=dict[Model, _Count])
 
-    def take(self, estimate: TaskEstimate) -> None:
-        """Count a task, unless it was asked before."""
+    def add(self, estimate: TaskEstimate) -> None:
+        """Count a task, unless it was counted before."""
         if estimate.key in self.seen:
             return
         self.seen.add(estimate.key)
@@ -234,7 +265,7 @@ class _Tally:
 
 @dataclass
 class Estimator:
-    """Answers the tasks of one sample at a time with simulated replies of the sizes given."""
+    """Answers the tasks of one sample at a time with simulated replies, and counts them."""
 
     panel: Panel
     sizes: Sizes
@@ -246,8 +277,8 @@ class Estimator:
     _estimates: dict[Task, TaskEstimate] = field(default_factory=dict["Task", TaskEstimate])
     _identities: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
 
-    async def go_through(self, sample: Sample) -> None:
-        """Count what this sample asks, for all needs."""
+    async def count_sample(self, sample: Sample) -> None:
+        """Count the tasks of a sample in every tally."""
         self.sample = sample
         self._estimates.clear()
         for needs, tally in self.tallies.items():
@@ -256,7 +287,7 @@ class Estimator:
     async def _count(self, needs: Needs, tally: _Tally) -> None:
         async def ask(task: Task) -> Reply | Failure:
             estimate = self._estimate(task)
-            tally.take(estimate)
+            tally.add(estimate)
             return estimate.reply
 
         await resolve(self.sample, needs, ask, lambda task: self._estimate(task).own)
@@ -271,41 +302,41 @@ class Estimator:
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
-        kept, own = self.known.get(key, shared=isinstance(judge, ModelJudge))
-        if kept is not None and fits(task, kept):
-            return TaskEstimate(bytes.fromhex(key), kept, known=True, own=own)
-        reply, said = task.simulate(self._sizes(task))
-        sent = judge.request(task) if isinstance(judge, ModelJudge) else None
-        if not isinstance(judge, ModelJudge) or sent is None:
+        stored, own = self.known.get(key, shared=isinstance(judge, ModelJudge))
+        if stored is not None and fits(task, stored):
+            return TaskEstimate(bytes.fromhex(key), stored, known=True, own=own)
+        reply, reply_text = task.simulate(self._sizes(task))
+        request = judge.request(task) if isinstance(judge, ModelJudge) else None
+        if not isinstance(judge, ModelJudge) or request is None:
             return TaskEstimate(bytes.fromhex(key), reply, known=False)
-        model = (judge.model, task.role == "embed")
-        said = "" if task.role == "embed" else said
-        return TaskEstimate(bytes.fromhex(key), reply, known=False, model=model, count=self._costs(sent, said))
+        embeds = task.role == "embed"
+        count = self._count_tokens(request, "" if embeds else reply_text)
+        return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
 
     def _sizes(self, task: Task) -> Sizes:
-        """The reference has a number of statements of its own."""
+        """The sizes for a task: references and answers can have different numbers of statements."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes
 
-    def _costs(self, sent: Request, said: str) -> _Count:
-        """One call, and for each repair one more with all that was said before."""
-        prompt, completion = self._tokens(sent.text), self._tokens(said)
-        repairs = self.sizes.repairs if sent.repair else 0
-        more = self._tokens(said[:ECHOED]) + self._tokens(sent.repair)
+    def _count_tokens(self, request: Request, reply: str) -> _Count:
+        """Count one call, and one more for each repair, which repeats the conversation so far."""
+        prompt, completion = self._tokens(request.text), self._tokens(reply)
+        repairs = self.sizes.repairs if request.repair else 0
+        added_per_repair = self._tokens(reply[:ECHOED]) + self._tokens(request.repair)
         rounds = 1 + repairs
         return _Count(
-            calls=sent.calls * rounds,
-            prompt=prompt * rounds + more * repairs * rounds / 2,
+            calls=request.calls * rounds,
+            prompt=prompt * rounds + added_per_repair * repairs * rounds / 2,
             completion=completion * rounds,
         )
 
     def _tokens(self, text: str) -> float:
-        return ceil(tokens_of(text, self.assumed.characters_per_token, self.assumed.dense_characters_per_token))
+        return ceil(estimate_tokens(text, self.assumed.characters_per_token, self.assumed.dense_characters_per_token))
 
 
 @dataclass(frozen=True)
-class _Found:
-    """All tallies of a run, and from how many of its samples they are."""
+class _RunTallies:
+    """The tallies of the simulated samples, and the number of samples to extrapolate to."""
 
     samples: int
     looked_at: int
@@ -324,32 +355,32 @@ class _Found:
             total=self._planned(self.everything, prices),
             models=tuple(self._expected(model, count) for model, count in counts.items()),
             unpriced=tuple(dict.fromkeys(name for name, _ in counts if name not in prices)),
-            asks_nobody=tuple(_silent(panel)),
+            local_judges=tuple(_local_judges(panel)),
             assumptions=assumed,
         )
 
-    def _planned(self, needs: Needs, prices: Prices) -> Planned:
+    def _planned(self, needs: Needs, prices: Prices) -> PlannedTasks:
         expected, worst = self.expected[needs], self.worst[needs]
-        return Planned(
+        return PlannedTasks(
             tasks=self._scaled(expected.tasks),
             answered=self._scaled(expected.answered),
             expected=self._usage(expected.counts, prices),
             worst=self._usage(worst.counts, prices),
         )
 
-    def _expected(self, model: Model, count: _Count) -> Expected:
+    def _expected(self, model: Model, count: _Count) -> ModelEstimate:
         name, embedding = model
         tokens = self._scaled(count.prompt + count.completion)
-        return Expected(model=name, embedding=embedding, calls=self._scaled(count.calls), tokens=tokens)
+        return ModelEstimate(model=name, embedding=embedding, calls=self._scaled(count.calls), tokens=tokens)
 
-    def _usage(self, counts: Mapping[Model, _Count], prices: Prices) -> Usage:
+    def _usage(self, counts: Mapping[Model, _Count], prices: Prices) -> UsageEstimate:
         costs = [
             cost(prices.get(name), prompt=count.prompt, completion=count.completion)
             for (name, _), count in counts.items()
         ]
         scale = self.samples / max(1, self.looked_at)
         known = [dollars for dollars in costs if dollars is not None]
-        return Usage(
+        return UsageEstimate(
             chat_calls=self._scaled(sum(count.calls for (_, embeds), count in counts.items() if not embeds)),
             embedding_calls=self._scaled(sum(count.calls for (_, embeds), count in counts.items() if embeds)),
             prompt_tokens=self._scaled(sum(count.prompt for count in counts.values())),
@@ -361,15 +392,15 @@ class _Found:
         return round(number * self.samples / max(1, self.looked_at))
 
 
-async def _planned(
-    store: Store,
-    run_id: str,
+async def _simulate_samples(
+    samples: Iterable[Sample],
+    count: int,
     metrics: tuple[Sequence[Metric], Sequence[Metric]],
     panel: Panel,
     assumed: Assumptions,
-    there: KnownAnswers,
-) -> _Found:
-    """Go through the samples; of the metrics, the first are planned each alone, the others together."""
+    answers: KnownAnswers,
+) -> _RunTallies:
+    """Tally samples drawn from `count`. `metrics`: those that are each planned alone, and those planned together."""
     alone, everything = metrics
     union: Needs = tuple(dict.fromkeys(need for metric in everything for need in metric.needs()))
     groups = [*dict.fromkeys(metric.needs() for metric in alone), union]
@@ -379,34 +410,49 @@ async def _planned(
             EmbeddedSizes(**asdict(sizes)),
             EmbeddedSizes(**asdict(replace(sizes, statements=sizes.reference_statements))),
             assumed,
-            there,
+            answers,
             {needs: _Tally() for needs in groups},
         )
         for sizes in (assumed.expected, assumed.worst)
     ]
-    count, looked_at = store.sample_count(run_id), 0
-    for sample in _drawn(store, run_id, count, assumed):
+    looked_at = 0
+    for sample in samples:
         looked_at += 1
         for estimator in estimators:
-            await estimator.go_through(sample)
+            await estimator.count_sample(sample)
     expected, worst = (estimator.tallies for estimator in estimators)
-    return _Found(count, looked_at, alone, union, expected, worst)
+    return _RunTallies(count, looked_at, alone, union, expected, worst)
 
 
-def _drawn(store: Store, run_id: str, count: int, assumed: Assumptions) -> Iterator[Sample]:
-    """All samples, or as many as are to be looked at, in the order of the run."""
+def _drawn(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
+    """A random sample of at most `assumed.samples` samples, in the order of the run."""
     wanted = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
-    return (sample for position, sample in store.samples(run_id) if position in wanted)
+    return (sample for position, sample in enumerate(samples) if position in wanted)
 
 
-def _silent(panel: Panel) -> Iterator[str]:
-    judges = (panel.judge, *(panel.roles or {}).values())
-    return iter(dict.fromkeys(judge.name for judge in judges if not isinstance(judge, ModelJudge)))
+def _local_judges(panel: Panel) -> Iterator[str]:
+    return iter(dict.fromkeys(judge.name for judge in panel.members if not isinstance(judge, ModelJudge)))
 
 
-def plan_notes(found: Plan) -> tuple[str, ...]:
-    """What goes with the figures, a line each: what was taken for granted, and what is not known."""
-    assumed = found.assumptions
+def plan_in_words(plan: Plan) -> str:
+    """Calls, tokens and cost in a line: `240 calls, 139,755 tokens, $0.03`."""
+    usage = plan.total.expected
+    calls = usage.chat_calls + usage.embedding_calls
+    if not calls:
+        known = f"; {plan.total.answered:,} tasks are already answered" if plan.total.answered else ""
+        return f"no calls to models, no cost{known}"
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    unknown = f"cost unknown (no price for {', '.join(plan.unpriced)})"
+    return f"{calls:,} calls, {tokens:,} tokens, {unknown if usage.cost is None else _dollars(usage.cost)}"
+
+
+def _dollars(cost: float) -> str:
+    return f"${cost:,.2f}" if cost >= 0.01 or not cost else "less than $0.01"
+
+
+def plan_notes(plan: Plan) -> tuple[str, ...]:
+    """Notes on the figures, one line each: assumptions and missing prices."""
+    assumed = plan.assumptions
     likely, worst = assumed.expected, assumed.worst
     notes = [
         "each metric is planned on its own; the total counts shared tasks once",
@@ -417,12 +463,12 @@ def plan_notes(found: Plan) -> tuple[str, ...]:
         f"worst case: {worst.statements} or more statements per side, reasons of {worst.reason} characters, quotes of"
         f" {worst.quote} in every cell, {worst.repairs} repairs per reply",
     ]
-    if found.looked_at < found.samples:
-        notes.append(f"extrapolated from {found.looked_at:,} samples drawn at random (seed {assumed.seed})")
-    if found.asks_nobody:
-        notes.append(f"{', '.join(found.asks_nobody)}: runs here and costs nothing")
-    if found.unpriced:
-        notes.append(f"no price for {', '.join(found.unpriced)}: pass one with --prices or RAGBOARD_PRICES")
+    if plan.looked_at < plan.samples:
+        notes.append(f"extrapolated from {plan.looked_at:,} samples drawn at random (seed {assumed.seed})")
+    if plan.local_judges:
+        notes.append(f"{', '.join(plan.local_judges)}: runs here and costs nothing")
+    if plan.unpriced:
+        notes.append(f"no price for {', '.join(plan.unpriced)}: pass one with --prices or RAGBOARD_PRICES")
     return tuple(notes)
 
 

@@ -1,4 +1,4 @@
-"""How far evaluations are: a small status file that other processes read, and what a store's folder says of each."""
+"""The progress of evaluations: a status file that other processes read, and the state of each evaluation."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ __all__ = [
 ]
 
 START_SECONDS = 60.0
-"""A process that has not said a word after so long never will."""
+"""Seconds after which a process without a status file counts as failed to start."""
 
 LEAST_SECONDS = 2.0
-"""A rate needs to be taken over at least so long."""
+"""Minimum seconds over which a rate is measured."""
 
 LiveState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
 
 HEARTBEAT_SECONDS = 0.25
 PROBLEMS = 5
+"""Maximum number of kinds of failure in the status file."""
 
 RECENT_SECONDS = 30.0
-"""The time over which a rate is taken."""
+"""Seconds over which a rate is measured."""
 
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
@@ -57,10 +58,10 @@ Seconds = Annotated[float, Field(ge=0, le=1e11)]
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """A moment of an evaluation. Times are seconds since the epoch by the clock as it stood when it started."""
+    """The progress of an evaluation. Times are seconds since the epoch, by the clock as it was at the start."""
 
     state: Literal["starting", "running", "finished", "stopped", "failed"]
-    """starting: its process was started, and has not said a word yet."""
+    """starting: its process was started and has not written its status yet."""
     pid: Count
     done: Count
     total: Count
@@ -72,16 +73,17 @@ class Progress:
     """Calls to models since this command started, and their tokens."""
     tokens: Count = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = 0.0
-    """US dollars; None where it is not known."""
+    """US dollars; None if unknown."""
     problems: Mapping[str, Count] = field(default_factory=dict[str, int])
-    """The commonest kinds of failure, and how often each came."""
+    """The most frequent kinds of failure, with their counts."""
     started: Seconds
     updated: Seconds
     monotonic: Seconds = 0.0
-    """When it started by the machine's monotonic clock, which nobody sets."""
+    """The start by the machine's monotonic clock."""
     since: Seconds = 0.0
-    """Some moment of the last half minute, and how many samples were done by then: what a rate is taken from."""
+    """Start of the period over which the rate is measured."""
     done_then: Count = 0
+    """Samples that were done at `since`."""
     message: str = ""
 
 
@@ -89,7 +91,7 @@ _PROGRESS = TypeAdapter(Progress)
 
 
 class StatusFile:
-    """Keeps a status file true while an evaluation runs, and says in it how that ended."""
+    """Keeps the status file of a running evaluation up to date, and writes there how the evaluation ended."""
 
     def __init__(self, path: Path, total: int, watch: Callable[[Progress], None], budget: Budget) -> None:
         self._path = path
@@ -135,17 +137,17 @@ class StatusFile:
             self._write()
 
     def step(self, tally: Tally) -> None:
-        """One sample more is done."""
+        """Count a sample as done."""
         self._now = replace(self._now, done=self._now.done + 1)
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Say how far it is, where that was not said just now."""
+        """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago."""
         if self._moment() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
-            self.tell(tally)
+            self.update(tally)
 
-    def tell(self, tally: Tally) -> None:
-        """Say how far it is, and see whether somebody says stop."""
+    def update(self, tally: Tally) -> None:
+        """Update the file, and stop the evaluation if the user asked for it."""
         budget = self._budget
         since, done_then = self._window(self._moment())
         self._now = replace(
@@ -168,11 +170,11 @@ class StatusFile:
             budget.stopped = "stopped by the user; run the same command to resume"
 
     def _moment(self) -> float:
-        """Now, whatever happened to the clock since the start."""
+        """The current time, unaffected by changes of the clock since the start."""
         return self._zero + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
-        """When the last half minute began, about, and how many samples were done then."""
+        """The start of the last `RECENT_SECONDS`, roughly, and the samples that were done then."""
         while len(self._recent) > 1 and self._recent[0][0] < now - RECENT_SECONDS:
             self._recent.popleft()
         self._recent.append((now, self._now.done))
@@ -183,7 +185,7 @@ class StatusFile:
 
 
 def write_progress(path: Path, progress: Progress) -> None:
-    """Put the status file in place as a whole. Raises StoreError where it cannot be written."""
+    """Write the status file atomically. Raises StoreError if it cannot be written."""
     draft = path.with_suffix(".draft")
     try:
         draft.write_text(json.dumps(asdict(progress)), encoding="utf-8")
@@ -193,12 +195,12 @@ def write_progress(path: Path, progress: Progress) -> None:
 
 
 def stop_file(status: Path) -> Path:
-    """The file beside a status file that tells an evaluation to stop, with what is under way kept."""
+    """The path of the file that tells an evaluation to stop, beside its status file."""
     return status.with_suffix(".stop")
 
 
 def read_progress(path: Path) -> Progress | None:
-    """The last word of an evaluation's status file; None where there is none yet, or none that can be read."""
+    """Read an evaluation's status file; None if there is none or it is malformed."""
     try:
         return _PROGRESS.validate_json(path.read_bytes())
     except (OSError, ValueError):
@@ -207,25 +209,25 @@ def read_progress(path: Path) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveEvaluation:
-    """An evaluation as its files tell, whichever process runs or ran it."""
+    """The state of an evaluation according to its files, whichever process runs or ran it."""
 
     evaluation_id: str
     run_id: str
     judge: str
     state: LiveState
-    """stopping: it was told to stop, and waits for what is under way; interrupted: its process is gone."""
+    """stopping: it was told to stop and waits for open requests; interrupted: its process is gone."""
     progress: Progress
     choice: Choice | None
-    """With which it can be taken up again; None where its judges were given in Python."""
+    """The choice to resume it with; None if its judges were built in Python."""
 
     @property
     def under_way(self) -> bool:
-        """Whether a process works on it."""
+        """Whether a process is working on it."""
         return self.state in ("starting", "running", "stopping")
 
     @property
     def rate(self) -> float | None:
-        """Samples a minute, lately; None as long as that cannot be told."""
+        """Samples per minute over the last `RECENT_SECONDS`; None if it is not running or started just now."""
         seconds = self.progress.updated - self.progress.since
         if self.state != "running" or seconds < LEAST_SECONDS:
             return None
@@ -233,20 +235,20 @@ class LiveEvaluation:
 
     @property
     def seconds_left(self) -> float | None:
-        """An estimate: what is left at the rate of the last half minute; None where there is no rate."""
+        """The estimated seconds left at the current rate; None without a rate."""
         left = self.progress.total - self.progress.done
         return 60 * left / self.rate if self.rate else None
 
 
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
-    """Every evaluation that ever began in the store, the latest first. `now` is by the machine's monotonic clock."""
+    """All evaluations that were ever started in the store, newest first. `now`: the machine's monotonic clock."""
     folder = store.journal_path("any").parent
     found = (_live(status, now) for status in folder.glob("*.status.json"))
     return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))
 
 
 def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) -> LiveEvaluation | None:
-    """One of them; None where it never began, and for what can be no id."""
+    """The state of one evaluation; None if it was never started or the id is invalid."""
     try:
         journal = store.journal_path(evaluation_id)
     except NotFoundError:
@@ -255,7 +257,7 @@ def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) 
 
 
 def cancel_evaluation(store: Store, evaluation_id: str) -> None:
-    """Tell an evaluation that runs to stop: nothing more is asked, what is under way is kept."""
+    """Tell a running evaluation to stop: it sends no further requests and keeps the replies to open ones."""
     store.require_writable()
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()
 

@@ -1,4 +1,4 @@
-"""Asks each task once: from the journal or the cache where it was answered before, else the judge in its role."""
+"""Answers each task once: from the journal, from the cache, or by the judge of its role."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ragboard.evaluation.budget import Account, Budget
+from ragboard.evaluation.budget import Budget, TaskMeter
 from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
 from ragboard.judges.base import (
@@ -31,22 +31,22 @@ __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 
 T = TypeVar("T")
 
-CLAIMED_SECONDS = 0.2
-"""Between two looks for an answer that another evaluation asks for."""
+CLAIM_POLL_SECONDS = 0.2
+"""Seconds between two cache lookups while another evaluation is asking the same task."""
 
 
 @dataclass
 class Tally:
-    """How many tasks were asked, were found answered, and failed."""
+    """Counts of tasks: asked, answered earlier, and failed."""
 
     asked: int = 0
     replayed: int = 0
-    """Answered before, in this evaluation."""
+    """Answered from the journal of this evaluation."""
     cached: int = 0
-    """Answered before, in another."""
+    """Answered from the cache, which evaluations share."""
     failed: int = 0
     problems: Counter[str] = field(default_factory=Counter[str])
-    """How often each kind of failure came."""
+    """Number of failures by kind."""
 
     def fail(self, failure: Failure) -> None:
         """Count a failure."""
@@ -56,7 +56,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Route:
-    """Who answers one type of task, and under which identity."""
+    """The judge of one task type and its identity, which is part of task keys."""
 
     judge: Judge
     identity: str
@@ -67,7 +67,7 @@ class _Route:
 
 
 @dataclass
-class _Waiting:
+class _PendingTask:
     task: Task
     on_call: OnCall
     answer: asyncio.Future[Reply | Failure]
@@ -75,16 +75,17 @@ class _Waiting:
 
 @dataclass
 class _Queue:
-    """The tasks that wait for one judge while it answers others."""
+    """The tasks that wait for a judge while it answers others."""
 
     judge: Judge
-    most: int
-    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    batch_size: int
+    """Maximum number of tasks per batch."""
+    waiting: list[_PendingTask] = field(default_factory=list[_PendingTask])
     worker: asyncio.Task[None] | None = None
 
     async def answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         answer: asyncio.Future[Reply | Failure] = asyncio.get_running_loop().create_future()
-        self.waiting.append(_Waiting(task, on_call, answer))
+        self.waiting.append(_PendingTask(task, on_call, answer))
         if self.worker is None or self.worker.done():
             self.worker = asyncio.ensure_future(self._work())
         return await answer
@@ -92,50 +93,50 @@ class _Queue:
     async def _work(self) -> None:
         await asyncio.sleep(0)
         while self.waiting:
-            some, self.waiting = self.waiting[: self.most], self.waiting[self.most :]
+            batch, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
             try:
-                await self._serve(some)
-            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told, and raise it
-                for one in (*some, *self.waiting):
+                await self._serve(batch)
+            except Exception as error:  # noqa: BLE001 - every waiting task raises it
+                for one in (*batch, *self.waiting):
                     if not one.answer.done():
                         one.answer.set_exception(error)
                 self.waiting.clear()
 
-    async def _serve(self, some: Sequence[_Waiting]) -> None:
-        calls = _Calls({id(one.task): one.on_call for one in some})
-        replies = await self.judge.answer([one.task for one in some], calls)
-        for one, reply in zip(some, replies, strict=True):
+    async def _serve(self, batch: Sequence[_PendingTask]) -> None:
+        calls = _BatchMeter({id(one.task): one.on_call for one in batch})
+        replies = await self.judge.answer([one.task for one in batch], calls)
+        for one, reply in zip(batch, replies, strict=True):
             if not one.answer.done():
                 one.answer.set_result(reply)
 
 
 @dataclass(frozen=True)
-class _Calls:
-    """Hands on what is said of each task of a batch to its own meter."""
+class _BatchMeter:
+    """Passes the calls, admissions and unanswered requests of a batch on to the meter of each task."""
 
-    of: Mapping[int, OnCall]
-    """By the id of the task object."""
+    meters: Mapping[int, OnCall]
+    """By `id()` of the task object."""
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
-        self.of[id(task)](task, exchange)
+        self.meters[id(task)](task, exchange)
 
     async def admit(self, task: Task, size: RequestSize) -> None:
-        await RequestMeter(task, self.of[id(task)], size).admit()
+        await RequestMeter(task, self.meters[id(task)], size).admit()
 
-    def unanswered(self, task: Task, *, billed: bool) -> None:
-        on_call = self.of[id(task)]
+    def unanswered(self, task: Task, *, may_be_billed: bool) -> None:
+        on_call = self.meters[id(task)]
         if isinstance(on_call, Meter):
-            on_call.unanswered(task, billed=billed)
+            on_call.unanswered(task, may_be_billed=may_be_billed)
 
 
 @dataclass
 class Batcher:
-    """Gives a judge that answers many tasks at once better than one by one what waits, together; others one by one."""
+    """Collects waiting tasks into batches for judges that answer in batches; other judges get tasks one by one."""
 
     _queues: dict[int, _Queue | None] = field(default_factory=dict[int, "_Queue | None"])
 
     async def answer(self, judge: Judge, task: Task, on_call: OnCall) -> Reply | Failure:
-        """The judge's reply to the task."""
+        """Return the judge's reply to the task."""
         if id(judge) not in self._queues:
             self._queues[id(judge)] = _Queue(judge, judge.batch_size) if isinstance(judge, BatchJudge) else None
         queue = self._queues[id(judge)]
@@ -147,14 +148,14 @@ class Batcher:
 
 @dataclass
 class TaskRunner:
-    """Gets tasks answered; two that ask the same at the same time share one answer."""
+    """Answers tasks. If two samples need the same task at the same time, it is asked once."""
 
     panel: Panel
     journal: Journal
     budget: Budget
     cache: AnswerCache | None = None
     retry: bool = False
-    """Whether a failure in the journal is asked again."""
+    """Whether tasks that failed earlier are asked again."""
     tally: Tally = field(default_factory=Tally)
     batcher: Batcher = field(default_factory=Batcher)
     _routes: dict[type[Task], _Route] = field(default_factory=dict[type[Task], _Route])
@@ -162,25 +163,25 @@ class TaskRunner:
         default_factory=dict[str, "asyncio.Future[Reply | Failure]"]
     )
 
-    def for_sample(self, sample_id: str, places: list[int] | None = None) -> AnswerTask:
-        """Ask on behalf of a sample, so that the journal tells whose tasks these were.
+    def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> AnswerTask:
+        """Return a function that answers tasks for a sample, under whose id the journal records them.
 
-        `places` is told where in the journal each answer stands.
+        The journal offset of each answer is appended to `offsets`.
         """
 
         async def ask(task: Task) -> Reply | Failure:
             key = self._route(type(task)).key(task)
             reply = await self._answer(key, task, sample_id)
-            place = self.journal.place(key)
-            if places is not None and place is not None:
-                places.append(place)
+            offset = self.journal.offset(key)
+            if offsets is not None and offset is not None:
+                offsets.append(offset)
             return reply
 
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Whether the journal has an answer that will be taken."""
-        return self._kept(self._route(type(task)).key(task), task) is not None
+        """Whether the journal has an answer that will be used."""
+        return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:
         if kind not in self._routes:
@@ -189,17 +190,17 @@ class TaskRunner:
             self._routes[kind] = _Route(judge, judge.identity(kind), cached)
         return self._routes[kind]
 
-    def _kept(self, key: str, task: Task) -> Reply | Failure | None:
-        kept = self.journal.get(key)
-        if kept is None or not fits(task, kept) or (self.retry and isinstance(kept, Failure)):
+    def _from_journal(self, key: str, task: Task) -> Reply | Failure | None:
+        reply = self.journal.get(key)
+        if reply is None or not fits(task, reply) or (self.retry and isinstance(reply, Failure)):
             return None
-        return kept
+        return reply
 
     async def _answer(self, key: str, task: Task, sample_id: str) -> Reply | Failure:
         route = self._route(type(task))
-        kept = self._kept(key, task)
-        if kept is not None:
-            return self._replay(key, route, task, kept)
+        recorded = self._from_journal(key, task)
+        if recorded is not None:
+            return self._replay(key, route, task, recorded)
         if key in self._under_way:
             return await self._under_way[key]
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
@@ -213,14 +214,14 @@ class TaskRunner:
         future.set_result(reply)
         return reply
 
-    def _replay(self, key: str, route: _Route, task: Task, kept: Reply | Failure) -> Reply | Failure:
-        """An answer of the journal; a process killed before it was in the cache too did not put it there."""
+    def _replay(self, key: str, route: _Route, task: Task, reply: Reply | Failure) -> Reply | Failure:
+        """Count a reply of the journal, and cache it in case a killed process did not get to that."""
         self.tally.replayed += 1
-        if isinstance(kept, Failure):
-            self.tally.fail(kept)
+        if isinstance(reply, Failure):
+            self.tally.fail(reply)
         elif route.cache and not route.cache.has(key):
-            route.cache.put(key, route.judge.name, task, kept)
-        return kept
+            route.cache.put(key, route.judge.name, task, reply)
+        return reply
 
     def _from_cache(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | None:
         reply = route.cache.get(key) if route.cache else None
@@ -231,14 +232,14 @@ class TaskRunner:
         return reply
 
     async def _ask_once(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | Failure:
-        """Ask, unless another evaluation of the store asks the same: then wait for its answer."""
+        """Ask the judge; if another evaluation of the store is asking the same task, wait for its reply first."""
         cache = route.cache
         if cache is None:
             return await self._ask(key, route, task, sample_id)
         while not cache.claim(key):
             if not self.budget.allows():
                 return self.journal.get(key) or NotAsked(detail=self.budget.stopped)
-            await asyncio.sleep(CLAIMED_SECONDS)
+            await asyncio.sleep(CLAIM_POLL_SECONDS)
             reply = self._from_cache(key, route, task, sample_id)
             if reply is not None:
                 return reply
@@ -248,18 +249,18 @@ class TaskRunner:
             cache.release(key)
 
     async def _ask(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | Failure:
-        account = Account(self.budget)
+        meter = TaskMeter(self.budget)
         try:
-            reply = await self._reply(route.judge, task, account)
+            reply = await self._reply(route.judge, task, meter)
         except NotAskedError as error:
             reply = NotAsked(detail=str(error))
         finally:
-            account.close(task)
+            meter.close(task)
         if isinstance(reply, NotAsked):
-            self.journal.put_calls(key, sample_id, task, account.exchanges)
+            self.journal.put_calls(key, sample_id, task, meter.exchanges)
             return self.journal.get(key) or reply
-        self.journal.put(key, sample_id, task, reply, account.exchanges)
-        self.budget.note(task, reply)
+        self.journal.put(key, sample_id, task, reply, meter.exchanges)
+        self.budget.record(task, reply)
         self.tally.asked += 1
         if isinstance(reply, Failure):
             self.tally.fail(reply)
@@ -267,34 +268,34 @@ class TaskRunner:
             route.cache.put(key, route.judge.name, task, reply)
         return reply
 
-    async def _reply(self, judge: Judge, task: Task, account: Account) -> Reply | Failure:
-        """What the judge says; of one that has its requests not admitted itself, the first is admitted here."""
+    async def _reply(self, judge: Judge, task: Task, meter: TaskMeter) -> Reply | Failure:
+        """Return the judge's reply. Admits the first request here if the judge does not admit its requests itself."""
         if not self.budget.allows():
             return NotAsked(detail=self.budget.stopped)
         if isinstance(judge, ModelJudge) and not (isinstance(judge, MeteredJudge) and judge.is_metered):
-            sent = judge.request(task)
-            if sent is not None:
-                size = RequestSize(prompt_bytes=len(sent.text.encode(errors="replace")), reply_tokens=None)
-                await account.admit(task, size)
-        return fitting(task, await self.batcher.answer(judge, task, account))
+            request = judge.request(task)
+            if request is not None:
+                size = RequestSize(prompt_bytes=len(request.text.encode(errors="replace")), reply_tokens=None)
+                await meter.admit(task, size)
+        return fitting(task, await self.batcher.answer(judge, task, meter))
 
 
 async def run_all(
-    work: Sequence[Callable[[], Awaitable[T]]],
+    jobs: Sequence[Callable[[], Awaitable[T]]],
     concurrency: int,
     watch: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[T]:
-    """What comes of each part, in order, `concurrency` of them at a time.
+    """Run all jobs, `concurrency` at a time, and return their results in order.
 
-    `watch` is called with how many are done, of how many. Raises what the first part that fails raises.
+    `watch` is called with the number of jobs done and their total. Raises the exception of the first job that fails.
     """
-    found: dict[int, T] = {}
-    waiting = iter(enumerate(work))
+    results: dict[int, T] = {}
+    waiting = iter(enumerate(jobs))
 
     async def worker() -> None:
-        for place, part in waiting:
-            found[place] = await part()
-            watch(len(found), len(work))
+        for number, job in waiting:
+            results[number] = await job()
+            watch(len(results), len(jobs))
             await asyncio.sleep(0)
 
     try:
@@ -303,11 +304,11 @@ async def run_all(
                 group.create_task(worker())
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from errors
-    return [found[place] for place in range(len(work))]
+    return [results[number] for number in range(len(jobs))]
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Wait for asynchronous work, in a thread of its own if this one has an event loop already, as notebooks do."""
+    """Wait for a coroutine; in another thread if this one already runs an event loop, as in notebooks."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What is known of a run, written to a file: tables, or RAGChecker's output format."""
+"""Export of runs as tables or in RAGChecker's output format."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def export(
     unscored: UnscoredPolicy = "excluded",
     force: bool = False,
 ) -> None:
-    """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
+    """Write a table to a file or standard output; without `kind`, in the format of the file extension, or as CSV.
 
-    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. RAGChecker's format holds
-    samples and statements of one run. Raises SettingError where that cannot be written, takes more or fewer runs, and
-    for a file that exists, unless `force`.
+    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. RAGChecker's format
+    contains samples and statements of one run. Raises SettingError if the table cannot be written, for the wrong number
+    of runs, and for an existing file, unless `force`.
     """
     if out:
         check_output(out, force=force)
@@ -69,12 +69,12 @@ def export(
 
 
 def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None, force: bool = False) -> None:
-    """Write a table to a file or to standard output; without `kind` by the file's ending, else as CSV.
+    """Write a table to a file or standard output; without `kind`, in the format of the file extension, or as CSV.
 
-    Raises SettingError where that cannot be written, and for a file that exists, unless `force`.
+    Raises SettingError if it cannot be written, and for an existing file, unless `force`.
     """
-    ending = out.suffix.removeprefix(".") if out else "csv"
-    _write(table_bytes(frame, kind or (ending if ending in TABLE_FORMATS else "csv")), out, force=force)
+    extension = out.suffix.removeprefix(".") if out else "csv"
+    _write(table_bytes(frame, kind or (extension if extension in TABLE_FORMATS else "csv")), out, force=force)
 
 
 def _write(data: bytes, out: Path | None, *, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""Rows as ARES keeps synthetic data: tab-separated, its own columns first and ours behind."""
+"""Rows in ARES's format for synthetic data: tab-separated, ARES's columns first, then ours."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ COLUMNS: tuple[str, ...] = (
     "split",
     "negative",
 )
-IF_ANY: dict[str, str] = {"Contradictory_Answer": "contradictory", "run": "run"}
-"""Columns that stand only where some row fills them, by what they hold."""
+OPTIONAL_COLUMNS: dict[str, str] = {"Contradictory_Answer": "contradictory", "run": "run"}
+"""Columns that are written only if a row has a value, with the attribute that they contain."""
 
 
 def ares_tsv(rows: Iterable[AresRow]) -> str:
-    """The text of the file; `document_index` numbers the documents in order of appearance.
+    """Return the text of the file; `document_index` numbers the documents in order of appearance.
 
-    Contradictory answers, as in ARES's few-shot files, and runs get their columns only where there are some.
+    The columns for contradictory answers (of ARES's few-shot files) and for runs are left out if they are empty.
     """
     numbers: dict[str, int] = {}
     text = io.StringIO()
     kept = tuple(rows)
-    columns = (*COLUMNS, *(column for column, what in IF_ANY.items() if any(getattr(row, what) for row in kept)))
+    columns = (
+        *COLUMNS,
+        *(column for column, attribute in OPTIONAL_COLUMNS.items() if any(getattr(row, attribute) for row in kept)),
+    )
     writer = csv.DictWriter(text, columns, delimiter="\t", lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for row in kept:
@@ -52,13 +55,13 @@ def _cells(row: AresRow, number: int) -> dict[str, str | int]:
         "document_id": row.document_id,
         "split": row.split,
         "negative": row.negative,
-        **{column: getattr(row, what) for column, what in IF_ANY.items()},
+        **{column: getattr(row, attribute) for column, attribute in OPTIONAL_COLUMNS.items()},
         **labels,
     }
 
 
 def _readable(text: str) -> str:
-    """The text with one kind of line break, and without the null that would make the file a binary one."""
+    """The text with uniform line breaks, and without null characters, which would make the file binary."""
     return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
 
 

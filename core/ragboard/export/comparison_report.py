@@ -1,8 +1,9 @@
-"""Two runs as a report: the result, what else differs, and the questions that got worse."""
+"""The HTML report of a comparison: the result, other differences, and the questions that got worse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from ragboard.analysis import (
     Comparison,
@@ -15,9 +16,10 @@ from ragboard.analysis import (
     pair_report,
     pair_rows,
     pair_runs,
+    side_of,
 )
 from ragboard.analysis.runs import judge_identity
-from ragboard.export.html import LONGEST, render
+from ragboard.export.html import MAX_CHARACTERS, render
 from ragboard.stats import Interval
 from ragboard.store import RunRef, Store
 
@@ -35,23 +37,23 @@ def comparison_report(
     metric: str = "",
     unscored: UnscoredPolicy = "excluded",
 ) -> str:
-    """Run B against run A as one HTML file: `samples` pairs in full, the largest losses in `metric` first.
+    """Report B compared with A as an HTML file, with `samples` pairs in full, largest losses in `metric` first.
 
-    Without a metric in the first that got worse, else the first; `unscored` says how samples without a score count in
-    the differences. As of `run_report`, the file loads nothing. Raises NotFoundError where a run is gone or the runs
-    do not share the metric.
+    By default, `metric` is the first that got worse, or else the first. `unscored` says how samples without a score
+    count in the differences. The file is self-contained, as that of `run_report`. Raises NotFoundError if a run was
+    deleted or the runs do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
-    by = metric or _most_telling(compared)
+    by = metric or _default_metric(compared)
     rows = pair_rows(store, a, b, pairing, PairQuery(metric=by, limit=samples)).rows if by else ()
     pairs = [pair_report(store, a, b, pairing, row.sample_a) for row in rows]
     return render(
         "comparison.html",
-        f"{compared.b.name} against {compared.a.name} · ragboard",
+        f"{compared.b.name} vs {compared.a.name} · ragboard",
         compared=compared,
-        reach=max(_ends(compared), default=0.0) or 1.0,
+        reach=max(_magnitudes(compared), default=0.0) or 1.0,
         known=metric_descriptions(store),
         by=by,
         pairs=[(row, pair, _words(pair)) for row, pair in zip(rows, pairs, strict=True)],
@@ -59,14 +61,14 @@ def comparison_report(
     )
 
 
-def _most_telling(compared: Comparison) -> str:
-    """The first metric that got worse, else the first that any pair is scored in; empty where there is none."""
+def _default_metric(compared: Comparison) -> str:
+    """The first metric that got worse, else the first with a scored pair; empty without any."""
     paired = [one for one in compared.metrics if one.pairs]
     return next((one.metric for one in paired if one.change == "worse"), paired[0].metric if paired else "")
 
 
-def _ends(compared: Comparison) -> Iterator[float]:
-    """How far from 0 the differences and their intervals go."""
+def _magnitudes(compared: Comparison) -> Iterator[float]:
+    """The absolute values of the differences and of the bounds of their intervals."""
     for found in (one.pairs for one in compared.metrics if one.pairs):
         yield abs(found.difference)
         if isinstance(found.interval, Interval):
@@ -74,13 +76,14 @@ def _ends(compared: Comparison) -> Iterator[float]:
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """Both answers cut, by their side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
+    """The shortened answers by side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
     tags = {"same": "span", "gone": "del", "new": "ins"}
     answers: dict[str, list[tuple[str, str]]] = {}
-    for side, other in (("A", "new"), ("B", "gone")):
-        room, answers[side] = LONGEST, []
-        for change in pair.answers:
-            if change.kind != other and room > 0:
+    sides: tuple[Literal["A", "B"], ...] = ("A", "B")
+    for side in sides:
+        room, answers[side] = MAX_CHARACTERS, []
+        for change in side_of(pair.answers, side):
+            if room > 0:
                 answers[side].append((tags[change.kind], change.text[:room]))
                 room -= len(change.text)
     return answers

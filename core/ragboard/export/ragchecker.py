@@ -1,6 +1,6 @@
-"""A run as RAGChecker writes its output: claims, the four tables of labels, its metrics.
+"""A run in RAGChecker's output format: claims, the four verdict tables, and its metrics.
 
-What was never judged stays null, for RAGChecker and `ragboard import` alike take that for not computed yet.
+Tables that were not judged are null, which RAGChecker and `ragboard import` read as not computed yet.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ragboard.store.queries.statements import claims_by_side, labels_by_target, 
 
 __all__ = ["ragchecker_bytes"]
 
-THEIRS: dict[Label, str] = {label: name for name, label in LABELS.items()}
-COUNTED = [metric for metric in METRICS.values() if isinstance(metric, RagcheckerMetric)]
+RAGCHECKER_LABELS: dict[Label, str] = {label: name for name, label in LABELS.items()}
+RAGCHECKER_METRICS = [metric for metric in METRICS.values() if isinstance(metric, RagcheckerMetric)]
 DIGITS = 1
 """Decimals of a percentage in the table of means."""
 
@@ -32,40 +32,39 @@ Key = tuple[int, Side]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
-    """What an evaluation knows, by position and side."""
+class _Results:
+    """The results of an evaluation, by position and side."""
 
     claims: Mapping[Key, list[str]]
     extracted: frozenset[Key]
     labels: Mapping[tuple[int, Side, str], Mapping[int, Label]]
-    """For each target the label of each statement that was judged."""
+    """For each target, the verdict on each judged statement, by number from 0."""
     scores: Mapping[int, Mapping[str, float]]
 
 
 def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
-    """The run in RAGChecker's output format, JSON in UTF-8.
+    """Return the run in RAGChecker's output format, as JSON in UTF-8.
 
-    Means are over the scored samples, in percent. Raises SettingError where RAGChecker's metrics were
-    not evaluated.
+    Means are over the scored samples, in percent. Raises SettingError if RAGChecker's metrics were not evaluated.
     """
     with store.database.read() as connection:
         found = _found(connection, _evaluation(connection, run))
     if not found.scores:
         raise SettingError(f"{run.name}: no sample has a metric of RAGChecker; evaluate it first: --metrics ragchecker")
     items = [_item(position, sample, found) for position, sample in store.samples(run.run_id)]
-    written = {"results": items, "metrics": _means(found)}
-    return json.dumps(written, ensure_ascii=False, indent=2, allow_nan=False).encode()
+    output = {"results": items, "metrics": _means(found)}
+    return json.dumps(output, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
 def _evaluation(connection: Connection, run: RunRef) -> str | None:
-    """The evaluation from which most of RAGChecker's metrics are shown."""
+    """The evaluation with most of the shown RAGChecker metrics; None without any."""
     metrics = evaluated_metrics(connection, run.evaluations)
     shown = [one for one, spec in metrics if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
     return max(run.evaluations, key=shown.count, default=None)
 
 
-def _found(connection: Connection, evaluation: str | None) -> _Found:
-    return _Found(
+def _found(connection: Connection, evaluation: str | None) -> _Results:
+    return _Results(
         claims=claims_by_side(connection, evaluation),
         extracted=split_sides(connection, evaluation),
         labels=labels_by_target(connection, evaluation),
@@ -73,7 +72,7 @@ def _found(connection: Connection, evaluation: str | None) -> _Found:
     )
 
 
-def _item(position: int, sample: Sample, found: _Found) -> dict[str, Any]:
+def _item(position: int, sample: Sample, found: _Results) -> dict[str, Any]:
     contexts = sample.contexts
     documents = None if contexts is None else [{"doc_id": passage.id, "text": passage.text} for passage in contexts]
     return {
@@ -88,8 +87,8 @@ def _item(position: int, sample: Sample, found: _Found) -> dict[str, Any]:
     }
 
 
-def _claims(sample: Sample, found: _Found, key: Key) -> list[Any] | None:
-    """A side's claims, as the run file wrote them where they came from it; None where none were looked for."""
+def _claims(sample: Sample, found: _Results, key: Key) -> list[Any] | None:
+    """A side's claims, in the form of the run file if they are from it; None if claims were not extracted."""
     side = key[1]
     given = _given(sample).get(side)
     if given is not None and list(given) == found.claims.get(key, []):
@@ -105,7 +104,7 @@ def _given(sample: Sample) -> Mapping[Side, tuple[str, ...]]:
         return {}
 
 
-def _tables(position: int, sample: Sample, found: _Found) -> dict[str, list[Any] | None]:
+def _tables(position: int, sample: Sample, found: _Results) -> dict[str, list[Any] | None]:
     tables: dict[str, list[Any] | None] = {}
     for (side, against), column in CELLS.items():
         claims = _claims(sample, found, (position, side))
@@ -119,39 +118,41 @@ def _tables(position: int, sample: Sample, found: _Found) -> dict[str, list[Any]
     return tables
 
 
-def _column(found: _Found, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
-    """One target's label for each claim; None unless all were judged."""
+def _column(found: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
+    """One target's verdict on each claim; None unless all were judged."""
     labels = found.labels.get(key, {})
     return (
-        None if claims is None or len(labels) < len(claims) else [THEIRS[labels[place]] for place in range(len(claims))]
+        None
+        if claims is None or len(labels) < len(claims)
+        else [RAGCHECKER_LABELS[labels[index]] for index in range(len(claims))]
     )
 
 
 def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:
-    """A row for each claim; None unless every passage was held against all."""
-    whole = [column for column in columns if column is not None]
-    if claims is None or len(whole) < len(columns):
+    """One row per claim; None unless all claims were judged against every passage."""
+    complete = [column for column in columns if column is not None]
+    if claims is None or len(complete) < len(columns):
         return None
-    return [[column[place] for column in whole] for place in range(len(claims))]
+    return [[column[index] for column in complete] for index in range(len(claims))]
 
 
 def _by_name(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores under RAGChecker's names; those counted with its conventions only where there are no others."""
+    """Scores by RAGChecker's names; those with `compat` are used only if there are no others."""
     found: dict[str, float] = {}
-    for metric in COUNTED:
+    for metric in RAGCHECKER_METRICS:
         kept = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))
         if kept is not None:
             found[metric.name] = kept
     return found
 
 
-def _means(found: _Found) -> dict[str, dict[str, float]]:
+def _means(found: _Results) -> dict[str, dict[str, float]]:
     values: dict[str, list[float]] = {}
     for scores in found.scores.values():
         for name, value in _by_name(scores).items():
             values.setdefault(name, []).append(value)
     groups: dict[str, dict[str, float]] = {f"{group}_metrics": {} for group in ("overall", "retriever", "generator")}
-    for metric in COUNTED:
+    for metric in RAGCHECKER_METRICS:
         if metric.name in values:
             mean = sum(values[metric.name]) / len(values[metric.name])
             groups[f"{metric.group}_metrics"][metric.name] = round(100 * mean, DIGITS)

@@ -1,4 +1,4 @@
-"""One run as a report: its metrics, unsupported statements, the worst samples, failures, and how it was measured."""
+"""The HTML report of a run: metrics, unsupported statements, worst samples, failures, and the judge setup."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from ragboard.analysis import (
     sample_rows,
 )
 from ragboard.analysis.runs import judge_identity
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.export.html import render
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
+from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.store import RunRef, Store
 
 __all__ = ["SAMPLES", "run_report"]
 
 SAMPLES = 50
 STATEMENTS = 100
-"""Statements that are listed apart from their samples."""
+"""Maximum number of statements in the list of unsupported statements."""
 
 
 def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: UnscoredPolicy = "excluded") -> str:
-    """One run as one HTML file: `samples` of its samples in full, those with most unsupported statements first.
+    """Report one run as an HTML file, with `samples` samples in full, most unsupported statements first.
 
-    `unscored` says how samples without a score count in the means; the file says so too. It holds its own pictures and
-    style, loads nothing, and has no script. The same store gives the same file. Raises NotFoundError where the run is
-    gone.
+    `unscored` says how samples without a score count in the means; the file says so too. The file is self-contained: no
+    scripts and no external resources. The same store gives the same file. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run, unscored=unscored)
     metrics = {**summary.metrics, **summary.file_scores}
@@ -51,8 +50,8 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
         ragas=ragas_score(summary.metrics),
         policy=POLICIES[unscored],
         found=found,
-        verdicts=[(found.labels.get(label, 0), style.css, style) for label, style in VERDICTS.items()],
-        origins=[(summary.origins.get(origin, 0), _style(origin), said) for origin, said in ORIGINS.items()],
+        verdicts=[(found.labels.get(label, 0), style.css, style) for label, style in VERDICT_STYLES.items()],
+        origins=[(summary.origins.get(origin, 0), _style(origin), words) for origin, words in CLAIM_CLASSES.items()],
         reports=reports,
         places={report.sample.id: f"s{number}" for number, report in enumerate(reports, 1)},
         failures=failures(store, run),
@@ -60,8 +59,8 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
     )
 
 
-def _style(origin: Origin) -> str:
-    """Solid: from a relevant passage; paler: from an irrelevant one; only framed: from none."""
+def _style(origin: ClaimClass) -> str:
+    """CSS classes: solid for a relevant passage, pale for an irrelevant one, framed for none."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

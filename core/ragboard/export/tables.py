@@ -1,4 +1,4 @@
-"""Reports as tables: a row each, a missing number empty with the reason beside it."""
+"""Reports as tables; missing numbers are empty, and a column has the reason."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ _PAIRS = (
 
 
 def runs_frame(runs: Iterable[RunSummary]) -> pd.DataFrame:
-    """A row for each run and metric; a run without metrics has one row."""
+    """One row per run and metric; a run without metrics has one row."""
     return _frame([row for run in runs for row in _run(run)], _RUNS)
 
 
 def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
-    """A row for each metric; an empty `low` or `high` is no bound."""
+    """One row per metric; an empty `low` or `high` means no bound."""
     rows = [
         {name: getattr(metric, name) for name in _METRICS[1:]}
         | {"metric": metric.spec, "requires": ", ".join(metric.requires)}
@@ -82,13 +82,13 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 
 
 def comparison_frame(found: Comparison) -> pd.DataFrame:
-    """A row for each metric of two runs; differences are B minus A."""
+    """One row per metric of two runs; differences are B minus A."""
     about = {"a": found.a.name, "b": found.b.name, "unscored_count_as": found.policy}
     return _frame([about | _compared(one) for one in found.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
-    """A row for each metric and pair; the difference is B minus A."""
+    """One row per metric and pair; the difference is B minus A."""
     return _frame([{"metric": metric} | _pair(row) for metric, found in rows.items() for row in found], _PAIRS)
 
 
@@ -113,9 +113,9 @@ def _run(run: RunSummary) -> list[dict[str, Any]]:
             "finished": f"{judged.finished:%Y-%m-%dT%H:%M:%SZ}",
             "covered": judged.covered,
         }
-    ours = [about | _metric(metric) | {"counted_here": True} for metric in run.metrics.values()]
-    theirs = [about | _metric(metric) | {"counted_here": False} for metric in run.file_scores.values()]
-    return [*ours, *theirs] or [about]
+    computed = [about | _metric(metric) | {"counted_here": True} for metric in run.metrics.values()]
+    from_file = [about | _metric(metric) | {"counted_here": False} for metric in run.file_scores.values()]
+    return [*computed, *from_file] or [about]
 
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
             "unscored_count_as": metric.policy,
             "unscored_note": metric.note,
         }
-        | _between("mean", metric.bounds)
+        | _extremes("mean", metric.bounds)
         | _interval(metric.interval)
     )
 
@@ -157,7 +157,7 @@ def _compared(one: MetricComparison) -> dict[str, Any]:
         | {"mean_a": found.first, "mean_b": found.second, "difference": found.difference, "p": found.p}
         | {"b_higher": found.sign.wins, "equal": found.ties, "b_lower": found.sign.losses}
         | {"detectable": found.detectable}
-        | _between("difference", one.bounds)
+        | _extremes("difference", one.bounds)
         | _interval(found.interval)
     )
 
@@ -192,8 +192,8 @@ def _interval(found: Interval | NoInterval) -> dict[str, Any]:
     return {"low": found.low, "high": found.high, "level": found.level, "method": found.method}
 
 
-def _between(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
-    """What the unscored allow; empty where they were not asked for bounds."""
+def _extremes(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
+    """The bounds that unscored samples allow; empty unless the policy is `bounds`."""
     return {f"{name}_least": bounds[0], f"{name}_greatest": bounds[1]} if bounds else {}
 
 
@@ -205,35 +205,34 @@ TABLE_FORMATS = ("csv", "json", "jsonl", "parquet")
 ALL = 2**62
 """No limit."""
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""A spreadsheet takes a cell that begins so for a formula."""
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""A spreadsheet reads a cell that begins with one of these as a formula."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that can be written."""
+    """A table that can be exported."""
 
-    fewest: int
-    """Runs that have to be named."""
-    most: int
+    min_runs: int
+    max_runs: int
     read: Callable[[Store, Sequence[RunRef], UnscoredPolicy], pd.DataFrame]
 
 
 def table(store: Store, what: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
-    """The table of that name over these runs; `unscored` counts where it has means.
+    """Build a table of these runs; `unscored` says how samples without a score count in its means.
 
-    Raises SettingError for too few runs or too many.
+    Raises SettingError for the wrong number of runs.
     """
     wanted = TABLES[what]
-    if not wanted.fewest <= len(runs) <= wanted.most:
-        raise SettingError(f"the table {what} takes {_COUNT[wanted.most]}, not {len(runs)}")
+    if not wanted.min_runs <= len(runs) <= wanted.max_runs:
+        raise SettingError(f"the table {what} takes {_COUNT[wanted.max_runs]}, not {len(runs)}")
     return wanted.read(store, runs, unscored)
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
-    """The table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`.
+    """Return the table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`.
 
-    Raises SettingError for a table that Parquet does not take.
+    Raises SettingError for a table that cannot be written as Parquet.
     """
     if kind == "parquet":
         buffer = BytesIO()
@@ -250,7 +249,7 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         rows = _Rows(newline="")
         safe.to_csv(rows, index=False, lineterminator=_Rows.END)
         return rows.getvalue().encode()
-    written = frame.to_json(
+    text = frame.to_json(
         None,
         orient="records",
         lines=kind == "jsonl",
@@ -259,11 +258,11 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         indent=None,
         double_precision=15,
     )
-    return written.encode()
+    return text.encode()
 
 
 class _Rows(StringIO):
-    """Rows that end with a line feed; the writer is told of a carriage return too, so that it quotes cells with one."""
+    """Rows that end with a line feed. The writer uses CRLF, so it quotes cells with a carriage return."""
 
     END = "\r\n"
 
@@ -273,7 +272,7 @@ class _Rows(StringIO):
 
 
 def _defused(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_PREFIXES) else cell
 
 
 def _samples(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
@@ -281,7 +280,7 @@ def _samples(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.Data
 
 
 def _statements(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
-    """One row a statement and target."""
+    """One row per statement and target."""
     with store.database.read() as connection:
         return statement_frame(connection, runs[0])
 
@@ -311,15 +310,14 @@ def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFr
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {
-        "samples": Table(fewest=1, most=1, read=_samples),
-        "statements": Table(fewest=1, most=1, read=_statements),
-        "runs": Table(fewest=0, most=ALL, read=_runs),
-        "metrics": Table(fewest=0, most=0, read=_metrics),
-        "comparison": Table(fewest=2, most=2, read=_comparison),
-        "pairs": Table(fewest=2, most=2, read=_pairs),
+        "samples": Table(min_runs=1, max_runs=1, read=_samples),
+        "statements": Table(min_runs=1, max_runs=1, read=_statements),
+        "runs": Table(min_runs=0, max_runs=ALL, read=_runs),
+        "metrics": Table(min_runs=0, max_runs=0, read=_metrics),
+        "comparison": Table(min_runs=2, max_runs=2, read=_comparison),
+        "pairs": Table(min_runs=2, max_runs=2, read=_pairs),
     }
 )
-"""What can be written: of one run samples with scores and statements with verdicts, of any runs their means, of
-none what the metrics are, of two how they compare, metric by metric and pair by pair."""
+"""The tables that can be exported, with the number of runs that each takes."""
 
 _COUNT = {0: "no run", 1: "one run", 2: "two runs", ALL: "any number of runs"}

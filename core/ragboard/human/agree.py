@@ -1,17 +1,19 @@
-"""Compares scorers with people's labels: asks judges, counts metrics, and keeps both in the store."""
+"""Scores labelled items with judges, metrics and trivial baselines, and stores the scores as an agreement."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import groupby
+from statistics import fmean
 from typing import TypeAlias
 
-from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.budget import Budget, usage_by_model
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.journal import open_journal
@@ -21,35 +23,67 @@ from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, outcome
-from ragboard.metrics.base import AnswerTask, resolve
-from ragboard.readers.labels import Item, LabelFile
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.metrics.base import AnswerTask, resolve, tasks_for
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, Item, LabelFile
+from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.agreements import Agreement, ScorerResult
-from ragboard.tasks import Failure, NotAsked, Quality, Selection, SelectSentences, Verification, Verify
+from ragboard.tasks import (
+    Extraction,
+    ExtractStatements,
+    Failure,
+    NotAsked,
+    Prefer,
+    Quality,
+    Selection,
+    SelectSentences,
+    Task,
+    Verification,
+    Verify,
+)
 
-__all__ = ["Agreed", "TextOutcomes", "agree", "ask_about_texts"]
+__all__ = [
+    "AgreementResult",
+    "TextOutcomes",
+    "agree",
+    "agreement_of",
+    "ask_about_texts",
+    "by_answer",
+    "check_judges",
+    "verdict_label",
+]
 
 NumberedItem: TypeAlias = tuple[int, Item]
 TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
-"""A judge's verdict on a text, 1 or 0, and the score behind it if there is one."""
+"""A judge's verdict on a text, 1 or 0, and its score if there is one."""
 Work: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
+
+TEXT_TASKS: Mapping[str, type[Task]] = {"supported": Verify, ANSWER_SUPPORTED: Verify, HELPS: SelectSentences}
+"""The type of task for each dimension of labelled statements or sentences."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreed:
-    """An agreement that was computed and kept, and what that took."""
+class AgreementResult:
+    """A stored agreement, with the number of tasks, their cost and time."""
 
     agreement: Agreement
     items: int
     asked: int
+    """Number of tasks sent to judges in this call."""
     replayed: int
-    """Tasks whose answer was in the journal already."""
+    """Number of tasks answered in an earlier call, from the journal."""
     cached: int
-    """Tasks that an evaluation of the store had paid for."""
+    """Number of tasks answered from the store's cache."""
+    resumed: bool
+    """Whether an earlier call of the same agreement had answered some tasks."""
     failed: int
+    """Number of tasks without a usable reply."""
     stopped: str
-    """Why it ended before all was asked; empty if it did not."""
+    """Why it stopped before all tasks were sent; empty if it did not."""
+    spend: tuple[ModelUsage, ...]
+    """Calls, tokens and cost by model, including earlier calls of the same agreement."""
+    seconds: float
+    """Seconds that the tasks of this call took, without the time to load a model."""
 
 
 def agree(
@@ -61,111 +95,158 @@ def agree(
     seed: int = 0,
     options: EvaluationOptions | None = None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Agreed:
-    """Score what people labelled with every scorer, and keep it under a name of its own in the store.
+) -> AgreementResult:
+    """Score the labelled items with every scorer and store the result as an agreement.
 
-    The same file by the same judges goes on where it stopped, and replaces what was kept. `watch` is called with how
-    many parts are done, of how many. Raises JudgeError before anything is asked if nobody can answer.
+    A second call with the same file, scorers and judges continues where the first stopped, and replaces the stored
+    agreement. `watch` is called with the number of parts done and their total. Raises JudgeError, before any judge is
+    asked, if no judge fills a role that the scorers need.
     """
     options = options or EvaluationOptions()
     lined = line_up(labelled, panel, metrics)
-    _check_judges(labelled, panel, lined)
+    check_judges(labelled, panel, lined)
     agreement = _agreement(labelled, panel, lined, seed)
     path = store.journal_path(f"agree-{agreement.id}")
     with (
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
         open_cache(store.cache_path, path) as cache,
     ):
-        asker = TaskRunner(panel, journal, Budget.of(options, panel), cache if options.cache else None)
-        work = _work(labelled, panel, lined, asker)
-        scored = wait_for(run_all(work, options.concurrency, watch))
-        results = [*(one for part in scored for one in part), *_unasked(labelled, seed)]
+        resumed = len(journal) > 0
+        runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), cache if options.cache else None)
+        work = _work(labelled, panel, lined, runner)
+        pace = _Pace(min(options.workers, len(work) // 2), watch)
+        scored = wait_for(run_all(work, options.workers, pace))
+        spend = usage_by_model(journal, panel, options.prices)
+        results = [*(one for part in scored for one in part), *_results_without_judge(labelled, seed)]
     names = {one.scorer for one in results}
     agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in names))
     store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda one: one.position))
-    tally = asker.tally
-    return Agreed(
+    tally = runner.tally
+    return AgreementResult(
         agreement=agreement,
         items=len(labelled.items),
         asked=tally.asked,
         replayed=tally.replayed,
         cached=tally.cached,
+        resumed=resumed,
         failed=tally.failed,
-        stopped=asker.budget.stopped,
+        stopped=runner.budget.stopped,
+        spend=spend,
+        seconds=pace.seconds,
     )
 
 
-def _check_judges(labelled: LabelFile, panel: Panel, lined: LineUp) -> None:
-    """Raise JudgeError if a role is not filled."""
-    if labelled.form == "statements":
-        panel.for_task(Verify if "supported" in labelled.dimensions else SelectSentences)
+@dataclass
+class _Pace:
+    """Measures the time of all parts but the first ones, during which a judge may load its model."""
+
+    first: int
+    watch: Callable[[int, int], None]
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+    """Estimated seconds of all parts, if the first ones had taken as long as the others."""
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.perf_counter()
+        if done == self.first:
+            self.started = now
+        if done > self.first:
+            self.seconds = (now - self.started) * total / (done - self.first)
+        self.watch(done, total)
+
+
+def check_judges(labelled: LabelFile, panel: Panel, lined: LineUp) -> None:
+    """Raise JudgeError if no judge of the panel fills a role that the scorers need."""
+    if labelled.is_verdicts:
+        for kind in _task_types(labelled, lined):
+            panel.for_task(kind)
         return
     chosen = [metric for pairs in lined.metrics.values() for _, metric in pairs]
     if chosen:
         check_roles(panel, chosen)
 
 
+def _task_types(labelled: LabelFile, lined: LineUp) -> frozenset[type[Task]]:
+    """The types of task that the scorers can send."""
+    if labelled.is_verdicts:
+        types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
+        return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
+    needs = (need for pairs in lined.metrics.values() for _, metric in pairs for need in metric.needs())
+    return tasks_for(needs) | ({Prefer} if lined.ranked else frozenset())
+
+
+def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = (), *, seed: int = 0) -> Agreement:
+    """Describe the agreement that `agree` would store; its id is a digest of items, scorers, judges and seed."""
+    return _agreement(labelled, panel, line_up(labelled, panel, metrics), seed)
+
+
 def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
     for one in labelled.items:
-        written = (
+        text = (
             f"Item(id={one.id!r}, cluster={one.cluster!r}, sides={one.sides!r}, said={one.human_ratings!r},"
             f" published={one.published!r})"
         )
-        digest.update(written.encode("utf-8", errors="surrogatepass"))
+        digest.update(text.encode("utf-8", errors="surrogatepass"))
     metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in lined.metrics.items()}
-    digest.update(json.dumps([panel.identity(), metrics, seed], sort_keys=True).encode())
+    digest.update(json.dumps([panel.identity(_task_types(labelled, lined)), metrics, seed], sort_keys=True).encode())
     return Agreement(
         id=digest.hexdigest(),
         name=labelled.name,
         form=labelled.form,
         source=labelled.source,
         judge=panel.name,
-        heuristic=panel.heuristic,
+        heuristic=panel.rule_based({kind.__name__ for kind in _task_types(labelled, lined)}),
         seed=seed,
         contenders=lined.scorers,
         notes=(*labelled.notes, *lined.notes),
     )
 
 
-def _work(labelled: LabelFile, panel: Panel, lined: LineUp, asker: TaskRunner) -> list[Work]:
-    """What to ask, in parts: each item, or the statements of one answer at once."""
+def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) -> list[Work]:
+    """The work in concurrent parts: one per item, or one per answer for all its statements."""
+    if labelled.form == "statements":
+        return [partial(_statements, group, panel.name, runner) for group in by_answer(labelled)]
+    if labelled.is_verdicts:
+        return [partial(_answer, each, panel.name, runner) for each in enumerate(labelled.items)]
+    return [partial(_item, each, lined, runner) for each in enumerate(labelled.items)]
+
+
+def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
+    """Group the items, with their positions, by answer: adjacent statements of one answer form a group."""
 
     def answer_of(numbered: NumberedItem) -> tuple[object, ...]:
         _, item = numbered
         side = item.sides[0]
         return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
 
-    numbered = list(enumerate(labelled.items))
-    if labelled.form == "statements":
-        return [partial(_statements, list(group), panel.name, asker) for _, group in groupby(numbered, key=answer_of)]
-    return [partial(_item, each, lined, asker) for each in numbered]
+    return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_of)]
 
 
-async def _item(numbered: NumberedItem, lined: LineUp, asker: TaskRunner) -> list[ScorerResult]:
-    """Every metric of every side, and GPT Ranking of a pair."""
+async def _item(numbered: NumberedItem, lined: LineUp, runner: TaskRunner) -> list[ScorerResult]:
+    """Score one item: every metric on every side, and GPT Ranking of a pair."""
     position, item = numbered
     metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
 
     async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
         needs = (need for metric in metrics for need in metric.needs())
-        findings = await resolve(sample, needs, asker.for_sample(sample.id), asker.knows)
-        return {metric: outcome(metric, sample, findings) for metric in metrics}
+        results = await resolve(sample, needs, runner.for_sample(sample.id), runner.knows)
+        return {metric: outcome(metric, sample, results) for metric in metrics}
 
-    counted = await asyncio.gather(*map(outcomes, item.sides))
+    by_side = await asyncio.gather(*map(outcomes, item.sides))
     results = [
         ScorerResult(
-            position=position, dimension=dimension, scorer=name, outcomes=tuple(each[metric] for each in counted)
+            position=position, dimension=dimension, scorer=name, outcomes=tuple(each[metric] for each in by_side)
         )
         for dimension in item.human_ratings
         for name, metric in lined.metrics[dimension]
     ]
     ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.human_ratings]
-    return [*results, *[await _ranked(position, item, quality, asker.for_sample(item.id)) for quality in ranked]]
+    return [*results, *[await _ranked(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
 async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
-    """In how many of the two orders each side was chosen; if the order decides neither is better."""
+    """Count in how many of the two orders each side is chosen: 0 to 2, and 1 each if the order decides."""
     a, b = item.sides
     problem: Outcome | None = None
     chosen = 0
@@ -175,19 +256,19 @@ async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) 
         if choice.a_first is None or choice.b_first is None:
             problem = Unscored(reason="failed", detail=choice.problem)
     else:
-        problem = Unscored(reason="skipped", detail="a side lacks what the dimension is about")
+        problem = Unscored(reason="skipped", detail="a side has no text for this dimension")
     outcomes = (
         problem or Score(value=times, counted=f"chosen in {times} of 2 orders") for times in (chosen, 2 - chosen)
     )
     return ScorerResult(position=position, dimension=quality, scorer=GPT_RANKING, outcomes=tuple(outcomes))
 
 
-async def _statements(group: Sequence[NumberedItem], judge: str, asker: TaskRunner) -> list[ScorerResult]:
-    """The judge's verdict and score on the statements, or sentences, of one answer."""
+async def _statements(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
+    """Judge the statements or sentences of one answer."""
     (dimension,) = group[0][1].human_ratings
     sample = group[0][1].sides[0]
     texts = tuple(item.sides[0].answer or "" for _, item in group)
-    outcomes = await ask_about_texts(sample, texts, asker.for_sample(sample.id), helping=dimension == "helps")
+    outcomes = await ask_about_texts(sample, texts, runner.for_sample(sample.id), helping=dimension == HELPS)
     return [
         ScorerResult(position=position, dimension=dimension, scorer=scorer.name, outcomes=(found,))
         for (position, _), both in zip(group, outcomes, strict=True)
@@ -196,15 +277,45 @@ async def _statements(group: Sequence[NumberedItem], judge: str, asker: TaskRunn
     ]
 
 
+async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
+    """Judge a whole answer: supported if all its statements are; the score is the mean of their scores."""
+    position, item = numbered
+    sample = item.sides[0]
+    ask = runner.for_sample(sample.id)
+    reply = await ask(ExtractStatements(question=sample.question, text=sample.answer or "", history=sample.history))
+    both: TextOutcomes
+    if not isinstance(reply, Extraction):
+        both = _unanswered(reply), None
+    elif not reply.statements:
+        both = Unscored(reason="undefined", detail="the answer states nothing"), None
+    else:
+        texts = tuple(each.text for each in reply.statements)
+        outcomes = await ask_about_texts(sample, texts, ask)
+        verdicts = [verdict.value for verdict, _ in outcomes if isinstance(verdict, Score)]
+        scores = [score.value for _, score in outcomes if isinstance(score, Score)]
+        counted = f"{verdicts.count(1.0)} of {len(texts)} statements are supported"
+        both = (
+            Score(value=min(verdicts), counted=counted) if len(verdicts) == len(texts) else outcomes[0][0],
+            Score(value=fmean(scores), counted=f"mean of {len(texts)} statements")
+            if len(scores) == len(texts)
+            else None,
+        )
+    return [
+        ScorerResult(position=position, dimension=ANSWER_SUPPORTED, scorer=scorer.name, outcomes=(found,))
+        for scorer, found in zip(judge_scorers(judge), both, strict=True)
+        if found is not None
+    ]
+
+
 async def ask_about_texts(
     sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
-    """Whether the passages support each statement; with `helping`, whether each sentence helps with the question."""
+    """Judge whether the passages support each statement; with `helping`, whether each sentence helps to answer."""
     if helping:
         selected = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
         if not isinstance(selected, Selection):
             return [(_unanswered(selected), None)] * len(texts)
-        chosen = [place in selected.chosen for place in range(len(texts))]
+        chosen = [index in selected.chosen for index in range(len(texts))]
         scores = selected.scores or [None] * len(texts)
         return [
             _outcomes_of("chosen" if yes else "not chosen", score, yes=yes)
@@ -233,17 +344,22 @@ async def ask_about_texts(
     ]
 
 
+def verdict_label(outcome: Score) -> str:
+    """The label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
+    return outcome.counted.partition(":")[0]
+
+
 def _outcomes_of(counted: str, score: float | None, *, yes: bool) -> TextOutcomes:
     return Score(value=float(yes), counted=counted), None if score is None else Score(value=score, counted=counted)
 
 
 def _unanswered(reply: object) -> Outcome:
-    detail = reply.detail if isinstance(reply, Failure) else "the judge said something else"
+    detail = reply.detail if isinstance(reply, Failure) else "the judge's reply has the wrong type"
     return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
 
 
-def _unasked(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
-    """What nobody needs to be asked for: the trivial baselines, and the scores that the file brings."""
+def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
+    """Results that need no judge: the trivial baselines, and the scores in the file."""
     for position, item in enumerate(labelled.items):
         for dimension in item.human_ratings:
             for name, outcomes in trivial_outcomes(item, dimension, seed):

@@ -1,4 +1,4 @@
-"""Agreements in the store as data: which there are, their ratings and outcomes, and one item with its texts."""
+"""Agreements in the store: their list, ratings and outcomes, and single items with their texts."""
 
 from __future__ import annotations
 
@@ -41,56 +41,56 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementData:
-    """Everybody's ratings and scores of every item, without its texts. Items go by their position, from 0."""
+    """The ratings and scores of all items, without their texts. Items are identified by position, from 0."""
 
     stored: StoredAgreement
     ids: tuple[str, ...]
     clusters: tuple[str, ...]
     human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
-    """Of each item, by dimension, the rating of each annotator."""
+    """For each item, by dimension, the rating of each annotator."""
     outcomes: Outcomes
-    """By dimension and scorer, for each item that it scored, an outcome for each side."""
+    """By dimension and scorer, for each scored item, one outcome per side."""
 
     @property
     def seed(self) -> int:
-        """Of coins and of drawn intervals."""
+        """The seed of random ties and of bootstrap intervals."""
         return self.stored.agreement.seed
 
     def given(self, dimension: str) -> dict[int, list[float]]:
-        """By item the ratings in a dimension that annotators gave; empty if all of them left it open."""
-        rated = {at: item[dimension] for at, item in enumerate(self.human_ratings) if dimension in item}
-        return {at: [rating for rating in ratings if rating is not None] for at, ratings in rated.items()}
+        """The ratings in a dimension by item; an empty list if all annotators left it open."""
+        rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
+        return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
-        """By item the mean rating in a dimension, of those that anybody rated."""
-        return {at: sum(ratings) / len(ratings) for at, ratings in self.given(dimension).items() if ratings}
+        """The mean rating in a dimension by item, for rated items."""
+        return {position: sum(ratings) / len(ratings) for position, ratings in self.given(dimension).items() if ratings}
 
     def rated_twice(self, dimension: str) -> dict[int, list[float]]:
-        """By item the ratings in a dimension, of those that several annotators rated."""
-        return {at: ratings for at, ratings in self.given(dimension).items() if len(ratings) > 1}
+        """The ratings in a dimension by item, for items rated by several annotators."""
+        return {position: ratings for position, ratings in self.given(dimension).items() if len(ratings) > 1}
 
     def annotators(self, dimension: str) -> int:
-        """The most annotators that one item has in a dimension."""
+        """The largest number of annotators of one item in a dimension."""
         return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
-        """Who scored in a dimension."""
+        """The scorers in a dimension."""
         return tuple(one for one in self.stored.agreement.contenders if (dimension, one.name) in self.outcomes)
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
-        """By item a score for each side, turned so that more is better; None if unscored."""
+        """The scores of each side by item, with the sign such that higher is better; None if unscored."""
         lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
         found = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
         return {
-            at: tuple(None if isinstance(outcome, Unscored) else sign * outcome.value for outcome in sides)
-            for at, sides in found.items()
+            position: tuple(None if isinstance(outcome, Unscored) else sign * outcome.value for outcome in sides)
+            for position, sides in found.items()
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemDetail:
-    """One item with its texts, and everybody's ratings and scores of it."""
+    """One item with its texts, ratings and scores."""
 
     position: int
     item_id: str
@@ -100,21 +100,21 @@ class ItemDetail:
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """By dimension and scorer, an outcome for each side."""
     changes: tuple[Change, ...]
-    """For a pair, word by word, from A to B: answers, or passages if those are what it is about."""
+    """For a pair, the changes from A to B, word by word: of the answers, or of the passages if they are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A number and how far it can be trusted."""
+    """An estimate and its interval."""
 
     value: float | None
-    """None if it is not defined; the interval then says why."""
+    """None if it is not defined; `interval` then has the reason."""
     interval: Interval | NoInterval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correlations:
-    """How two lists of numbers go together, from -1 to 1."""
+    """The correlations of two lists of numbers, each in [-1, 1]."""
 
     n: int
     pearson: Measure
@@ -124,13 +124,13 @@ class Correlations:
 
 
 def agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Every agreement, the newest first."""
+    """List all agreements, newest first."""
     with store.database.read() as connection:
         return stored_agreements(connection)
 
 
 def agreement_named(store: Store, name: str) -> StoredAgreement:
-    """The agreement of that id, else the newest of that name. Raises NotFoundError that names what there is."""
+    """Find the agreement with this id, else the newest with this name. Raises NotFoundError with the known names."""
     with store.database.read() as connection:
         found = stored_agreements(connection, name)
         if found:
@@ -140,7 +140,7 @@ def agreement_named(store: Store, name: str) -> StoredAgreement:
 
 
 def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
-    """Everybody's ratings and scores."""
+    """Load the ratings and scores of an agreement."""
     with store.database.read() as connection:
         items = agreement_items(connection, stored.agreement.id)
         outcomes = agreement_outcomes(connection, stored.agreement.id)
@@ -154,7 +154,7 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
 
 
 def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDetail:
-    """One item with its texts. Raises NotFoundError."""
+    """Load one item with its texts. Raises NotFoundError if there is no such item."""
     with store.database.read() as connection:
         found = agreement_item(connection, stored.agreement.id, item_id)
         if found is None:
@@ -180,13 +180,13 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
 
 
 def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """The question and the first side's answer of some items."""
+    """The question and the first side's answer of these items, by position."""
     with store.database.read() as connection:
         return side_texts(connection, stored.agreement.id, positions)
 
 
 def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
-    """Both, or why they are not defined: what they raise as ValueError."""
+    """Compute both; a ValueError that they raise becomes the reason why there is no value."""
     try:
         return Measure(value=value(), interval=interval())
     except ValueError as error:
@@ -194,7 +194,7 @@ def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInte
 
 
 def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
-    """All three with intervals that draw whole groups of rows."""
+    """Compute all three, with bootstrap intervals over groups of rows."""
 
     def correlation(kind: str) -> Measure:
         return measure(
@@ -206,7 +206,7 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
 
 
 def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
-    """Krippendorff's alpha of the items that several annotators rated, of ratings as ranks; None without any."""
+    """Compute Krippendorff's ordinal alpha over items rated by several annotators; None without any."""
     several = data.rated_twice(dimension)
     groups, ratings = [data.clusters[position] for position in several], list(several.values())
     if not several:

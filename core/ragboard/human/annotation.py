@@ -1,9 +1,11 @@
-"""Samples to label: random draws, queues of what a person labels, what is labelled in full, and agreement."""
+"""Annotation: random draws, queues of samples to label, labelled samples, and agreement of annotators."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from ragboard.errors import SettingError
@@ -18,6 +20,7 @@ from ragboard.store.queries.annotation import (
     graded_samples,
     judge_verdicts,
     keep_draw,
+    label_times,
     labelled_verdicts,
     newest_draw,
     partners,
@@ -31,6 +34,7 @@ from ragboard.tasks import Quality
 
 __all__ = [
     "AnnotationQueue",
+    "Batch",
     "Kappa",
     "LabelledSample",
     "LabelledSamples",
@@ -38,129 +42,187 @@ __all__ = [
     "QueueItem",
     "annotation_queue",
     "annotator_agreement",
+    "batch_of",
     "draw_of",
     "draw_samples",
     "labelled_samples",
 ]
 
-DISAGREEMENTS = 200
-"""Samples of the disagreement queue at most, the largest first."""
-APART = 0.3
-"""So far apart two metrics of one name disagree."""
+BATCH_MINUTES = 20
+"""Approximate minutes to label a batch of random samples."""
+SECONDS: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
+"""Assumed seconds per label, until the annotator's own pace is known."""
+MIN_GAPS = 10
+"""Minimum number of intervals between labels to know an annotator's pace."""
+BREAK = 300.0
+"""Seconds; a longer interval between labels is a break and does not count in the pace."""
+MAX_DISAGREEMENTS = 200
+"""Maximum number of samples in the disagreement queue, largest disagreement first."""
+MIN_DISAGREEMENT = 0.3
+"""Minimum difference of two scores of metrics with the same name that disagree."""
 
 Measured: TypeAlias = Literal["verdicts", Quality]
-"""What people labelled: verdicts on every statement, whose share supported is estimated, or grades in a quality."""
+"""What is labelled: verdicts on all statements (the share of supported ones is estimated), or grades in a quality."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueItem:
-    """A sample to be labelled."""
+    """A sample in an annotation queue."""
 
     sample_id: str
     position: int
     wanted: int
-    """Labels that it takes: one for each statement; one for a whole answer or a pair."""
+    """Number of labels that it needs: one per statement, or one per answer or pair."""
     labelled: int
-    """Those of them that this person gave, in this queue."""
+    """Number of labels that the annotator has given in this queue."""
     why: str = ""
     """Why it is in the disagreement queue."""
     other_id: str = ""
-    """Of a pair: the sample of the other run."""
+    """The sample of the other run, for a pair."""
     swapped: bool = False
-    """Of a pair: whether this person sees the other run's answer first; by lot, the same every time."""
+    """Whether the annotator sees the other run's answer of a pair first; random, but always the same."""
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to say."""
+        """Whether the annotator has given all labels."""
         return self.labelled >= self.wanted
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotationQueue:
-    """What a person goes through, in order."""
+class Batch:
+    """The size of a batch of random samples, and the expected time to label it."""
 
+    samples: int
+    labels: int
+    """Expected number of labels; the draw does not depend on the number of statements."""
+    population: int
+    """Number of samples that can be drawn."""
+    seconds: float
+    """Assumed seconds per label."""
+
+    @property
+    def minutes(self) -> int:
+        """Expected minutes for the batch, at least 1."""
+        return max(1, round(self.labels * self.seconds / 60))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotationQueue:
+    """The samples for one annotator to label, in order."""
+
+    kind: LabelKind
     items: tuple[QueueItem, ...]
     draw: Draw | None
-    """How the samples were chosen; None of the disagreement queue, and where nobody drew yet."""
+    """The random draw behind the queue; None for the disagreement queue, and before the first draw."""
+    seconds: float
+    """Seconds per label: the annotator's mean without breaks, or an assumption."""
+    measured: bool
+    """Whether `seconds` is the annotator's own pace."""
 
     @property
     def following(self) -> QueueItem | None:
-        """The first that is not done."""
+        """The first item that is not done; None if all are."""
         return next((item for item in self.items if not item.done), None)
 
     @property
+    def labelled(self) -> int:
+        """Number of the `wanted` labels that the annotator has given."""
+        return sum(min(item.labelled, item.wanted) for item in self.items)
+
+    @property
+    def wanted(self) -> int:
+        """Number of labels that the samples of the queue need."""
+        return sum(item.wanted for item in self.items)
+
+    @property
     def in_words(self) -> str:
-        """`7 of 150 samples, 31 labels`."""
-        done, said = sum(item.done for item in self.items), sum(item.labelled for item in self.items)
-        return f"{done:,} of {len(self.items):,} samples, {said:,} label{'' if said == 1 else 's'}"
+        """`12 of 40 statements, about 9 minutes left`."""
+        what = {"verdict": "statements", "grade": "answers", "preference": "pairs"}[self.kind]
+        left = self.wanted - self.labelled
+        return f"{self.labelled:,} of {self.wanted:,} {what}{f', {_time_left(left * self.seconds)}' if left else ''}"
+
+    @property
+    def pace(self) -> str:
+        """Seconds per label: `22 seconds per statement, your pace so far`."""
+        unit = {"verdict": "statement", "grade": "answer", "preference": "pair"}[self.kind]
+        return f"{self.seconds:.0f} seconds per {unit}, {'your pace so far' if self.measured else 'an assumption'}"
+
+
+def _time_left(seconds: float) -> str:
+    """Format a time, rounded to minutes, five minutes or hours."""
+    minutes = seconds / 60
+    if minutes < 1.5:
+        return "about a minute left"
+    if minutes > 90:
+        return f"about {minutes / 60:.0f} hours left"
+    return f"about {minutes if minutes < 10 else 5 * round(minutes / 5):.0f} minutes left"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Agreement beyond chance of two who judged the same statements, on samples that the first has finished."""
+    """Cohen's kappa of two annotators, or of an annotator and the judge, on samples that the first has finished."""
 
     first: str
     second: str
     n: int
-    """Statements that both gave a verdict on."""
+    """Number of statements that both labelled."""
     kappa: float | None
-    """Cohen's kappa over the three verdicts, at most 1, 0 is chance; None where `reason` says why."""
+    """Kappa over the three verdicts: 1 is perfect agreement, 0 chance level; None if not defined, see `reason`."""
     reason: str = ""
 
     @property
     def in_words(self) -> str:
         """`kappa with bob 0.62 on 31 statements`."""
-        said = (
+        text = (
             f"no kappa with {self.second} yet" if self.kappa is None else f"kappa with {self.second} {self.kappa:.2f}"
         )
-        return f"{said} on {self.n:,} statement{'' if self.n == 1 else 's'}"
+        return f"{text} on {self.n:,} statement{'' if self.n == 1 else 's'}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSample:
-    """A sample that people have labelled in full."""
+    """A sample with all its labels."""
 
     sample_id: str
     position: int
     """Its position in the run, from 0."""
     place: int
-    """Its place in the draw, from 1; 0 if it was not drawn."""
+    """Its position in the draw, from 1; 0 if it was not drawn."""
     outcome: float
-    """In [0, 1], higher is better: the share of statements that are supported (human faithfulness; a statement on which
-    people differ counts in part), or the mean grade, 1 to 5 mapped onto 0 to 1."""
+    """In [0, 1], higher is better: the share of supported statements (a statement on which annotators differ counts in
+    part), or the mean grade, mapped from 1 to 5 onto 0 to 1."""
     annotators: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSamples:
-    """The samples that people labelled in full, and how they were chosen: that decides what may be concluded."""
+    """The samples with all their labels, and how they were selected, which decides what can be concluded."""
 
     rows: tuple[LabelledSample, ...]
     """In the order of the draw; imported labels in the order of the run."""
     design: SamplingDesign
-    """Random if the samples were drawn here, else as the import declares: unknown unless all of it agrees."""
+    """`random` if the samples were drawn here; else what the imported labels declare, or `unknown` if they differ."""
     draw: Draw | None
-    """None if nothing was drawn: for imported labels, or because nobody drew yet."""
+    """None for imported labels, and before the first draw."""
     population: int
-    """Samples that could be labelled so."""
+    """Number of samples of the run that could have been drawn."""
     passed_over: int
-    """Drawn samples before the last complete one that are not complete themselves. If these were left out because
-    they are hard, the rest is no random sample: an estimate should say how many, or stop before the first."""
+    """Number of incomplete samples before the last complete one of the draw. If they were left out because they are
+    hard, the others are not a random sample: an estimate should report their number, or stop before the first."""
 
     @property
     def leading(self) -> tuple[LabelledSample, ...]:
-        """The complete samples before the first incomplete one of the draw: a random sample whatever was left out."""
+        """The complete samples before the first incomplete one of the draw; always a random sample."""
         return tuple(row for number, row in enumerate(self.rows, 1) if row.place == number)
 
 
 def draw_samples(
     store: Store, run: RunRef, *, size: int, seed: int = 0, kind: LabelKind = "verdict", against: RunRef | None = None
 ) -> Draw:
-    """Draw samples of a run to be labelled, or more of them; the draw is kept, and drawing it again changes nothing.
+    """Draw random samples of a run to label, or extend an earlier draw to `size`; the draw is stored.
 
-    Preferences need the run that this one is compared with, `against`. Raises SettingError if there is nothing to
-    draw from, and for another seed than an earlier draw of the same kind: choosing between draws is no
-    random sample.
+    Preferences need the other run, `against`. Raises SettingError if there is nothing to draw from, and if an earlier
+    draw of the same kind has another seed: choosing between draws is not random.
     """
     if size < 1:
         raise SettingError(f"a draw has at least 1 sample, got {size}")
@@ -168,22 +230,36 @@ def draw_samples(
         earlier = newest_draw(connection, run, kind, against)
         if earlier and earlier.seed != seed:
             raise SettingError(
-                f"{run.name} was drawn from with seed {earlier.seed} already; draw more with the same seed"
+                f"the earlier draw from {run.name} has seed {earlier.seed}; use the same seed to draw more"
             )
         population = positions_to_label(connection, run, kind, against)
         if not population:
-            raise SettingError(f"run {run.name!r} has no sample to label so; evaluate it first")
+            raise SettingError(f"run {run.name!r} has no sample for such labels; evaluate it first")
         if earlier and size <= len(earlier.positions):
             return earlier
-        order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a sample, not a secret
+        order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a draw, not a secret
         keep_draw(connection, run, kind, against, seed=seed, population=len(population), positions=order[:size])
         drawn = newest_draw(connection, run, kind, against)
     assert drawn  # noqa: S101 - it was just kept
     return drawn
 
 
+def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Batch:
+    """Compute the batch that takes about 20 minutes to label, from the mean number of statements per answer.
+
+    The size depends only on the run, not on the samples drawn: drawing until there are enough statements would favour
+    long answers, and the batch would not be a random sample.
+    """
+    with store.database.read() as connection:
+        population = positions_to_label(connection, run, kind, against)
+        counts = statement_counts(connection, run, population) if kind == "verdict" else dict.fromkeys(population, 1)
+    mean = sum(counts.values()) / len(counts) if counts else 1.0
+    size = min(len(population), max(1, round(BATCH_MINUTES * 60 / (SECONDS[kind] * mean))))
+    return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS[kind])
+
+
 def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
-    """The draw of that kind, or None if nobody drew yet."""
+    """Return the draw of this kind, or None if there is none."""
     with store.database.read() as connection:
         return newest_draw(connection, run, kind, against)
 
@@ -198,17 +274,21 @@ def annotation_queue(
     dimension: Quality = "faithfulness",
     against: RunRef | None = None,
 ) -> AnnotationQueue:
-    """The samples that a person is to label, in the order of the draw or the largest disagreement first."""
+    """Return the samples for an annotator to label, in the order of the draw, or largest disagreement first."""
     with store.database.read() as connection:
         draw = newest_draw(connection, run, kind, against) if queue == "random" else None
         why: dict[int, str] = {}
         if queue == "disagreement":
-            why = disagreements(connection, run, apart=APART, limit=DISAGREEMENTS)
+            why = disagreements(connection, run, apart=MIN_DISAGREEMENT, limit=MAX_DISAGREEMENTS)
         order = draw.positions if draw else tuple(why)
         others = partners(connection, run, against) if against else {}
         if against:
             order = tuple(position for position in order if position in others)
         rows = queue_progress(connection, run, order, queue, annotator.strip(), kind, dimension, against, others)
+        times = label_times(connection, run, queue, annotator.strip(), kind)
+    gaps = [(later - one).total_seconds() for one, later in pairwise(times)]
+    working = [gap for gap in gaps if gap <= BREAK]
+    measured = len(working) >= MIN_GAPS
     items = {
         position: QueueItem(
             sample_id=sample_id,
@@ -221,7 +301,13 @@ def annotation_queue(
         )
         for position, sample_id, wanted, labelled in rows
     }
-    return AnnotationQueue(items=tuple(items[at] for at in order if at in items), draw=draw)
+    return AnnotationQueue(
+        kind=kind,
+        items=tuple(items[at] for at in order if at in items),
+        draw=draw,
+        seconds=sum(working) / len(working) if measured else SECONDS[kind],
+        measured=measured,
+    )
 
 
 def labelled_samples(
@@ -232,13 +318,12 @@ def labelled_samples(
     kind: Literal["verdict", "grade"] = "verdict",
     dimension: Quality = "faithfulness",
 ) -> LabelledSamples:
-    """The samples of a run that people have labelled in full, in draw order, each with its human outcome.
+    """Return the completely labelled samples of a run, in draw order, with their outcomes.
 
-    For `verdict`s the outcome is the share of the statements that people say are supported, of a sample whose
-    statements all have a label (the statements are those of the evaluation that `run` means); for
-    `grade`s in a `dimension` their mean, mapped onto 0 to 1. Only labels of that queue count: those given
-    while browsing saw the judge's verdict, and those of the disagreement queue are no random sample.
-    `random` reads the draw of this run (for verdicts, of this evaluation); without one there are no rows.
+    For `verdict`, the outcome is the share of statements labelled supported, for samples whose statements (in the
+    evaluation of `run`) all have a label; for `grade`, the mean grade in `dimension`, mapped onto 0 to 1. Only labels
+    of that queue count: annotators who browse see the judge's verdict, and the disagreement queue is not a random
+    sample. `random` uses the draw of this run (for verdicts, of this evaluation); without a draw, there are no rows.
     """
     with store.database.read() as connection:
         draw = newest_draw(connection, run, kind) if queue == "random" else None
@@ -249,18 +334,18 @@ def labelled_samples(
             rows = graded_samples(connection, run, queue, dimension, low=GRADES[0], high=GRADES[1])
     complete = {row[0]: row for row in rows}
     if queue == "random":
-        places = {at: place for place, at in enumerate(draw.positions if draw else (), 1) if at in complete}
+        in_draw = {at: number for number, at in enumerate(draw.positions if draw else (), 1) if at in complete}
     else:
-        places = dict.fromkeys(complete, 0)
+        in_draw = dict.fromkeys(complete, 0)
     found = tuple(
         LabelledSample(
             sample_id=complete[at][1],
             position=at,
-            place=place,
+            place=number,
             outcome=complete[at][2],
             annotators=tuple(complete[at][3]),
         )
-        for at, place in places.items()
+        for at, number in in_draw.items()
     )
     designs = {design for *_, declared in rows for design in declared}
     declared: SamplingDesign = (
@@ -276,25 +361,25 @@ def labelled_samples(
 
 
 def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: str) -> tuple[Kappa, ...]:
-    """Kappa of a person with the judge, then with every other annotator, on the samples that this person finished."""
+    """Compute Cohen's kappa of an annotator with the judge and each other annotator, on samples that they finished."""
     with store.database.read() as connection:
         labelled = labelled_verdicts(connection, run, queue)
         given = labelled.get(annotator, {})
         counts = statement_counts(connection, run, list({position for position, _ in given}))
         finished = {at for at, count in counts.items() if count == sum(position == at for position, _ in given)}
         judge = judge_verdicts(connection, run, list(finished))
-    mine: VerdictsByPlace = {place: label for place, label in given.items() if place[0] in finished}
+    own: VerdictsByPlace = {key: label for key, label in given.items() if key[0] in finished}
     others = {"the judge": judge} | {name: labelled[name] for name in sorted(labelled) if name != annotator}
-    found = (_kappa(annotator, mine, name, verdicts) for name, verdicts in others.items())
+    found = (_kappa(annotator, own, name, verdicts) for name, verdicts in others.items())
     return tuple(one for one in found if one.n)
 
 
-def _kappa(first: str, ours: VerdictsByPlace, second: str, theirs: VerdictsByPlace) -> Kappa:
-    both = sorted(ours.keys() & theirs.keys())
+def _kappa(first: str, verdicts: VerdictsByPlace, second: str, others: VerdictsByPlace) -> Kappa:
+    both = sorted(verdicts.keys() & others.keys())
     if not both:
         return Kappa(first=first, second=second, n=0, kappa=None, reason="no statement in common")
     try:
-        kappa = cohen_kappa([ours[place] for place in both], [theirs[place] for place in both])
+        kappa = cohen_kappa([verdicts[key] for key in both], [others[key] for key in both])
     except ValueError as error:
         return Kappa(first=first, second=second, n=len(both), kappa=None, reason=str(error))
     return Kappa(first=first, second=second, n=len(both), kappa=kappa)

@@ -1,4 +1,4 @@
-"""A run's true mean, estimated from people's labels of a random part of it and a judge's scores of all of it."""
+"""Estimates of a run's mean label from labels of a random sample and a judge's scores of all samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragboard.analysis.gates import spec_named
+from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
@@ -20,9 +20,9 @@ from ragboard.store.queries.annotation import judge_scores, other_evaluations, p
 from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
-    "Estimated",
     "Estimates",
     "Measured",
+    "RunEstimate",
     "estimate_runs",
     "estimated_metrics",
     "judged_by",
@@ -34,26 +34,26 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimated:
-    """Where one run's estimate comes from."""
+class RunEstimate:
+    """The scores and labels of one run, and the number of labelled samples that do not count."""
 
     run: str
     judged: JudgedBy
     labels: LabelledSamples
     left_out: int
-    """Complete samples behind the first incomplete one of the draw, and labelled ones without a score."""
+    """Number of labelled samples that do not count: after the first incomplete one of the draw, or without a score."""
     system: System
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates:
-    """One or several runs, estimated from the same kind of labels with the same metric."""
+    """Estimates of one or several runs from the same kind of labels with the same metric."""
 
     metric: str
     label: str
-    """How pages call it."""
+    """The metric's name on pages."""
     measured: Measured
-    sources: tuple[Estimated, ...]
+    sources: tuple[RunEstimate, ...]
     report: SystemsReport
 
 
@@ -65,20 +65,19 @@ def estimate_runs(
     measured: Measured = "verdicts",
     level: float = 0.95,
 ) -> Estimates:
-    """Estimate what people would say of all of each run.
+    """Estimate the mean label, in [0, 1], that annotators would give to all samples of each run.
 
-    The labels are those of the random queue of the same evaluation, up to the first drawn sample that is not
-    labelled in full; without a draw, imported ones whose design was declared random. The judge's metric may be any
-    from 0 to 1 that is higher for the better, as labels are: it makes the interval narrower and does not change what
-    is estimated. Raises SettingError for a metric that a run does not have, or not with the
-    same settings.
+    The labels are from the random queue of the same evaluation, up to the first drawn sample that is not completely
+    labelled; without a draw, imported labels that are declared random. The judge's metric can be any metric in [0, 1]
+    with higher values better: it makes the interval narrower and does not change what is estimated. Raises SettingError
+    for a metric that a run does not have, or that the runs have with different settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
-    meant = metric_of(store, tuple(summaries.values()), metric)
-    sources = tuple(_source(store, run, one, meant.spec, measured) for run, one in summaries.items())
+    described_metric = metric_of(store, tuple(summaries.values()), metric)
+    sources = tuple(_source(store, run, summary, described_metric.spec, measured) for run, summary in summaries.items())
     return Estimates(
-        metric=meant.spec,
-        label=meant.label,
+        metric=described_metric.spec,
+        label=described_metric.label,
         measured=measured,
         sources=sources,
         report=systems_report([source.system for source in sources], level=level),
@@ -86,7 +85,7 @@ def estimate_runs(
 
 
 def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...]:
-    """The metrics of an evaluation that an estimate can lean on: from 0 to 1 and higher for the better."""
+    """List the metrics of a run that an estimate can use: in [0, 1], higher is better."""
     with store.database.read() as connection:
         known = described(connection)
     specs = in_order(run_summary(store, run).metrics)
@@ -94,19 +93,19 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
 
 
 def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
-    """The one that a name means in all of these runs. Raises SettingError if there is none that is like labels."""
+    """Find the metric that a name refers to in all of these runs. Raises SettingError if labels cannot correct it."""
     with store.database.read() as connection:
         known = described(connection)
-    spec, *others = dict.fromkeys(spec_named(metric, tuple(one.metrics)) for one in runs)
+    spec, *others = dict.fromkeys(resolve_spec(metric, tuple(one.metrics)) for one in runs)
     if others:
         raise SettingError(f"{metric!r} is {spec} of one run and {others[0]} of another; name one of them")
     if spec not in known or not _like_labels(known[spec]):
-        raise SettingError(f"{spec} is not from 0 to 1 and higher for the better, as labels are; name one that is")
+        raise SettingError(f"{spec} is not a metric from 0 to 1 with higher better, which estimates need")
     return known[spec]
 
 
-def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
-    """How many labels would make the interval so narrow; None with fewer labels than such a plan can rest on.
+def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
+    """Compute the number of labels for an interval of this width; None with too few labels to tell.
 
     Raises ValueError for a width that is not above 0.
     """
@@ -117,21 +116,24 @@ def needed_for(estimated: Estimated, width: float) -> LabelsNeeded | None:
     return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
 
 
-def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> Estimated:
-    """The judge's scores and people's labels of one run, or why these must not be used."""
+def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> RunEstimate:
+    """Collect the judge's scores and the labels of one run, or the reason why the labels cannot be used."""
     judged = summary.metrics[spec].judged or judged_by(summary)
-    found = _labelled(store, run, measured)
+    labels = _labelled(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
-    usable = [row for row in (found.leading if found.draw else found.rows) if row.position in scores]
+    usable = [row for row in (labels.leading if labels.draw else labels.rows) if row.position in scores]
     refusal = ""
-    if found.rows and found.design != "random":
-        refusal = not_random(len(found.rows), found.design)
-    elif not found.rows and not found.draw:
-        refusal = _nobody_labelled(store, run, measured)
-    elif not usable and found.draw:
-        refusal = "no sample is labelled in full yet, from the first of the draw on: Annotate, the random queue"
+    if labels.rows and labels.design != "random":
+        refusal = not_random(len(labels.rows), labels.design)
+    elif not labels.rows and not labels.draw:
+        refusal = _why_no_labels(store, run, measured)
+    elif not usable and labels.draw:
+        refusal = (
+            "the first sample of the random batch is not labelled in full yet; label the batch on the"
+            " Annotate page, in its order"
+        )
     elif not usable:
-        refusal = "the judge has no score of any sample that is labelled"
+        refusal = "no labelled sample has a score of the judge"
     dependent = (
         f"the samples come from {summary.clustered} but are treated as independent, so the intervals are too narrow",
     )
@@ -143,14 +145,16 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         notes=(
             *unscored,
             *(dependent if summary.clustered and not refusal else ()),
-            *_notes(store, run, found, measured),
+            *_notes(store, run, labels, measured),
         ),
     )
-    return Estimated(run=run.name, judged=judged, labels=found, left_out=len(found.rows) - len(usable), system=system)
+    return RunEstimate(
+        run=run.name, judged=judged, labels=labels, left_out=len(labels.rows) - len(usable), system=system
+    )
 
 
 def judged_by(run: RunSummary) -> JudgedBy:
-    """Who judged a run. Raises SettingError if nobody did."""
+    """The judge setup of a run's main evaluation. Raises SettingError if the run was never evaluated."""
     if run.judged is None:
         raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
     return run.judged
@@ -159,22 +163,22 @@ def judged_by(run: RunSummary) -> JudgedBy:
 def judged_scores(
     store: Store, run: RunRef, spec: str, measured: str, *, filed: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
-    """By place the key and the judge's score of each sample that could be labelled so; what to know of the others.
+    """Return the id and the judge's score of each sample that can be labelled, by position, and notes.
 
-    Labels that are `filed` are of whole answers, those on statements too: without statements any answer has them.
+    `filed`: the labels are from a file, so in a run without statements every answer can be labelled.
     """
     with store.database.read() as connection:
-        could = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
-        if filed and not could:
-            could = set(positions_to_label(connection, run, "grade"))
-        scores = {place: one for place, one in judge_scores(connection, run, spec).items() if place in could}
-    left = len(could) - len(scores)
-    said = f"{left:,} of {len(could):,} samples have no score: estimates leave them out, whatever is chosen for means"
-    return scores, ((said,) if left else ())
+        labelable = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
+        if filed and not labelable:
+            labelable = set(positions_to_label(connection, run, "grade"))
+        scores = {at: score for at, score in judge_scores(connection, run, spec).items() if at in labelable}
+    left = len(labelable) - len(scores)
+    note = f"{left:,} of {len(labelable):,} samples have no score; estimates always leave them out"
+    return scores, ((note,) if left else ())
 
 
 def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
-    """The labels of the random queue; without a draw the imported ones, if there are any."""
+    """The labels of the random queue; without a draw, imported labels if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
         if measured == "verdicts":
@@ -186,41 +190,41 @@ def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
     return imported if imported and imported.rows else drawn
 
 
-def _nobody_labelled(store: Store, run: RunRef, measured: Measured) -> str:
-    """That there are no labels, or are some of another evaluation of the run that samples were drawn for."""
+def _why_no_labels(store: Store, run: RunRef, measured: Measured) -> str:
+    """Say why there are no labels: none were given, or only for another evaluation of the run."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
     for judge, evaluation in others:
         if draw_of(store, RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)):
             return (
-                f"the labels are of the statements that {judge} ({run.name}@{evaluation}) found; estimate with that"
-                " evaluation, or label this one"
+                f"the labels are for statements of another evaluation, {run.name}@{evaluation} by {judge};"
+                " estimate with that evaluation, or label this one"
             )
-    return "nobody has labelled a random sample of this run yet"
+    return "there are no labels of a random sample of this run yet"
 
 
 def not_random(count: int, design: SamplingDesign) -> str:
-    """Why nothing is estimated from labels that were not declared random."""
-    chosen = "not drawn at random" if design == "not random" else "chosen in a way nobody declared"
-    return f"the {count} labelled samples were {chosen}: nothing follows from them for the others"
+    """Say why labels that are not a random sample give no estimate."""
+    problem = "were not drawn at random" if design == "not random" else "are not declared random"
+    return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 
 
-def _notes(store: Store, run: RunRef, found: LabelledSamples, measured: Measured) -> Iterator[str]:
-    """What to know of the labels that were found."""
-    behind = len(found.rows) - len(found.leading)
-    if found.draw and behind:
+def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: Measured) -> Iterator[str]:
+    """Notes on the labels."""
+    later = len(labels.rows) - len(labels.leading)
+    if labels.draw and later:
         yield (
-            f"{behind:,} labelled samples stand in the draw behind one that is not labelled in full: until that is"
-            " done they do not count, for what is passed over may be what is hard"
+            f"{later:,} labelled samples come after the first incomplete sample of the draw and do not count until it"
+            " is completely labelled: skipped samples may be harder than the others"
         )
-    if found.rows and not found.draw and found.design == "random":
-        yield "the labels were imported; that they are a random sample is what the import declared"
+    if labels.rows and not labels.draw and labels.design == "random":
+        yield "the labels were imported; the import declared them a random sample"
     with store.database.read() as connection:
-        could = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
-    if found.draw and found.population < could:
+        labelable = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
+    if labels.draw and labels.population < labelable:
         yield (
-            f"the labelled samples were drawn when {found.population:,} could be; {could:,} can be now, and of the"
-            " others none had a chance: draw more with the same seed"
+            f"the labelled samples were drawn from {labels.population:,} samples; {labelable:,} can be drawn now,"
+            " and the new ones had no chance to be drawn: draw more with the same seed"
         )
 
 

@@ -1,4 +1,4 @@
-"""How well scorers agree with the grades and labels that people gave, and people with each other."""
+"""Agreement of scorers with grades and labels, and of annotators with each other."""
 
 from __future__ import annotations
 
@@ -32,39 +32,49 @@ from ragboard.stats.auroc_intervals import clustered_auroc
 from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
-__all__ = ["GradeLine", "GradePeople", "GradeReport", "GradeVerdict", "Ratings", "grade_report", "grade_verdicts"]
+__all__ = [
+    "GradeLine",
+    "GradePeople",
+    "GradeReport",
+    "GradeVerdict",
+    "Ratings",
+    "good_from",
+    "grade_report",
+    "grade_verdicts",
+    "graded_scores",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
-    """How one list of ratings agrees with another."""
+    """The agreement of one list of ratings with another."""
 
     correlations: Correlations
     auroc: Measure
-    """Whether what people call good is rated higher; 0.5 is a coin."""
+    """AUROC: whether good items are rated higher; 0.5 is chance level."""
     kappa: Measure
-    """Cohen's, of good or not."""
+    """Cohen's kappa of good or not."""
     weighted_kappa: Measure
-    """With squared distances, of grades."""
+    """Cohen's kappa of grades, with quadratic weights."""
     agreement: BinaryAgreement | None
-    """Said good against good by people: the confusion."""
+    """The confusion matrix of good by the scorer and good by annotators; None without a threshold."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradeLine:
-    """A scorer against the mean of what people said."""
+    """A scorer compared with the mean rating of annotators."""
 
     contender: Scorer
     metric: str
-    """Which metric it is in this dimension; empty if it is none."""
+    """Its metric in this dimension; empty if it is not a metric."""
     unscored: int
-    """Graded items without a score; they are in no number here."""
+    """Number of graded items without a score; they count in no figure."""
     ratings: Ratings
-    """The weighted kappa takes for a grade what as many items got from people: scores are cut to match them."""
+    """For the weighted kappa, scores become grades with the same distribution as those of annotators."""
     cut: Cut | None
-    """From which score on it says good: as chosen, else the score with the highest sensitivity plus specificity."""
+    """The threshold for good: as chosen, else the one with the highest sensitivity + specificity. None if undefined."""
     chosen: bool
-    """Whether a person chose the cut; else it was fitted to these very items, and looks better than it is."""
+    """Whether the user chose the threshold; if not, it is fitted on these items and looks better than it is."""
     roc: tuple[Cut, ...]
     calibration: Calibration | None
     """None unless all scores are in [0, 1]."""
@@ -72,29 +82,29 @@ class GradeLine:
 
 @dataclass(frozen=True, kw_only=True)
 class GradePeople:
-    """People with each other: what may be expected of a scorer.
+    """The agreement of annotators with each other, for comparison with scorers.
 
-    One annotator is held against the mean of the others, a scorer against the mean of all, which is steadier: a good
-    one may come out a little above people.
+    An annotator is compared with the mean of the others, a scorer with the mean of all, which is less noisy: a good
+    scorer can be slightly above annotators.
     """
 
     raters: int
     rated: int
-    """Items that at least two judged."""
+    """Number of items with at least two ratings."""
     ratings: Ratings | None
-    """Each annotator against the mean of the others. None if nobody judged twice."""
+    """Each annotator compared with the mean of the others; None if no item has two ratings."""
     alpha: Measure | None
-    """Krippendorff's, of grades as ranks."""
+    """Krippendorff's ordinal alpha."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradeReport:
-    """Scorers in one dimension."""
+    """The agreement of all scorers with annotators in one dimension."""
 
     kept: StoredAgreement
     dimension: str
     at_least: float
-    """From which mean grade on an item counts as good."""
+    """The minimum mean grade of a good item."""
     graded: int
     good: int
     clusters: int
@@ -104,7 +114,7 @@ class GradeReport:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeVerdict:
-    """One item as people and one scorer see it."""
+    """The ratings of one item by annotators and by one scorer."""
 
     position: int
     item_id: str
@@ -112,9 +122,9 @@ class GradeVerdict:
     people: float
     """The mean grade."""
     contender: float | None
-    """The score, more being better; None if there is none."""
+    """The score, higher is better; None if unscored."""
     gap: float | None
-    """How far its place among the scores is from that among the grades, in [-1, 1]; above 0 it is too kind."""
+    """Its relative rank among the scores minus that among the grades, in [-1, 1]; above 0: rated too high."""
 
 
 def grade_report(
@@ -124,29 +134,25 @@ def grade_report(
     at_least: float | None = None,
     cuts: Mapping[str, float] | None = None,
 ) -> GradeReport:
-    """Scorers held against the mean grade of each item, in one dimension (else the first).
+    """Compare scorers with the mean grade of each item in a dimension (default: the first).
 
-    An item is good from `at_least` on, else from halfway between the lowest and the highest grade. `cuts` gives by
-    scorer the score from which on it says good. Raises SettingError for a dimension that is not there, or where
-    all items are good or none is.
+    An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest
+    grade). `cuts`: the threshold for good by scorer. Raises SettingError for an unknown dimension, and if all items or
+    none are good.
     """
     if dimension and dimension not in data.stored.dimensions:
-        raise SettingError(f"nobody judged {dimension!r}; there are {', '.join(data.stored.dimensions)}")
-    name = dimension or data.stored.dimensions[0]
-    means, levels = data.means(name), _levels(data, name)
-    threshold = (levels[0] + levels[-1]) / 2 if at_least is None else at_least
-    good = sum(mean >= threshold for mean in means.values())
-    if not 0 < good < len(means):
         raise SettingError(
-            f"{good} of {len(means)} items are good in {name} from {threshold:g} on; choose another with --at-least"
+            f"there are no ratings of {dimension!r}; there are ratings of {', '.join(data.stored.dimensions)}"
         )
+    name = dimension or data.stored.dimensions[0]
+    means, threshold = data.means(name), good_from(data, name, at_least)
     lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name)) for scorer in data.scorers(name))
     return GradeReport(
         kept=data.stored,
         dimension=name,
         at_least=threshold,
         graded=len(means),
-        good=good,
+        good=sum(mean >= threshold for mean in means.values()),
         clusters=len({data.clusters[position] for position in means}),
         lines=tuple(line for line in lines if line is not None),
         people=GradePeople(
@@ -158,13 +164,29 @@ def grade_report(
     )
 
 
+def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
+    """The minimum mean grade of a good item: as given, else halfway between the lowest and the highest grade.
+
+    Raises SettingError if all items or none are good.
+    """
+    means, levels = data.means(dimension), _levels(data, dimension)
+    threshold = (levels[0] + levels[-1]) / 2 if at_least is None else at_least
+    good = sum(mean >= threshold for mean in means.values())
+    if not 0 < good < len(means):
+        raise SettingError(
+            f"{good} of {len(means)} items have a mean grade of at least {threshold:g} in {dimension};"
+            " choose another threshold with --at-least"
+        )
+    return threshold
+
+
 def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
-    """Every graded item, those first on which the scorer is farthest from people; unscored ones last."""
+    """List the graded items, largest disagreement of scorer and annotators first, unscored ones last."""
     means = data.means(dimension)
-    scores = _scores(data, dimension, scorer)
-    ours = _places(list(scores.values()))
-    theirs = _places([means[position] for position in scores])
-    gaps = {position: mine - yours for position, mine, yours in zip(scores, ours, theirs, strict=True)}
+    scores = graded_scores(data, dimension, scorer)
+    by_score = _relative_ranks(list(scores.values()))
+    by_grade = _relative_ranks([means[position] for position in scores])
+    gaps = {position: score - grade for position, score, grade in zip(scores, by_score, by_grade, strict=True)}
     found = (
         GradeVerdict(
             position=position,
@@ -179,8 +201,8 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
     return tuple(sorted(found, key=lambda one: (one.gap is None, -abs(one.gap or 0.0), one.position)))
 
 
-def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float]:
-    """By graded item the scorer's score, of those that it scored."""
+def graded_scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float]:
+    """The scorer's scores of graded items, by position."""
     scores = data.scores(dimension, scorer)
     found = {position: scores[position][0] for position in data.means(dimension) if position in scores}
     return {position: score for position, score in found.items() if score is not None}
@@ -189,9 +211,9 @@ def _scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float
 def _line(
     data: AgreementData, dimension: str, scorer: Scorer, at_least: float, chosen: float | None
 ) -> GradeLine | None:
-    """A scorer's numbers; None if it scored no graded item."""
+    """Compare one scorer; None if it scored no graded item."""
     means, levels = data.means(dimension), _levels(data, dimension)
-    scores = _scores(data, dimension, scorer.name)
+    scores = graded_scores(data, dimension, scorer.name)
     if not scores:
         return None
     given = list(scores.values())
@@ -203,9 +225,9 @@ def _line(
     else:
         cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in given], good))
     rounded = [_nearest(value, levels) for value in mean]
-    # each score as a grade: the highest get the grades that people gave most highly, and so on
+    # grades with the distribution of the annotators' grades, in the order of the scores
     ranked = sorted(rounded)
-    matched = [ranked[min(len(ranked) - 1, round(place * (len(ranked) - 1)))] for place in _places(given)]
+    matched = [ranked[min(len(ranked) - 1, round(rank * (len(ranked) - 1)))] for rank in _relative_ranks(given)]
     return GradeLine(
         contender=scorer,
         metric=scorer.metrics.get(dimension, ""),
@@ -230,7 +252,7 @@ def _ratings(
     scores: Sequence[float],
     means: Sequence[float],
     good: Sequence[bool],
-    said: Sequence[bool],
+    called_good: Sequence[bool],
     graded: tuple[Sequence[float], Sequence[float], Sequence[float]],
     groups: Sequence[Hashable],
     seed: int,
@@ -243,17 +265,19 @@ def _ratings(
             lambda: auroc(scores, good),
             lambda: clustered_auroc(scores, good, groups, draws=REPORT_DRAWS, seed=seed),
         ),
-        kappa=measure(lambda: cohen_kappa(said, good), lambda: kappa_interval(said, good, groups, **drawing)),
+        kappa=measure(
+            lambda: cohen_kappa(called_good, good), lambda: kappa_interval(called_good, good, groups, **drawing)
+        ),
         weighted_kappa=measure(
             lambda: cohen_kappa(first, second, weights="quadratic", order=levels),
             lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **drawing),
         ),
-        agreement=binary_agreement(said, good) if said else None,
+        agreement=binary_agreement(called_good, good) if called_good else None,
     )
 
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
-    """The grades that somebody gave, ascending."""
+    """The grades that occur, ascending."""
     return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
 
 
@@ -261,31 +285,31 @@ def _nearest(value: float, levels: Sequence[float]) -> float:
     return min(levels, key=lambda level: (abs(level - value), level))
 
 
-def _places(values: Sequence[float]) -> list[float]:
-    """The place of each value among the others, in [0, 1]; equal ones share the mean place."""
+def _relative_ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value, ascending and scaled to [0, 1]; equal values share the mean rank."""
     if len(values) < 2:
         return [0.5] * len(values)
     ordered = sorted(values)
     first: dict[float, int] = {}
     last: dict[float, int] = {}
-    for place, value in enumerate(ordered):
-        first.setdefault(value, place)
-        last[value] = place
+    for rank, value in enumerate(ordered):
+        first.setdefault(value, rank)
+        last[value] = rank
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
 def _people(data: AgreementData, dimension: str, at_least: float) -> Ratings | None:
-    """Each annotator with the mean of the others; None if nobody judged twice."""
-    alone = [
+    """Compare each annotator with the mean of the others; None if no item has two ratings."""
+    rows = [
         (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])
         for position, grades in data.rated_twice(dimension).items()
         for grade in grades
     ]
-    if not alone:
+    if not rows:
         return None
     levels = _levels(data, dimension)
-    own, others, groups = [row[0] for row in alone], [row[1] for row in alone], [row[2] for row in alone]
+    own, others, groups = [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
     good = [value >= at_least for value in others]
     rounded = [_nearest(value, levels) for value in others]
-    said = [grade >= at_least for grade in own]
-    return _ratings(own, others, good, said, (own, rounded, levels), groups, data.seed)
+    called_good = [grade >= at_least for grade in own]
+    return _ratings(own, others, good, called_good, (own, rounded, levels), groups, data.seed)

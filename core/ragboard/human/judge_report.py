@@ -1,6 +1,6 @@
-"""How far a judge can be trusted: its answers on one labelled file, beside word overlap and length.
+"""Validation of a judge on one labelled file, compared with word overlap and length.
 
-`ragboard agree` does the same for any scorer and keeps the result; this asks one judge directly, without a store.
+`ragboard agree` does the same for any scorer and stores the result; this calls one judge directly, without a store.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["statements", "sentences", "answers"]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A trivial baseline, and by how much the judge ranks better."""
+    """A trivial baseline, and the judge's advantage over it."""
 
     auroc: Interval | NoInterval
     judge_better_by: Interval | NoInterval
@@ -38,7 +38,7 @@ class Baseline:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeReport:
-    """A judge on one labelled file."""
+    """The figures of a judge on one labelled file."""
 
     judge: str
     kind: Kind
@@ -46,38 +46,38 @@ class JudgeReport:
     positive: int
     clusters: int
     unscored: int
-    """Labelled texts without a score: the judge failed, or an answer has no statement."""
+    """Number of labelled texts without a score: the judge failed, or an answer has no statements."""
     auroc: Interval | NoInterval
-    """Of the judge's score; of its verdict if it gives no score."""
+    """AUROC of the judge's score; of its verdict if it gives no score."""
     balanced_accuracy: float
-    """Mean of the shares of positives and of negatives that it labels so; 0.5 is a coin."""
+    """Mean of sensitivity and specificity; 0.5 is chance level."""
     calibration: Calibration
-    """Whether its score can be read as a probability."""
+    """The calibration of its score as a probability."""
     contenders: Mapping[str, Baseline]
     seconds: float
-    """What the judge took in all."""
+    """Seconds of all calls to the judge."""
     plain_seconds: float
-    """What one pass of `re.findall(r"\\w+", text)` over the same texts took, in the same run."""
+    """Seconds of one pass of `re.findall(r"\\w+", text)` over the same texts."""
 
     @property
     def times_plain(self) -> float:
-        """How many such passes the judge costs."""
+        """The judge's time as a multiple of such a pass."""
         return self.seconds / self.plain_seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedRow:
-    """Texts that people labelled given the same question and passages."""
+    """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements that the passages should support; sentences that help with the question or do not; whole answers."""
+    """Statements that passages should support; sentences that should help with the question; whole answers."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
-    """For each text: supported (or helping) or not; None if people left it open."""
+    """For each text: whether it is supported (or helps); None without a label."""
     cluster: str
-    """What rows have in common that are not independent of each other."""
+    """The cluster of the row; rows of one cluster are not independent."""
 
     @property
     def passages(self) -> list[str]:
@@ -88,30 +88,30 @@ class JudgedRow:
 def read_judged_rows(
     path: Path, *, cluster: str | None = None, label: str | None = None, at_least: float = 1.0
 ) -> tuple[JudgedRow, ...]:
-    """The rows of a labelled file with `statements` or `sentences`.
+    """Read the rows of a label file with `statements` or `sentences`.
 
-    With `label`, the path of a number in the row (`human.faithfulness`), its `answer` counts as faithful from
-    `at_least` on. Raises RunFileError.
+    With `label`, the path of a number in a row (`human.faithfulness`), its `answer` is supported if the number is at
+    least `at_least`. Raises RunFileError.
     """
     rows: list[JudgedRow] = []
     for row in read_label_rows(str(path), cluster=cluster, rating=label):
         if not label and not row.kind:
             raise RunFileError(
-                path, "holds neither `statements` nor `sentences`; try `ragboard agree`, or --label", line=row.line
+                path, "contains neither `statements` nor `sentences`; try `ragboard agree`, or --label", line=row.line
             )
         kind = row.kind or "answers"
         if rows and kind != rows[0].kind:
-            raise RunFileError(path, f"holds {kind}, but {rows[0].kind} before", line=row.line)
+            raise RunFileError(path, f"contains {kind} after {rows[0].kind}", line=row.line)
         answer = row.sides[0]
         texts = (answer.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
         ratings = row.ratings[label] if label else tuple(text.rating for text in row.texts)
-        limit = at_least if label else 1.0
+        threshold = at_least if label else 1.0
         rows.append(
             JudgedRow(
                 kind=kind,
                 sample=answer,
                 texts=texts,
-                labels=tuple(None if rating is None else rating >= limit for rating in ratings),
+                labels=tuple(None if rating is None else rating >= threshold for rating in ratings),
                 cluster=row.cluster or (texts or ("",))[0],
             )
         )
@@ -121,19 +121,19 @@ def read_judged_rows(
 
 
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
-    """Ask the judge about every labelled text. Raises SettingError if nothing of one class is scored."""
+    """Run the judge on every labelled text. Raises SettingError if no text of a class has a score."""
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
     found = [
         (row, text, label, *answer)
-        for row, given in zip(rows, answers, strict=True)
-        for text, label, answer in zip(row.texts, row.labels, given, strict=True)
+        for row, of_row in zip(rows, answers, strict=True)
+        for text, label, answer in zip(row.texts, row.labels, of_row, strict=True)
         if label is not None and answer is not None
     ]
     truth = [label for _, _, label, _, _ in found]
     if not any(truth) or all(truth):
-        raise SettingError(f"{len(found)} scored labels are all of one class; a judge is told by both")
+        raise SettingError(f"{len(found)} scored labels are all of one class; both classes are needed")
     scores = [score for _, _, _, score, _ in found]
     clusters = [row.cluster for row, *_ in found]
     trivial = [
@@ -170,7 +170,7 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
 
 
 async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | None]:
-    """For each text its score and whether the judge calls it positive; None if it did not say."""
+    """Return for each text its score and whether the judge's verdict is positive; None without a verdict."""
 
     async def ask(task: Task) -> Reply | Failure:
         (reply,) = await judge.answer([task])

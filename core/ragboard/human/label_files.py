@@ -1,4 +1,4 @@
-"""Labels to and from files: exported as JSON Lines, imported from any labelled file, or read as numbers."""
+"""Export labels as JSON Lines, import them from label files, or read them as numbers."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ __all__ = ["ImportedLabels", "LabelledOutcome", "export_labels", "import_labels"
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedLabels:
-    """What became of a labelled file."""
+    """The result of an import of labels."""
 
     rows: int
     added: int
     unchanged: int
-    """Labels that were there already, word for word."""
+    """Number of labels that were already stored."""
     undecided: int
-    """Statements on which the file says null; nothing is kept of them."""
+    """Number of statements with the label null; they are not stored."""
     without_a_run: int
-    """Labels on answers that no run of the store gives (yet); they are kept all the same."""
+    """Number of labels on answers that no run in the store has (yet); they are stored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledOutcome:
-    """What a file says of one answer, as numbers."""
+    """The labels of one answer as numbers."""
 
     answer: LabelledAnswer
     run: str
-    """The run that gave it, by the file's word; empty if the file does not say."""
+    """The run of the answer according to the file; empty if the file does not say."""
     design: SamplingDesign
-    """How this answer was chosen."""
+    """How the answer was selected."""
     outcomes: Mapping[str, float]
-    """In [0, 1], higher is better: under `verdicts` the share of its statements that are supported, under the name of a
-    quality its grade, 1 to 5 mapped onto 0 to 1. With several annotators, their mean."""
+    """In [0, 1], higher is better: `verdicts` is the share of supported statements, the name of a quality its grade,
+    mapped from 1 to 5 onto 0 to 1. With several annotators, their mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,29 +63,29 @@ class _Labels:
     answers: tuple[LabelledAnswer, ...]
     labels: tuple[NewLabel, ...]
     undecided: int
-    """Statements on which the row says null."""
+    """Number of statements with the label null."""
 
 
 def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
-    """People's current labels, on a run or on all, as JSON lines in the format of docs/reference/label-files.md."""
+    """Yield the current labels of one run or of all, as JSON lines in the format of docs/reference/label-files.md."""
     with store.database.read() as connection:
         answers = {
             key: {"question": question, "contexts": contexts, "answer": answer} | _some("history", json.loads(history))
             for key, question, history, answer, contexts in labelled_answers(connection)
         }
         rows = current_labels(connection, run)
-    for same, group in groupby(rows, key=_together):
+    for same, group in groupby(rows, key=_object_key):
         yield json.dumps(_exported(same[0], list(group), answers), ensure_ascii=False)
 
 
 def import_labels(
     store: Store, path: Path, *, annotator: str = "unknown", design: SamplingDesign | None = None
 ) -> ImportedLabels:
-    """Keep the labels of a file in the open format, or with ARES's columns; the same file twice changes nothing.
+    """Import the labels of a file in the open format or with ARES's columns; importing it again changes nothing.
 
-    `annotator` is who labelled the rows that name nobody. `design` says how the answers were chosen (`random`: a simple
-    random sample of their run's); else each row's own word counts, else unknown: estimates need a random one.
-    Raises RunFileError at the first row that cannot be read; then nothing is kept.
+    `annotator`: the name for rows without one. `design`: how the answers were selected (`random`: a simple random
+    sample of their run), by default what each row says, or unknown; estimates need a random sample. Raises RunFileError
+    at the first row that cannot be read; then nothing is imported.
     """
     read = list(_read(path, annotator, design))
     given = [label for one in read for label in one.labels]
@@ -103,11 +103,11 @@ def import_labels(
 
 
 def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tuple[LabelledOutcome, ...]:
-    """The labelled answers of a file as numbers.
+    """Read the labelled answers of a file as numbers.
 
-    `design` says how the answers were chosen; else each row's own word counts, else unknown. A row on statements counts
-    for the whole of its answer, unless one of them is undecided; preferences are left out, for they say nothing of one
-    answer. Raises RunFileError at the first row that cannot be read.
+    `design`: how the answers were selected, by default what each row says, or unknown. Labels of statements count for
+    the whole answer, unless one is undecided. Preferences are left out, because they do not rate a single answer.
+    Raises RunFileError at the first row that cannot be read.
     """
     by_answer: dict[tuple[str, str, SamplingDesign], list[_Labels]] = {}
     for one in _read(path, "unknown", design):
@@ -140,11 +140,11 @@ def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator
 
 
 def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _Labels:
-    """The labels of a row. Raises BadCellError for what can be read but not kept."""
+    """Convert a row to labels. Raises BadCellError for labels that cannot be stored."""
     if row.kind == "sentences":
-        raise BadCellError("sentences", "labels of sentences are not kept; try ragboard agree")
+        raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
     if any(side.answer is None for side in row.sides):
-        what = "it prefers passages, and only preferences between answers are kept; try ragboard agree"
+        what = "preferences between passages cannot be imported, only between answers; use ragboard agree"
         raise BadCellError("" if row.form == "pairs" else "answer", what if row.form == "pairs" else "has no `answer`")
     answers = tuple(LabelledAnswer(key=answer_key(side), sample=_subject(side)) for side in row.sides)
     base = NewLabel(
@@ -174,7 +174,7 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
 
 
 def _subject(side: Sample) -> Sample:
-    """What a label hangs on."""
+    """The parts of a sample that labels refer to."""
     contexts = tuple(Passage(id="", text=one.text, rank=rank) for rank, one in enumerate(side.contexts or (), 1))
     return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
 
@@ -184,23 +184,21 @@ def _span(number: int, text: LabelledText, sample: Sample) -> Span | None:
     if start is None or end is None:
         return None
     if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(answer)):
-        raise BadCellError(f"statements[{number}]", f"`start` {start!r} and `end` {end!r} are no stretch of the answer")
+        raise BadCellError(f"statements[{number}]", f"`start` {start!r} and `end` {end!r} are not a span of the answer")
     return Span(start=start, end=end, how="verbatim" if answer[start:end] == text.text else "aligned")
 
 
 def _grade(label: NewLabel, grade: float) -> NewLabel:
     low, high = GRADES
     if grade not in range(low, high + 1):
-        raise BadCellError(
-            f"grades.{label.dimension}", f"got {grade:g}, expected a whole number from {low} to {high} to be kept"
-        )
+        raise BadCellError(f"grades.{label.dimension}", f"got {grade:g}, expected a whole number from {low} to {high}")
     return replace(label, kind="grade", value=str(int(grade)))
 
 
 def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanRating) -> NewLabel:
     sides: dict[HumanRating, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
     if rating not in sides:
-        raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie to be kept")
+        raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie")
     preferred, (a, b) = sides[rating], (answer.key for answer in answers)
     if b < a:
         a, b, preferred = b, a, swap_preference(preferred)
@@ -214,8 +212,8 @@ def _identity(label: NewLabel) -> tuple[Any, ...]:
     return (*subject, label.statement, *place, label.value, label.note.strip(), label.design)
 
 
-def _together(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the labels of one exported object have in common: verdicts of a person on an answer are one."""
+def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The key of the exported object that a label belongs to: verdicts of one annotator on an answer share one."""
     kind, annotator, queue, key, *rest = row
     design = row[11]
     return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
@@ -223,13 +221,13 @@ def _together(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     first = rows[-1]
-    _, annotator, queue, key, other, dimension, *_, value, note, design, said, run, sample = first
+    _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = first
     answer = answers[key]
     by = {
         "annotator": annotator,
         "queue": queue,
         "design": design or ("random" if queue == "random" else "not random"),
-        "said": said.isoformat(timespec="seconds") + "Z",
+        "said": labelled.isoformat(timespec="seconds") + "Z",
     }
     origin = _some("run", run) | _some("sample", sample)
     if kind == "verdict":

@@ -1,4 +1,4 @@
-"""People label answers in the store: verdicts on statements, grades, preferences, and taking them back."""
+"""Labels of annotators in the store: add, change and remove verdicts, grades and preferences."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ragboard.store.queries.labels import (
     keep_answer,
     keep_answer_of,
     last_label,
+    remove_labels,
     statement_labels,
     statement_place,
-    withdraw_labels,
 )
 from ragboard.tasks import Quality
 
@@ -34,57 +34,57 @@ __all__ = [
     "grade_answer",
     "label_statement",
     "prefer_answer",
+    "remove_label",
     "swap_preference",
     "undo",
-    "withdraw_statement",
 ]
 
 Preferred: TypeAlias = Literal["a", "b", "tie"]
 
 GRADES = (1, 5)
-"""The worst grade and the best."""
+"""The worst and the best grade."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledAnswer:
-    """An answer that labels hang on, with what is needed to find it in any run and to export it without one."""
+    """A labelled answer, with all that is needed to find it in any run and to export it without one."""
 
     key: str
     sample: Sample
-    """Question, history, answer and passages; nothing else of it is kept."""
+    """Only question, history, answer and passages are stored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLabel:
-    """A label to append. Labels are never changed: another verdict, or taking one back, is another label."""
+    """A label to append. Labels are never changed: a new verdict or a removal is another label."""
 
     annotator: str
     kind: LabelKind
     answer_key: str
     value: str | None
-    """A verdict, a grade from 1 to 5, or `a`, `b`, `tie`; None takes back what the person said there."""
+    """A verdict, a grade from 1 to 5, or `a`, `b`, `tie`; None removes the annotator's label."""
     statement: str = ""
     span: Span | None = None
     dimension: str = ""
-    """Of a grade or a preference: which quality."""
+    """The quality that a grade or preference is about."""
     other_key: str = ""
-    """Of a preference: the answer that is b where the other is a."""
+    """The answer `b` of a preference; `answer_key` is `a`."""
     note: str = ""
     queue: Queue = "browsing"
     design: str = ""
-    """Of an imported label a `SamplingDesign`."""
+    """The `SamplingDesign` of an imported label."""
     run_id: str = ""
     sample_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
-    """The label that was taken back."""
+    """The label that was removed."""
 
     sample_id: str
     value: str
     statement: str
-    """Empty unless it was a verdict on a statement."""
+    """The labelled statement; empty for other kinds of label."""
 
 
 def label_statement(
@@ -98,10 +98,10 @@ def label_statement(
     note: str = "",
     queue: Queue = "browsing",
 ) -> None:
-    """Keep a person's verdict on a statement of an answer, by its number from 1; the judge's stays as it is.
+    """Store an annotator's verdict on statement `number` (from 1) of an answer; the judge's verdict stays.
 
-    Raises NotFoundError if there is no such sample or statement, SettingError for a blank annotator and
-    for text that cannot be stored.
+    Raises NotFoundError if there is no such sample or statement, SettingError for a blank annotator and for text that
+    cannot be stored.
     """
     by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
@@ -110,15 +110,15 @@ def label_statement(
         append_label(connection, subject | {"kind": "verdict", "value": verdict} | by)
 
 
-def withdraw_statement(
+def remove_label(
     store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
 ) -> bool:
-    """Take back a person's verdict on a statement; False if there was none. Raises as `label_statement` does."""
+    """Remove an annotator's verdict on a statement; return False if there was none. Raises as `label_statement`."""
     _check_annotator(annotator)
     with store.database.write() as connection:
         _statement(connection, run, sample_id, number)
         given = statement_labels(connection, run, sample_id, number, annotator=annotator.strip(), queue=queue)
-        withdraw_labels(connection, given)
+        remove_labels(connection, given)
     return bool(given)
 
 
@@ -133,7 +133,7 @@ def grade_answer(
     note: str = "",
     queue: Queue = "browsing",
 ) -> None:
-    """Keep a person's grade of an answer, from 1 (worst) to 5. Raises NotFoundError, SettingError."""
+    """Store an annotator's grade of an answer, from 1 (worst) to 5. Raises NotFoundError, SettingError."""
     by = _by(annotator, note, queue, run, sample_id)
     if not GRADES[0] <= grade <= GRADES[1]:
         raise SettingError(f"a grade is from {GRADES[0]} to {GRADES[1]}, got {grade}")
@@ -155,22 +155,22 @@ def prefer_answer(
     note: str = "",
     queue: Queue = "browsing",
 ) -> None:
-    """Keep which answer a person prefers: `a`, that of `run`, `b`, that of `against`, or neither.
+    """Store which answer an annotator prefers: `a` (of `run`), `b` (of `against`), or `tie`.
 
-    Raises as `label_statement` does, and SettingError if a sample has no answer.
+    Raises as `label_statement`, and SettingError if a sample has no answer.
     """
     by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
-        (ours, answer), (theirs, other) = (
+        (key, answer), (other_key, other) = (
             _kept(connection, run, sample_id),
             _kept(connection, against, other_id),
         )
         for ref, sample, text in ((run, sample_id, answer), (against, other_id, other)):
             if not text.strip(" "):
                 raise SettingError(f"sample {sample!r} of run {ref.name!r} has no answer to compare")
-        if theirs < ours:
-            ours, theirs, preferred = theirs, ours, swap_preference(preferred)
-        subject = {"answer_key": ours, "other_key": theirs, "kind": "preference", "dimension": dimension}
+        if other_key < key:
+            key, other_key, preferred = other_key, key, swap_preference(preferred)
+        subject = {"answer_key": key, "other_key": other_key, "kind": "preference", "dimension": dimension}
         append_label(connection, subject | {"value": preferred} | by)
 
 
@@ -181,18 +181,18 @@ def swap_preference(preferred: Preferred) -> Preferred:
 
 
 def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind) -> Undone | None:
-    """Take back the last label of that kind that a person gave in a queue of a run; None if there is none left."""
+    """Remove the annotator's last label of this kind in a queue of a run; None if there is none."""
     with store.database.write() as connection:
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
         if last is None:
             return None
         number, sample_id, value, statement = last
-        withdraw_labels(connection, [number])
+        remove_labels(connection, [number])
     return Undone(sample_id=sample_id, value=value, statement=statement)
 
 
 def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable[NewLabel]) -> None:
-    """Append labels and keep the answers they hang on, all or none. Raises SettingError for a blank annotator."""
+    """Store labels and their answers, all or none. Raises SettingError for a blank annotator."""
     new = list(labels)
     for label in new:
         _check_annotator(label.annotator)
@@ -216,7 +216,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
 
 
 def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
-    """The columns that say who labels, why, and in which run."""
+    """The columns with the annotator, the note, the queue and the sample."""
     _check_annotator(annotator, note)
     return {
         "annotator": annotator.strip(),

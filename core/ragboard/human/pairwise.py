@@ -1,7 +1,7 @@
-"""GPT Ranking, the second baseline of the RAGAS paper: a judge is shown two candidates and names the better.
+"""GPT Ranking, the second baseline of the RAGAS paper: a judge chooses the better of two candidates.
 
-Every pair is asked in both orders. Where the answers agree one side wins; where they do not, the order
-decided and nobody does. Es et al. 2023, arXiv 2309.15217, section 4.
+Every pair is judged in both orders. A side wins if it is chosen in both; otherwise the order decided, and neither side
+wins. Es et al. 2023, arXiv 2309.15217, section 4.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ __all__ = ["PairChoice", "PairShare", "Preferences", "choose_better", "comparabl
 
 Choice: TypeAlias = Literal["a", "b"]
 
-TOGETHER = 32
-"""Pairs under way at a time."""
+CONCURRENCY = 32
+"""Maximum number of pairs judged concurrently."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairChoice:
-    """What a judge said of one pair."""
+    """A judge's choices for one pair."""
 
     question: str
     sample_a: str
     sample_b: str
     a_first: Choice | None
-    """The better one where A was shown first; None where the judge gave no usable answer."""
+    """The choice when A is shown first; None without a usable reply."""
     b_first: Choice | None
     problem: str = ""
-    """Why there is no choice."""
+    """Why a choice is missing; empty if none is."""
 
     @property
     def winner(self) -> Choice | None:
@@ -60,12 +60,12 @@ class PairShare:
 
     share: float
     interval: Interval | NoInterval
-    """Clustered where pairs are of one conversation or question; else Wilson's where each pair is a yes or a no."""
+    """Clustered if pairs share a conversation or question; else Wilson's if each pair is a yes or a no."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preferences:
-    """How often each run was preferred over the questions they share."""
+    """How often each run is preferred on the questions that both share."""
 
     quality: Quality
     judge: str
@@ -73,50 +73,50 @@ class Preferences:
     run_b: str
     choices: tuple[PairChoice, ...]
     a: int
-    """Pairs in which A was chosen in both orders."""
+    """Number of pairs in which A was chosen in both orders."""
     b: int
     by_order: int
-    """Pairs in which the order decided."""
+    """Number of pairs in which the order decided."""
     failed: int
-    """Pairs without a usable answer in both orders."""
+    """Number of pairs without a usable reply in one of the orders."""
     only_a: int
-    """Samples of A without a partner in B."""
+    """Number of samples of A without a counterpart in B."""
     only_b: int
     ambiguous: int
-    """Samples whose question is there several times, so that no partner is certain."""
+    """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
     left_out: int
-    """Pairs of which one side lacks what the quality is about."""
+    """Number of pairs in which a side has no text for the quality."""
     alike: int
-    """Pairs of the same text on both sides, of which neither can be the better."""
+    """Number of pairs with the same text on both sides."""
     share_a: PairShare | None
-    """A's share of the pairs that one side won. None where no side won any."""
+    """A's share of the pairs with a winner; None without any."""
     first_chosen: PairShare | None
-    """How often the one shown first was chosen; 0.5 is no order bias. The two answers to a pair depend on each other:
-    each pair counts once, with the share of its answers."""
+    """How often the candidate shown first was chosen; 0.5 is no order bias. The two orders of a pair are not
+    independent, so each pair counts once, with its share."""
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """Ask, in both orders, which of two runs is better on each question they share.
+    """Let a judge choose, in both orders, the better of two runs on each question that both share.
 
-    For faithfulness both answers are held against the passages of both. What was asked before is taken
-    from the journal. Raises JudgeError before anything is asked where the judge does not compare.
+    For faithfulness, both answers are compared with the passages of both. Earlier replies are taken from the journal.
+    Raises JudgeError, before the first call, if the judge cannot compare.
     """
     judge = panel.for_task(Prefer)
-    ours, theirs = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
+    samples_a, samples_b = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
     with store.database.read() as connection:
         paired = paired_runs(connection, a.run_id, b.run_id)
-    both = [(ours[one], theirs[other]) for one, other in zip(paired.a.tolist(), paired.b.tolist(), strict=True)]
-    whole = [pair for pair in both if comparable(quality, *pair)]
-    unlike = [pair for pair in whole if compared_text(quality, pair[0]) != compared_text(quality, pair[1])]
+    both = [(samples_a[one], samples_b[other]) for one, other in zip(paired.a.tolist(), paired.b.tolist(), strict=True)]
+    complete = [pair for pair in both if comparable(quality, *pair)]
+    different = [pair for pair in complete if compared_text(quality, pair[0]) != compared_text(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
     key = blake2b(json.dumps(identity).encode(), digest_size=6).hexdigest()
     clusters = store.clusters(a.run_id)
     with open_journal(
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
-        asker = TaskRunner(panel, journal, Budget.of(EvaluationOptions(), panel))
-        asked = [partial(choose_better, quality, one, other, asker.for_sample(one.id)) for one, other in unlike]
-        choices = tuple(wait_for(run_all(asked, TOGETHER)))
+        runner = TaskRunner(panel, journal, Budget.for_panel(EvaluationOptions(), panel))
+        work = [partial(choose_better, quality, one, other, runner.for_sample(one.id)) for one, other in different]
+        choices = tuple(wait_for(run_all(work, CONCURRENCY)))
     return Preferences(
         quality=quality,
         judge=judge.name,
@@ -130,19 +130,19 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         only_a=len(paired.only_a),
         only_b=len(paired.only_b),
         ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
-        left_out=len(both) - len(whole),
-        alike=len(whole) - len(unlike),
+        left_out=len(both) - len(complete),
+        alike=len(complete) - len(different),
         share_a=_pair_share({one.sample_a: float(one.winner == "a") for one in choices if one.winner}, clusters),
         first_chosen=_pair_share(
-            {one.sample_a: mean(said) for one in choices if (said := _first_chosen(one))}, clusters
+            {one.sample_a: mean(chosen) for one in choices if (chosen := _first_chosen(one))}, clusters
         ),
     )
 
 
 async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask) -> PairChoice:
-    """Ask in both orders which of two is better."""
+    """Let the judge choose the better of two samples, in both orders."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
-    problems = [said.detail for said in (first, second) if isinstance(said, Failure)]
+    problems = [reply.detail for reply in (first, second) if isinstance(reply, Failure)]
     return PairChoice(
         question=a.question,
         sample_a=a.id,
@@ -165,7 +165,7 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
 
 
 def compared_text(quality: str, sample: Sample) -> str:
-    """What two sides are compared by: the passages or the answer."""
+    """The text of a side that is compared: the passages or the answer."""
     if quality == "context_relevance":
         return "\n\n".join(passage.text for passage in sample.contexts or ())
     return sample.answer or ""
@@ -178,20 +178,20 @@ def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:
 
 
 def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
-    """Whether both have what the quality is about."""
+    """Whether both sides have the texts that the quality is about."""
     answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
     contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
     return answers and contexts
 
 
 def _first_chosen(choice: PairChoice) -> list[bool]:
-    """Of each order that was answered, whether the one shown first was chosen."""
+    """For each order with a reply, whether the candidate shown first was chosen."""
     orders = ((choice.a_first, "a"), (choice.b_first, "b"))
     return [chosen == first for chosen, first in orders if chosen is not None]
 
 
 def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
-    """Of values from 0 to 1, by the sample of A that each is of."""
+    """Compute the mean of values in [0, 1], by sample of A; None without any."""
     if not values:
         return None
     known = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])

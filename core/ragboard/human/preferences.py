@@ -1,4 +1,4 @@
-"""How often scorers prefer what people prefer, of two."""
+"""Pairwise agreement: how often scorers prefer the answer that annotators prefer."""
 
 from __future__ import annotations
 
@@ -35,17 +35,15 @@ __all__ = [
     "PairVerdict",
     "PreferenceReport",
     "Published",
+    "decided_pairs",
     "pair_verdicts",
     "preference_report",
 ]
 
-ALPHA = 0.05
-"""Beyond chance is a corrected p below this."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Figures that a paper gives, of another model on other pairs."""
+    """Figures published in a paper, for another model and other pairs."""
 
     name: str
     accuracy: Mapping[str, float]
@@ -61,26 +59,26 @@ PAPER = (
 
 @dataclass(frozen=True, kw_only=True)
 class PairCell:
-    """A scorer in one dimension."""
+    """The agreement of one scorer in one dimension."""
 
     metric: str
-    """Which metric it is there; empty if it is none."""
+    """Its metric in this dimension; empty if it is not a metric."""
     accuracy: PairwiseAccuracy
-    """Over the pairs of which people prefer one side."""
+    """Accuracy over the pairs of which annotators prefer one side."""
     interval: Interval | NoInterval
-    """The one of its intervals to read: a bootstrap of groups if pairs share one, else Wilson's."""
+    """The interval of the accuracy: a bootstrap over groups if pairs share one, else Wilson's."""
     duel: SignTest | None
-    """McNemar's test of the reference scorer against this one; a win is a pair that only this one got right. Where
-    pairs share a question, p is of questions."""
+    """McNemar's test against the reference scorer; a win is a pair that only this scorer got right. If pairs share a
+    question, p is over questions. None for the reference scorer."""
     p: float | None
-    """Of the duel, corrected for how many are held in this dimension (Holm)."""
+    """The p value of the test, adjusted for the number of tests in this dimension (Holm)."""
     votes: Correlations | None
-    """Score of B minus A with every single vote; None if votes only name a side."""
+    """Correlations of score B - A with single votes; None if votes only name a side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairLine:
-    """A scorer in all dimensions."""
+    """The agreement of one scorer in all dimensions."""
 
     contender: Scorer
     cells: Mapping[str, PairCell]
@@ -88,67 +86,53 @@ class PairLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PairPeople:
-    """People in one dimension: how many pairs they decided, and how well they agree with each other."""
+    """The annotators in one dimension: their decided pairs, and their agreement with each other."""
 
     pairs: int
     undecided: int
-    """Pairs of which people prefer neither; they are in no accuracy."""
+    """Number of pairs without a preferred side; they count in no accuracy."""
     raters: int
-    """The most that judged one pair."""
+    """The largest number of annotators of one pair."""
     accuracy: PairwiseAccuracy | None
-    """One annotator against the mean of the others: the human ceiling. None if nobody judged twice."""
+    """Each annotator compared with the mean of the others: the human ceiling. None if no pair has two votes."""
     votes: Correlations | None
-    """Every vote with each other annotator's on the same pair."""
+    """Correlations of each vote with every other annotator's on the same pair."""
     alpha: Measure | None
-    """Krippendorff's, of votes as ranks."""
+    """Krippendorff's ordinal alpha."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceReport:
-    """Scorers by dimension, in the layout of the RAGAS paper's Table 1."""
+    """The agreement of all scorers by dimension, in the layout of the RAGAS paper's Table 1."""
 
     kept: StoredAgreement
     policy: Ties
     against: str
-    """The reference scorer of the duels."""
+    """The reference scorer of the tests."""
     lines: tuple[PairLine, ...]
     people: Mapping[str, PairPeople]
     published: tuple[Published, ...]
-    """The paper's own figures, if it has these dimensions; not reproduced here."""
-
-    @property
-    def sentence(self) -> str:
-        """Whether the reference does better than all that reads nothing, beyond chance."""
-        ahead = [name for name in self.kept.dimensions if self._ahead(name)]
-        where = f"in {', '.join(name.replace('_', ' ') for name in ahead)}" if ahead else "in no dimension"
-        return f"{self.against} is right more often than everything that reads nothing, beyond chance, {where}."
-
-    def _ahead(self, dimension: str) -> bool:
-        idle = [line.cells[dimension] for line in self.lines if line.contender.kind == "trivial"]
-        return bool(idle) and all(
-            cell.p is not None and cell.duel is not None and cell.p < ALPHA and cell.duel.losses > cell.duel.wins
-            for cell in idle
-        )
+    """The figures of the RAGAS paper for these dimensions; they are not computed here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairVerdict:
-    """One pair as people and one scorer see it."""
+    """One pair with the preferences of annotators and of one scorer."""
 
     position: int
     item_id: str
     people: float
-    """The mean vote: above 0 B is better, below 0 A."""
+    """The mean vote; above 0: B is better, below 0: A is better."""
     contender: float | None
     """Score of B minus A; None if one is missing."""
     right: float | None
-    """1 right, 0 wrong, between them by the policy for ties; None if it does not count."""
+    """1 right, 0 wrong, between for a tie by the policy; None if it does not count."""
 
 
 def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
-    """Every scorer's accuracy by dimension, and how it fares against one of them (else the first).
+    """Compute every scorer's accuracy by dimension, and compare it with the scorer `against` (default: the first).
 
-    Raises SettingError for a scorer that is not there.
+    Raises SettingError for an unknown scorer.
     """
     names = [scorer.name for scorer in data.stored.agreement.contenders]
     if against and against not in names:
@@ -179,8 +163,8 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
 def pair_verdicts(
     data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
 ) -> tuple[PairVerdict, ...]:
-    """What became of every pair that people decided: the wrong ones first, then undecided, unscored and right ones."""
-    means, pairs = data.means(dimension), _pairs(data, dimension, scorer)
+    """List the pairs that annotators decided: wrong ones first, then ties, unscored and right ones."""
+    means, pairs = data.means(dimension), decided_pairs(data, dimension, scorer)
     won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     found = (
         PairVerdict(
@@ -210,8 +194,8 @@ def _difference(pair: Pair, mean: float) -> float | None:
     return (pair.preferred - pair.other) * (1 if mean > 0 else -1)
 
 
-def _pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
-    """The pairs of which people prefer one, by item; without scores if the scorer did not score one."""
+def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
+    """The pairs of which annotators prefer one side, by position; a missing score is None."""
     scores = data.scores(dimension, scorer)
     found: dict[int, Pair] = {}
     for position, mean in data.means(dimension).items():
@@ -223,16 +207,16 @@ def _pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
 
 
 def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
-    """By name every scorer in a dimension."""
-    pairs = {scorer.name: _pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
+    """The results of all scorers in a dimension, by name."""
+    pairs = {scorer.name: decided_pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
     won = {name: outcomes(list(found.values()), ties=ties, seed=data.seed) for name, found in pairs.items()}
     groups = dict(zip(data.ids, data.clusters, strict=True))
-    duels = {
+    tests = {
         name: compare_contenders(won[reference], won[name], groups=groups)
         for name in pairs
         if reference in won and name != reference
     }
-    corrected = dict(zip(duels, holm([duel.p for duel in duels.values()]), strict=True))
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     cells: dict[str, PairCell] = {}
     for scorer in data.scorers(dimension):
         name, found = scorer.name, pairs[scorer.name]
@@ -242,7 +226,7 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
             metric=scorer.metrics.get(dimension, ""),
             accuracy=accuracy,
             interval=accuracy.bootstrap if grouped else accuracy.wilson,
-            duel=duels.get(name),
+            duel=tests.get(name),
             p=corrected.get(name),
             votes=_votes(data, dimension, name),
         )
@@ -255,7 +239,7 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
 
 
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
-    """The scorer's differences with every vote; None if each pair has one vote that only names a side."""
+    """Correlate the scorer's differences with every vote; None if each pair has one vote that only names a side."""
     given = data.given(dimension)
     several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
     if not several and len({abs(vote) for votes in given.values() for vote in votes if vote}) <= 1:
@@ -272,7 +256,7 @@ def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | N
 
 
 def _correlated(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
-    """Two numbers of each row, with the position of its item."""
+    """Correlate the two numbers of each row; the third is the position of its item."""
     x, y = [row[0] for row in rows], [row[1] for row in rows]
     return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
 
@@ -280,17 +264,17 @@ def _correlated(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -
 def _people(data: AgreementData, dimension: str, ties: Ties) -> PairPeople:
     given, several = data.given(dimension), data.rated_twice(dimension)
     one_against_others = [
-        (position, Pair(id=f"{data.ids[position]}#{place}", preferred=vote * (1 if others > 0 else -1), other=0))
+        (position, Pair(id=f"{data.ids[position]}#{number}", preferred=vote * (1 if others > 0 else -1), other=0))
         for position, votes in several.items()
-        for place, vote in enumerate(votes)
+        for number, vote in enumerate(votes)
         if (others := sum(votes) - vote)
     ]
     with_each_other = [
         (one, other, position)
         for position, votes in several.items()
-        for place, one in enumerate(votes)
-        for again, other in enumerate(votes)
-        if place != again
+        for number, one in enumerate(votes)
+        for other_number, other in enumerate(votes)
+        if number != other_number
     ]
     return PairPeople(
         pairs=len(given),

@@ -1,4 +1,4 @@
-"""Runs ranked, quality by quality, by a judge's scores, bias-corrected with the labels of a file."""
+"""Rankings of runs by a judge's scores, bias-corrected with the labels of a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from ragboard.analysis.gates import spec_named
+from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
 from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
@@ -25,18 +25,18 @@ JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "answer_relevance": ("ares.answer_relevance",),
     "context_relevance": ("ares.context_relevance", "ragas.context_relevance"),
 }
-"""The metrics that labels correct if nobody names one: the first that all runs have."""
+"""The default metrics for each kind of label; the first that all runs have is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRuns:
-    """The runs by one metric."""
+    """The runs ranked by one metric."""
 
     metric: str
     label: str
-    """How pages call it."""
+    """Its name on pages."""
     measured: str
-    """What people labelled: `verdicts`, or the name of a quality."""
+    """The kind of labels: `verdicts`, or the name of a quality."""
     report: SystemsReport
     order: KnownOrder | None
     """None if no order was given."""
@@ -48,19 +48,19 @@ class Ranking:
 
     tables: tuple[RankedRuns, ...]
     notes: tuple[str, ...]
-    """What of the file was left out, and why."""
+    """What was left out of the file, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Matched:
-    """The answers of a file by run and position, and how many were left out."""
+    """The labelled answers of a file by run and position, and the number that were left out."""
 
     by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
-    """In the order of the file: ARES has a row for each passage of an answer."""
+    """In the order of the file; a position can have several rows, because ARES has one per passage."""
     other_runs: int
-    """Answers that the file says are of runs that were not asked for."""
+    """Number of answers of other runs, according to the file."""
     unknown: int
-    """Answers that none of the runs gives with such passages, or one gives at several positions."""
+    """Number of answers that no run has with these passages, or that a run has several times."""
 
 
 def rank_runs(
@@ -73,14 +73,14 @@ def rank_runs(
     order: Sequence[str] = (),
     level: float = 0.95,
 ) -> Ranking:
-    """Estimate what people would say of all of each run, from the labels of a file, and rank the runs by it.
+    """Estimate the mean label of each run from the labels of a file and the judge's scores, and rank the runs by it.
 
-    `metrics` are names of metrics, `NAME=QUALITY` if the name does not say which labels they are compared with; else
-    there is a table for each quality with labels and a metric that all runs have. The labels of a run correct the judge
-    on that run alone; with `pool` the labels of all correct it on each. `order` is the order of runs known from
-    elsewhere, best first. Several rows on one sample count as their mean in each quality: the mean of those drawn at
-    random, if there are any. Raises SettingError for the same run twice, rows that fit several runs, labels on none of
-    the runs, and metrics that are not from 0 to 1 and higher for the better.
+    `metrics`: names of metrics, as `NAME=QUALITY` if the name does not say which labels it is compared with; default: a
+    metric that all runs have, for each quality with labels. The labels of a run correct the judge only on that run;
+    with `pool`, the labels of all runs correct it on each. `order`: a known order of the runs, best first. Several rows
+    for one sample count as their mean in each quality (of the rows drawn at random, if there are any). Raises
+    SettingError for a repeated run, rows that match several runs, labels of none of the runs, and metrics that are not
+    in [0, 1] with higher values better.
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
@@ -89,7 +89,7 @@ def rank_runs(
         raise SettingError(f"the known order {', '.join(order)} is not one of {', '.join(names)}, each at most once")
     matched = _match(store, runs, answers)
     if not any(matched.by_run.values()):
-        raise SettingError(f"the labels are of no answer of {', '.join(names)}; name runs that gave these answers")
+        raise SettingError(f"no labelled answer is in {', '.join(names)}; choose the runs with these answers")
     summaries = [run_summary(store, run) for run in runs]
     for summary in summaries:
         judged_by(summary)
@@ -103,14 +103,14 @@ def rank_runs(
         tables.append(RankedRuns(metric=meant.spec, label=meant.label, measured=measured, report=report, order=known))
     left_out = {
         "labelled answers are of other runs": matched.other_runs,
-        "labelled answers are in none of these runs with such passages, or at several places of one": matched.unknown,
+        "labelled answers are in none of these runs with these passages, or several times in one": matched.unknown,
     }
     unused = sorted(set(labelled) - {table.measured for table in tables})
     return Ranking(
         tables=tuple(tables),
         notes=(
             *(f"{count:,} {what}, and do not count" for what, count in left_out.items() if count),
-            *(f"no metric is held against the labels of {name}" for name in unused),
+            *(f"no metric is compared with the labels of {name}" for name in unused),
         ),
     )
 
@@ -118,7 +118,7 @@ def rank_runs(
 def _metrics(
     store: Store, runs: Sequence[RunRef], metrics: Sequence[str], labelled: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Each metric with the labels that it is compared with."""
+    """The metrics, each with the kind of labels that it is compared with."""
     if metrics:
         return [_named(text, labelled) for text in metrics]
     first, *others = ({metric.spec for metric in estimated_metrics(store, run)} for run in runs)
@@ -127,7 +127,7 @@ def _metrics(
     for measured in labelled:
         for name in JUDGED_BY.get(measured, ()):
             if any(name in (spec, spec.partition("(")[0]) for spec in shared):
-                found.append((spec_named(name, shared), measured))
+                found.append((resolve_spec(name, shared), measured))
                 break
     if not found:
         raise SettingError(
@@ -137,12 +137,12 @@ def _metrics(
 
 
 def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
-    """Metric and labels of `METRIC=QUALITY`, or of a name that says them: `ares.answer_faithfulness`."""
+    """Parse `METRIC=QUALITY`, or a metric whose name says the quality: `ares.answer_faithfulness`."""
     metric, equals, measured = text.rpartition("=")
     if equals and ")" not in measured:
         if measured not in labelled:
             raise SettingError(
-                f"{text!r}: nobody said anything of {measured!r}; the labels are of {', '.join(labelled)}"
+                f"{text!r}: there are no labels of {measured!r}; there are labels of {', '.join(labelled)}"
             )
         return metric, measured
     name = text.partition("(")[0].rpartition(".")[2]
@@ -150,7 +150,9 @@ def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
     if not fits and name.endswith("faithfulness") and "verdicts" in labelled:
         fits = ["verdicts"]
     elif len(fits) != 1 and len(labelled) != 1:
-        raise SettingError(f"{text!r} may stand for {' or '.join(labelled)}; say which: --metric {text}={labelled[0]}")
+        raise SettingError(
+            f"{text!r} could be compared with {' or '.join(labelled)}; choose one: --metric {text}={labelled[0]}"
+        )
     return text, fits[0] if fits else labelled[0]
 
 
@@ -176,7 +178,7 @@ def _system(
     remarks = {
         f"{unscored:,} labelled samples have no score and do not count": unscored,
         f"{left:,} labels that are not declared random do not count": left,
-        "that the labelled samples were drawn at random is what was declared": drawn,
+        "the labelled samples are declared as drawn at random": drawn,
     }
     return System(
         name=run.name,
@@ -188,17 +190,17 @@ def _system(
 
 
 def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
-    """How several were chosen, if all were chosen in the same way."""
+    """The common sampling design, or `unknown` if they differ."""
     return designs[0] if len(set(designs)) == 1 else "unknown"
 
 
 def _with_refusals(systems: Sequence[System]) -> list[System]:
-    """With the reason why there is no estimate, for those without labels."""
+    """Add the reason why there is no estimate to systems without labels."""
     found: list[System] = []
     for system in systems:
         others = " and ".join(other.name for other in systems if other.labels)
-        elsewhere = f"; those of {others} say how the judge errs there, not here" if others else ""
-        refusal = f"no label in this quality is on an answer of this run{elsewhere}"
+        elsewhere = f"; labels of {others} do not show the judge's errors on this run" if others else ""
+        refusal = f"no answer of this run has a label in this quality{elsewhere}"
         found.append(system if system.labels or system.refusal else replace(system, refusal=refusal))
     return found
 
@@ -208,7 +210,7 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
 
     The same answer has the same question, history and passages; failing that, it is the only one of the run with
     the same question and answer whose passages contain those of the row. Raises SettingError if rows that name no run
-    fit several: which of them was drawn from cannot be told.
+    match several, because it is unknown which run the sample was drawn from.
     """
     wanted = {_words(one.answer.sample) for one in answers}
     places = {run: _places(store, run, wanted) for run in runs}

@@ -1,9 +1,9 @@
-"""Scorers to compare with people: metrics, judges, and trivial baselines (word overlap, length, a coin)."""
+"""Scorers to compare with labels: metrics, judges, and trivial baselines (word overlap, length, a coin)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import get_args
@@ -16,7 +16,7 @@ from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
 from ragboard.readers.labels import Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
-from ragboard.stats import auroc, binary_agreement, clustered_interval
+from ragboard.stats import auroc, clustered_interval
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
 from ragboard.stats.bootstrap import Rows
 from ragboard.store.queries.agreements import Scorer
@@ -27,6 +27,7 @@ __all__ = [
     "QUALITIES",
     "LineUp",
     "ScorerFigures",
+    "balanced_accuracy_of_rows",
     "compare_scorers",
     "judge_scorers",
     "line_up",
@@ -38,13 +39,13 @@ __all__ = [
 GPT_SCORE, GPT_RANKING = "GPT Score", "GPT Ranking"
 QUALITIES: tuple[Quality, ...] = get_args(Quality)
 
-OWN: Mapping[str, Metric] = {
+METRIC_OF_DIMENSION: Mapping[str, Metric] = {
     **{metric.name: metric for metric in DEFAULT_METRICS},
     "correctness": ragchecker.Precision(),
     "completeness": ragchecker.Recall(),
     "overall": ragchecker.F1(),
 }
-"""The metric that stands for a dimension where no other is asked for."""
+"""The default metric of each dimension."""
 
 RATED: Mapping[str, Metric] = {
     metric.name: metric
@@ -57,46 +58,48 @@ TRIVIAL_OF_ONE = ("shorter", "word overlap")
 
 @dataclass(frozen=True, kw_only=True)
 class LineUp:
-    """The scorers, and what it takes to run them."""
+    """The scorers of an agreement, and the metrics and tasks to run for them."""
 
     scorers: tuple[Scorer, ...]
     metrics: Mapping[str, tuple[tuple[str, Metric], ...]]
-    """By dimension the metrics to count, each with its scorer's name."""
+    """The metrics to compute by dimension, each with the name of its scorer."""
     ranked: frozenset[Quality] = field(default_factory=frozenset[Quality])
-    """Dimensions in which GPT Ranking is asked."""
+    """Dimensions with GPT Ranking."""
     notes: tuple[str, ...] = ()
-    """Who was left out, and why."""
+    """The scorers that were left out, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerFigures:
-    """The judge, or a trivial baseline, on one set of labels."""
+    """Figures of the judge or a trivial baseline on one set of labels."""
 
     name: str
     auroc: Measure
     balanced_accuracy: Measure | None
-    """Mean of the shares of positives and of negatives that it calls so; 0.5 is a coin."""
+    """Mean of sensitivity and specificity; 0.5 is chance level."""
     judge_better_by: Measure | None
-    """AUROC of the judge minus this one's; None for the judge itself."""
+    """AUROC of the judge minus AUROC of this baseline; None for the judge itself."""
 
 
 def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
-    """The scorers: these metrics, else each dimension's own; baselines if a judge answers them; the trivial ones.
+    """Choose the scorers: these metrics (default: one per dimension), baselines that a judge answers, and trivial ones.
 
-    A metric with the name of a dimension is compared in that dimension alone, another in all. Those of one source that
-    are each a dimension's own are one scorer, named by the source. For statements the judge's own verdict is a scorer
-    in place of metrics.
+    A metric with the name of a dimension is compared only in that dimension, all others in every dimension. Metrics of
+    one source that each have the name of a dimension form one scorer with the name of the source. For statements,
+    sentences, and answers labelled as supported or not, the judge's verdict is the scorer instead of metrics.
     """
-    ours = {} if labelled.form == "statements" else _ours(labelled.dimensions, metrics)
-    qualities: list[Quality] = [name for name in QUALITIES if name in ours]
+    chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics)
+    qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
     rated = qualities if panel.answering(Rate) else []
     ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.answering(Prefer) else []
-    counted = {name: (*pairs, *(((GPT_SCORE, RATED[name]),) if name in rated else ())) for name, pairs in ours.items()}
-    silent = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
+    by_dimension = {
+        name: (*pairs, *(((GPT_SCORE, RATED[name]),) if name in rated else ())) for name, pairs in chosen.items()
+    }
+    left_out = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
     return LineUp(
         scorers=(
-            *(judge_scorers(panel.name) if labelled.form == "statements" else ()),
-            *_scorers(counted),
+            *(judge_scorers(panel.name) if labelled.is_verdicts else ()),
+            *_scorers(by_dimension),
             *([Scorer(name=GPT_RANKING, kind="baseline")] if ranked else []),
             *_published(labelled),
             *(
@@ -104,20 +107,29 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
                 for name in (TRIVIAL_OF_PAIRS if labelled.form == "pairs" else TRIVIAL_OF_ONE)
             ),
         ),
-        metrics=counted,
+        metrics=by_dimension,
         ranked=frozenset(ranked),
-        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} does not rate and compare",) if silent else (),
+        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} does not answer these tasks",)
+        if left_out
+        else (),
     )
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """A judge's verdict on statements, yes or no, and the score behind it if it gives one."""
+    """The two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
-def _ours(dimensions: Sequence[str], metrics: Sequence[Metric]) -> dict[str, tuple[tuple[str, Metric], ...]]:
+def _metrics_by_dimension(
+    dimensions: Sequence[str], metrics: Sequence[Metric]
+) -> dict[str, tuple[tuple[str, Metric], ...]]:
     if not metrics:
-        return {name: ((OWN[name].source, OWN[name]),) if name in OWN else () for name in dimensions}
+        return {
+            name: ((METRIC_OF_DIMENSION[name].source, METRIC_OF_DIMENSION[name]),)
+            if name in METRIC_OF_DIMENSION
+            else ()
+            for name in dimensions
+        }
     own = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(
@@ -129,9 +141,11 @@ def _ours(dimensions: Sequence[str], metrics: Sequence[Metric]) -> dict[str, tup
     }
 
 
-def _scorers(counted: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
-    for wanted in dict.fromkeys(name for pairs in counted.values() for name, _ in pairs):
-        found = {dimension: metric for dimension, pairs in counted.items() for name, metric in pairs if name == wanted}
+def _scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
+    for wanted in dict.fromkeys(name for pairs in by_dimension.values() for name, _ in pairs):
+        found = {
+            dimension: metric for dimension, pairs in by_dimension.items() for name, metric in pairs if name == wanted
+        }
         yield Scorer(
             name=wanted,
             kind="baseline" if wanted == GPT_SCORE else "metric",
@@ -146,7 +160,7 @@ def _published(labelled: LabelFile) -> Iterator[Scorer]:
 
 
 def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """What the trivial baselines make of an item; they look at nothing but words and their number."""
+    """Score an item with the trivial baselines, which only use words and their number."""
     texts = [compared_text(dimension, sample) for sample in item.sides]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
     yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
@@ -157,7 +171,7 @@ def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[st
 
 
 def _overlap(sample: Sample, dimension: str) -> Outcome:
-    """The share of one text's words that another has, of what the dimension is about."""
+    """Word overlap of the two texts that the dimension compares."""
     answer, reference = sample.answer or "", sample.reference
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
@@ -169,7 +183,7 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     if dimension in ("correctness", "overall") and reference:
         return _share("of the answer's words are in the reference", answer, reference)
     if not sample.contexts:
-        return Unscored(reason="skipped", detail="there are no passages to share words with")
+        return Unscored(reason="skipped", detail="there are no passages to compare with")
     return _share("of the words are in the passages", answer, passages)
 
 
@@ -179,16 +193,16 @@ def _share(what: str, text: str, other: str) -> Score:
 
 
 def word_overlap(text: str, others: Sequence[str]) -> float:
-    """The share of the words of `text` that the others have together, in [0, 1]; 0.0 if it has none."""
-    words, theirs = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
-    return len(words & theirs) / len(words) if words else 0.0
+    """The share of the words of `text` that occur in any of the others, in [0, 1]; 0 for a text without words."""
+    words, other_words = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
+    return len(words & other_words) / len(words) if words else 0.0
 
 
 def trivial_scores(question: str, text: str, passages: Sequence[str] | None) -> dict[str, float]:
-    """Word overlap and length of a text as scores, more being better.
+    """Word overlap and length of a text as scores; higher is better.
 
-    A text that should be supported by passages overlaps with them, and is the better the shorter; one that should
-    help with the question (no passages) has the question's words, and is the better the longer.
+    With passages, the overlap is the share of the text's words in them, and shorter is better. Without (None), it is
+    the share of the question's words in the text, and longer is better.
     """
     if passages is None:
         return {"word overlap": word_overlap(question, [text]), "length": float(len(text))}
@@ -203,9 +217,9 @@ def compare_scorers(
     thresholds: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> tuple[ScorerFigures, ...]:
-    """A judge, the first, beside baselines on the same labels of both classes, with intervals that draw whole groups.
+    """Compare a judge (the first scorer) with baselines on the same labels, with bootstrap intervals over groups.
 
-    Balanced accuracy is of those scorers that have a threshold.
+    Scorers with a threshold also have a balanced accuracy. Both classes must occur in `truth`.
     """
     judge = next(iter(scores.values()))
     return tuple(
@@ -227,10 +241,19 @@ def compare_scorers(
 
 
 def _balanced(positive: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Measure:
-    def of(rows: Rows) -> float:
-        share = binary_agreement([positive[row] for row in rows], [truth[row] for row in rows]).balanced_accuracy
-        if share is None:
-            raise ValueError("balanced accuracy needs both classes")
-        return share
+    of_rows = balanced_accuracy_of_rows(positive, truth)
+    return Measure(value=of_rows(np.arange(len(truth))), interval=clustered_interval(of_rows, groups))
 
-    return Measure(value=of(np.arange(len(truth))), interval=clustered_interval(of, groups))
+
+def balanced_accuracy_of_rows(positive: Sequence[bool], truth: Sequence[bool]) -> Callable[[Rows], float]:
+    """Balanced accuracy as a function of rows drawn with repetition; it raises ValueError if a class is empty."""
+    decisions, labels = np.array(positive, dtype=bool), np.array(truth, dtype=bool)
+
+    def balanced_accuracy(rows: Rows) -> float:
+        drawn, positives = decisions[rows], labels[rows]
+        correct = drawn[positives], ~drawn[~positives]
+        if not all(map(len, correct)):
+            raise ValueError("balanced accuracy needs both classes")
+        return float(sum(side.mean() for side in correct)) / 2
+
+    return balanced_accuracy

@@ -1,4 +1,4 @@
-"""Systems estimated and ranked by a judge's scores, bias-corrected with people's labels.
+"""Estimates and ranks of systems by a judge's scores, bias-corrected with labels.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et al. 2023, Science 382, and
 2023, arXiv 2311.01453 (PPI++).
@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragboard.stats import (
     Interval,
@@ -30,6 +29,7 @@ from ragboard.stats import (
     rank_systems,
     wilson_interval,
 )
+from ragboard.stats.checks import FloatArray
 
 __all__ = [
     "CAUTION",
@@ -44,55 +44,54 @@ __all__ = [
     "systems_report",
 ]
 
-CUT = 0.5
-"""From here on a score or an outcome counts as a yes in the judge's accuracy."""
-SHARED = 0.5
-"""Two systems are paired if at least this share of the labels of one is on questions labelled in the other too."""
+THRESHOLD = 0.5
+"""Minimum score or label that counts as yes in the judge's accuracy."""
+MIN_SHARED = 0.5
+"""Minimum share of one system's labels on questions that are also labelled in the other, for a paired difference."""
 
 CAUTION = (
-    "the labels of all runs correct each of them: that is right only where the judge's mean error is the same in all,"
-    " which nothing here shows and runs that are not equally good rarely have; differences and ranks are those of the"
-    " judge"
+    "the labels of all runs correct each run: this assumes that the judge's mean error is the same in all runs, which"
+    " these labels cannot show and which rarely holds if the runs differ in quality; differences and ranks are those of"
+    " the judge"
 )
-_OTHERS = "the labels are of several runs, and without the judge say nothing of one of them"
+_OTHERS = "the labels are from several runs; without the judge, they say nothing about a single run"
 _UNSCORED = "no sample of this run has a score"
-_DRAWN = "a weight below 1 would draw each run towards the mean label of all"
+_DRAWN = "a weight below 1 would pull each run towards the mean label of all runs"
 
 Key = str
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """What a judge and people said of one system's items, by item: the same key in two systems is the same question."""
+    """The judge's scores and the labels of one system, by item. The same key in two systems is the same question."""
 
     name: str
     scores: Mapping[Key, float]
-    """The judge's, of every item."""
+    """The judge's score of every item, within `bounds`."""
     labels: Mapping[Key, float]
-    """People's, of a random part of them."""
+    """Labels of a random sample of the items, on the same scale."""
     bounds: tuple[float, float] = (0.0, 1.0)
     refusal: str = ""
-    """Why these labels must not be used for an estimate; empty if they may."""
+    """Why the labels cannot be used for an estimate; empty if they can."""
     notes: tuple[str, ...] = ()
 
-    def arrays(self) -> tuple[Floats, Floats, Floats]:
-        """Labels, the judge's scores of the same items, and those of the others."""
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The labels, the judge's scores of the labelled items in the same order, and its scores of the other items."""
         both = [key for key in self.labels if key in self.scores]
         rest = [score for key, score in self.scores.items() if key not in self.labels]
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
     def means(self, level: float) -> PoweredMeans | None:
-        """None without labels, or if they must not be used."""
+        """The four estimates of the mean; None without labels, or if they cannot be used."""
         if not self.labels or self.refusal:
             return None
         return powered_means(*self.arrays(), bounds=self.bounds, level=level)
 
     def __sub__(self, other: System) -> System:
-        """The difference to another system, on each item that both have."""
+        """Subtract another system, item by item, over the items that both have."""
         return System(
-            name=f"{self.name} less {other.name}",
+            name=f"{self.name} - {other.name}",
             scores={key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores},
             labels={key: label - other.labels[key] for key, label in self.labels.items() if key in other.labels},
             bounds=(other.bounds[0] - self.bounds[1], self.bounds[1] - other.bounds[0]),
@@ -101,90 +100,89 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemEstimate:
-    """One system's mean, estimated in four ways."""
+    """Four estimates of one system's mean."""
 
     name: str
     items: int
     labels: int
     means: PoweredMeans | None
-    """None without labels, or if they must not be used."""
+    """None without labels, or if they cannot be used."""
     refusal: str
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
     accuracy: Interval | NoInterval
-    """Share of the labelled items on which judge and people say the same yes or no, from 0.5 on a yes (Wilson)."""
+    """Share of labelled items on which judge and label agree, if 0.5 and above is a yes; Wilson interval."""
     notes: tuple[str, ...]
 
     @property
     def best(self) -> PoweredMean | NoInterval | None:
-        """PPI++ if there is one, else PPI, else the labels alone, else why there is no PPI."""
+        """PPI++ if available, else PPI, else labels alone, else the reason why there is no PPI."""
         return _best(self.means)
 
 
 def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
     if means is None:
         return None
-    ways = (means.tuned, means.ppi, means.classical)
-    return next((one for one in ways if isinstance(one, PoweredMean)), means.ppi)
+    candidates = (means.tuned, means.ppi, means.classical)
+    return next((one for one in candidates if isinstance(one, PoweredMean)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SystemDifference:
-    """`b` minus `a`."""
+    """The difference of two systems, `b` minus `a`."""
 
     a: str
     b: str
     paired: bool
-    """Over the same questions, most of them labelled in both; else as if the systems had nothing to do with each
-    other."""
+    """Whether it is computed question by question; if not, as if the systems were independent."""
     labels: int
     interval: Interval | NoInterval
 
 
 @dataclass(frozen=True, kw_only=True)
 class SystemsReport:
-    """Several systems side by side."""
+    """The estimates, differences and ranks of several systems."""
 
     systems: tuple[SystemEstimate, ...]
     differences: tuple[SystemDifference, ...]
     ranking: tuple[Ranked, ...]
-    """Of the systems that have an estimate, best first, with the ranks that the differences leave open."""
+    """The systems that have an estimate, best first, each with its possible ranks."""
     tau: float | None
-    """Kendall's tau-b of this order with the judge's own; None with fewer than 2 systems, or without any order."""
+    """Kendall's tau-b of this order with the judge's; None with fewer than 2 systems, or if all are tied."""
     level: float
     caution: str = ""
-    """What all of it assumes and nothing here shows; empty if nothing."""
+    """Assumptions that the labels cannot verify; empty if there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownOrder:
-    """The order of the systems as it is known from elsewhere, and how near the estimates and the judge come to it."""
+    """A known order of the systems, and its agreement with the estimates and the judge, in [-1, 1]."""
 
     names: tuple[str, ...]
-    """Best first; those of the systems that have an estimate."""
+    """The systems with an estimate, best first."""
     tau: float | None
-    """Kendall's tau-b of the estimates with it; None with fewer than 2 systems, or without any order."""
+    """Kendall's tau-b of the estimates with the known order; None with fewer than 2 systems, or if all are tied."""
     judge: float | None
-    """The same of the judge's means; None too if one of them has too few scores."""
+    """Kendall's tau-b of the judge's means with the known order; also None if a system has too few scores."""
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
-    """One system's mean by labels alone, judge alone, PPI and PPI++."""
+    """Estimate one system's mean by judge alone, labels alone, PPI and PPI++."""
     labels, judged, _ = system.arrays()
     agreement: Interval | NoInterval
-    accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to hold the judge against", n=0)
-    coin = ""
+    accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to compare the judge with", n=0)
+    remark = ""
     if labels.size:
-        accuracy = wilson_interval(float(np.mean((judged >= CUT) == (labels >= CUT))), labels.size)
+        accuracy = wilson_interval(float(np.mean((judged >= THRESHOLD) == (labels >= THRESHOLD))), labels.size)
     if np.unique(judged).size < 2 or np.unique(labels).size < 2:
-        agreement = NoInterval(reason="judge or people say one and the same throughout", n=labels.size)
+        agreement = NoInterval(reason="all scores, or all labels, are the same", n=labels.size)
         if np.unique(judged).size == 1 and np.unique(labels).size > 1:
-            coin = f"the judge is no better than a coin: it says {judged[0]:g} of every labelled sample"
+            remark = f"the judge is no better than chance: it gives {judged[0]:g} to every labelled sample"
     else:
         agreement = correlation_interval(judged, labels, kind="pearson")
         if isinstance(agreement, Interval) and agreement.low <= 0:
             found = estimate_text(agreement.estimate, agreement, ".2f")
-            coin = f"the judge is not shown to be better than a coin: its scores correlate with the labels by {found}"
+            remark = f"the judge is not significantly better than chance: correlation of scores and labels {found}"
     return SystemEstimate(
         name=system.name,
         items=len(system.scores),
@@ -193,12 +191,12 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
         refusal=system.refusal,
         agreement=agreement,
         accuracy=accuracy,
-        notes=(*system.notes, *filter(None, [coin])),
+        notes=(*system.notes, *filter(None, [remark])),
     )
 
 
 def systems_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
-    """Estimates of all systems, the difference of each two, and their order."""
+    """Estimate all systems, their differences (b minus a), and their ranks."""
     estimates = tuple(estimate_system(system, level=level) for system in systems)
     return _ordered(estimates, systems, _difference, level=level)
 
@@ -211,14 +209,16 @@ def _ordered(
     level: float,
     caution: str = "",
 ) -> SystemsReport:
-    """The report of these estimates, with the difference of each two that have one, and their order."""
+    """Report these estimates, with the differences and ranks of the systems that have one."""
     known = _estimates((one.name, one.best) for one in estimates)
     by_name = {system.name: system for system in systems if system.name in known}
     judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
     return SystemsReport(
         systems=estimates,
         differences=tuple(difference(by_name[a], by_name[b], level) for a, b in combinations(by_name, 2)),
-        ranking=rank_systems(known, lambda a, b, sure: difference(by_name[a], by_name[b], sure).interval, level=level),
+        ranking=rank_systems(
+            known, lambda a, b, confidence: difference(by_name[a], by_name[b], confidence).interval, level=level
+        ),
         tau=_kendall(judged, list(known.values())),
         level=level,
         caution=caution,
@@ -226,40 +226,41 @@ def _ordered(
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Over the questions that both have, if most labels are on questions labelled in both; else as if unrelated.
+    """Compute b minus a: paired if enough labels are on questions labelled in both, else as if independent.
 
-    Fewer pairs say less than all the labels do; which way it is hangs on their number, never on what they say.
+    With few pairs, the unpaired difference is more precise. The choice depends only on the number of pairs, not on
+    their labels.
     """
-    apart = b - a
-    paired = _best(apart.means(level))
-    shared = len(apart.labels) >= SHARED * min(len(a.labels), len(b.labels))
+    gap = b - a
+    paired = _best(gap.means(level))
+    shared = len(gap.labels) >= MIN_SHARED * min(len(a.labels), len(b.labels))
     if isinstance(paired, PoweredMean) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
-    ours, theirs = (_best(system.means(level)) for system in (a, b))
-    if not isinstance(ours, PoweredMean) or not isinstance(theirs, PoweredMean):
+    mean_a, mean_b = (_best(system.means(level)) for system in (a, b))
+    if not isinstance(mean_a, PoweredMean) or not isinstance(mean_b, PoweredMean):
         none = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=none)
-    found = powered_difference(ours, theirs, bounds=apart.bounds)
-    return SystemDifference(a=a.name, b=b.name, paired=False, labels=ours.labels + theirs.labels, interval=found)
+    found = powered_difference(mean_a, mean_b, bounds=gap.bounds)
+    return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=found)
 
 
 def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
-    """How near the estimates come to an order that is known, best first. Raises ValueError for a name twice."""
+    """Compare the estimates with a known order, best first. Raises ValueError if it names a system twice."""
     if len(set(order)) < len(order):
         raise ValueError(f"an order names each system once, got {', '.join(order)}")
-    ours = _estimates([(one.name, one.best) for one in report.systems])
+    estimates = _estimates([(one.name, one.best) for one in report.systems])
     judge = _estimates([(one.name, one.means.judge_only) for one in report.systems if one.means])
-    names = [name for name in order if name in ours]
-    places = [-float(place) for place, _ in enumerate(names)]
+    names = [name for name in order if name in estimates]
+    order_scores = [-float(rank) for rank, _ in enumerate(names)]
     return KnownOrder(
         names=tuple(names),
-        tau=_kendall(places, [ours[name] for name in names]),
-        judge=_kendall(places, [judge[name] for name in names]) if judge.keys() >= set(names) else None,
+        tau=_kendall(order_scores, [estimates[name] for name in names]),
+        judge=_kendall(order_scores, [judge[name] for name in names]) if judge.keys() >= set(names) else None,
     )
 
 
 def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
-    """The estimates of those that have one."""
+    """The estimates by name, of systems that have one."""
     return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
 
 
@@ -268,12 +269,12 @@ def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
-    """Each system corrected by the judge's errors on the usable labels of all: what ARES does with one labelled set.
+    """Correct each system by the judge's errors on the labels of all systems, as ARES does with one labelled set.
 
-    Only the full correction (weight 1, PPI) makes sense here: any smaller one draws every system towards the mean of
-    the labels, which is that of no system. And one correction for all moves none past another. The judge's mean over
-    all of a system's items and the correction count as independent, though some items are in both: for a judge that
-    says yes or no this errs to the wide side.
+    Only the full correction (weight 1, PPI) makes sense here: a smaller weight pulls every system towards the mean of
+    all labels, which is the mean of no system. The same correction for all systems does not change their order. The
+    judge's mean and the correction are treated as independent although they share items: for a judge that says yes or
+    no, this makes the interval wider, not narrower.
     """
     pool = [one.arrays()[:2] for one in systems if one.labels and not one.refusal]
     if not pool:
@@ -284,7 +285,7 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
     return _ordered(estimates, systems, _pooled_difference, level=level, caution=CAUTION)
 
 
-def _pooled(system: System, labels: Floats, judged: Floats, level: float) -> SystemEstimate:
+def _pooled(system: System, labels: FloatArray, judged: FloatArray, level: float) -> SystemEstimate:
     if not system.scores:
         return estimate_system(replace(system, refusal=_UNSCORED), level=level)
     unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()
@@ -297,11 +298,11 @@ def _pooled(system: System, labels: Floats, judged: Floats, level: float) -> Sys
 
 
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
-    """Of the judge's scores: the correction is the same on both sides."""
-    apart = b - a
-    values = list(apart.scores.values())
+    """Compute the difference of the judge's scores; the correction is the same on both sides."""
+    gap = b - a
+    values = list(gap.scores.values())
     if values:
-        found = mean_interval(moments(values), bounds=apart.bounds, level=level)
+        found = mean_interval(moments(values), bounds=gap.bounds, level=level)
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=found)
     sides = [list(one.scores.values()) for one in (b, a)]
     found = group_difference(*sides, bounds=a.bounds, level=level).interval

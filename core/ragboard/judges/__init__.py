@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragboard.judges.base import Judge
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import LlmJudge, OpenAiEmbedder, judge_from
-from ragboard.judges.local import NliJudge, StEmbedder
+from ragboard.judges.local import LocalJudge, NliJudge, StEmbedder
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.registry import embedder_named, judge_named, panel_named
@@ -17,6 +17,7 @@ __all__ = [
     "Judge",
     "JudgeOptions",
     "LlmJudge",
+    "LocalJudge",
     "NliJudge",
     "OpenAiEmbedder",
     "Panel",

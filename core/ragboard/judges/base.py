@@ -112,8 +112,8 @@ class Meter(Protocol):
         """Wait until a request may be sent, and count it. Raises NotAskedError if no more may be sent."""
         ...
 
-    def unanswered(self, task: Task, /, *, billed: bool) -> None:
-        """Count a request without a reply; `billed` if the server may still charge for it."""
+    def unanswered(self, task: Task, /, *, may_be_billed: bool) -> None:
+        """Count a request without a reply; `may_be_billed` if the server may still charge for it."""
         ...
 
 
@@ -130,10 +130,10 @@ class RequestMeter:
         if isinstance(self.on_call, Meter):
             await self.on_call.admit(self.task, self.size)
 
-    def unanswered(self, *, billed: bool) -> None:
-        """Count a request without a reply; `billed` if the server may still charge for it."""
+    def unanswered(self, *, may_be_billed: bool) -> None:
+        """Count a request without a reply; `may_be_billed` if the server may still charge for it."""
         if isinstance(self.on_call, Meter):
-            self.on_call.unanswered(self.task, billed=billed)
+            self.on_call.unanswered(self.task, may_be_billed=may_be_billed)
 
 
 @runtime_checkable

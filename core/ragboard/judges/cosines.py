@@ -1,4 +1,4 @@
-"""Compute the replies of an embedder from embeddings."""
+"""Cosine similarities of texts from their embeddings."""
 
 from __future__ import annotations
 
@@ -22,26 +22,28 @@ def texts_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
-    """Return the cosines of the task, or why there are none."""
+    """Return the cosines of a task's text and its others, in [-1, 1], in order; a Failure if one has no embedding."""
     if not isinstance(task, Similarity):
         return Failure(detail=f"an embedder does not answer {type(task).__name__}")
     if not task.others:
         return Similarities(values=())
-    found = [vectors.get(text, Failure(detail="an empty text has no embedding")) for text in (task.text, *task.others)]
-    failed = next((vector for vector in found if isinstance(vector, Failure)), None)
+    embeddings = [
+        vectors.get(text, Failure(detail="an empty text has no embedding")) for text in (task.text, *task.others)
+    ]
+    failed = next((vector for vector in embeddings if isinstance(vector, Failure)), None)
     if failed:
         return failed
-    first, *others = (vector for vector in found if not isinstance(vector, Failure))
+    first, *others = (vector for vector in embeddings if not isinstance(vector, Failure))
     values = tuple(_cosine(first, other) for other in others)
     if not all(math.isfinite(value) for value in values):
         return Failure(detail="an embedding is zero or not finite")
     return Similarities(values=values)
 
 
-def _cosine(one: Vector, other: Vector) -> float:
-    """Return the cosine of two vectors, in [-1, 1]; NaN if one of them is 0."""
-    lengths = math.hypot(*one) * math.hypot(*other)
+def _cosine(first: Vector, second: Vector) -> float:
+    """Return the cosine of two vectors, in [-1, 1]; NaN if one of them is 0 or not finite."""
+    lengths = math.hypot(*first) * math.hypot(*second)
     if not lengths or not math.isfinite(lengths):
         return math.nan
-    product: float = sum(map(mul, one, other))
+    product: float = sum(map(mul, first, second))
     return max(-1.0, min(1.0, product / lengths))

@@ -33,20 +33,30 @@ class JudgeOptions:
     examples: Path | None = None
     """A tab-separated file of ARES; its labelled rows are few-shot examples for `Classify`."""
     base_url: str | None = None
-    """The address of the models; None: that of the environment, else OpenAI's."""
+    """URL of the model server; None: `OPENAI_BASE_URL`, or OpenAI if that is not set."""
+    redact: tuple[str, ...] = ()
+    """Regular expressions; what they match is hidden before a text is sent to a model on another machine."""
     concurrency: int = 32
-    """The most requests at a time, over all models."""
+    """Maximum number of concurrent requests, over all models."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     deadline: float = 120.0
     """Seconds per request; a request that takes longer is cancelled and sent again."""
+    device: str | None = None
+    """What local models run on: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
+    threads: int | None = None
+    """CPU threads of local models; None: as torch or onnxruntime chooses."""
+    backend: str = "torch"
+    """Runtime of local models that verify statements: `torch`, or `onnx` for their ONNX export."""
 
 
 _FILES = ("prompts", "examples")
 _KINDS: Mapping[str, Any] = (
-    dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", *_FILES), str | None)
-    | dict.fromkeys(("concurrency", "requests_per_minute", "tokens_per_minute", "deadline"), int | float | None)
-    | {"parameters": dict}
+    dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", "device", "backend", *_FILES), str | None)
+    | dict.fromkeys(
+        ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "threads"), int | float | None
+    )
+    | {"parameters": dict, "redact": list}
 )
 """The type of each option in JSON."""
 
@@ -54,22 +64,24 @@ _KINDS: Mapping[str, Any] = (
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
     """Return the options as JSON data, without the secrets in the address."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
-    return asdict(options) | files | {"base_url": options.base_url and _without_secrets(options.base_url)}
+    address = options.base_url and _without_secrets(options.base_url)
+    data: dict[str, Any] = asdict(options) | files | {"base_url": address, "redact": list(options.redact)}
+    return data if options.redact else {name: value for name, value in data.items() if name != "redact"}
 
 
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     """Read options from JSON data. Raises TypeError if `options_to_json` cannot have written it."""
-    for name, given in data.items():
-        if not isinstance(given, _KINDS.get(name, object)) or (name == "judge" and given is None):
-            raise TypeError(f"{name} is {given!r}")
+    for name, value in data.items():
+        if not isinstance(value, _KINDS.get(name, object)) or (name == "judge" and value is None):
+            raise TypeError(f"{name} is {value!r}")
     files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
-    options: dict[str, Any] = {**data, **files}
+    options: dict[str, Any] = {**data, **files, "redact": tuple(data.get("redact", ()))}
     return JudgeOptions(**options)
 
 
 def _without_secrets(address: str) -> str:
     parts = urlsplit(address)
-    given = parse_qsl(parts.query, keep_blank_values=True)
-    public = [(name, value) for name, value in given if not is_credential(name)]
-    query = parts.query if public == given else urlencode(public)
+    parameters = parse_qsl(parts.query, keep_blank_values=True)
+    public = [(name, value) for name, value in parameters if not is_credential(name)]
+    query = parts.query if public == parameters else urlencode(public)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))

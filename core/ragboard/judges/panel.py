@@ -27,10 +27,11 @@ OPTIONS: Mapping[Role, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One judge per role; `judge` is that of all other roles."""
+    """One judge per role; `judge` is that of all other roles, `rest` answers what the judge of a role cannot."""
 
     judge: Judge
     roles: Mapping[Role, Judge] | None = None
+    rest: Judge | None = None
 
     def for_task(self, kind: type[Task]) -> Judge:
         """Return the judge for tasks of this type. Raises JudgeError if the judge of that role cannot answer them."""
@@ -44,8 +45,8 @@ class Panel:
 
     def answering(self, kind: type[Task]) -> Judge | None:
         """Return the judge for tasks of this type, or None if the judge of that role cannot answer them."""
-        judge = self._in_role(kind)
-        return judge if kind in judge.answers else None
+        found = (self._in_role(kind), self.rest)
+        return next((judge for judge in found if judge and kind in judge.answers), None)
 
     def _in_role(self, kind: type[Task]) -> Judge:
         return (self.roles or {}).get(kind.role, self.judge)
@@ -71,7 +72,24 @@ class Panel:
         """Whether any of the judges is rule-based."""
         return any(judge.heuristic for judge in self.members)
 
+    def rule_based(self, tasks: Collection[str]) -> bool:
+        """Whether what is judged in the types of task with these names is judged by rules.
+
+        A model's verdicts on statements that rules split, or a model's questions that rules compare, are a model's.
+        """
+        asked = [(kind, self.answering(kind)) for kind in TASKS if kind.__name__ in tasks]
+        deciding = [judge for kind, judge in asked if judge and kind.judges] or [judge for _, judge in asked if judge]
+        return any(judge.heuristic for judge in deciding)
+
     @property
     def members(self) -> tuple[Judge, ...]:
         """All judges, `judge` first."""
-        return (self.judge, *(self.roles or {}).values())
+        return (self.judge, *(self.roles or {}).values(), *((self.rest,) if self.rest else ()))
+
+    @property
+    def note(self) -> str:
+        """What `rest` does, in words; empty without."""
+        if self.rest is None:
+            return ""
+        kind = " judge, which is rule-based," if self.rest.heuristic else " judge"
+        return f"{self.judge.name} verifies statements; the {self.rest.name}{kind} answers everything else"

@@ -10,15 +10,34 @@ from ragboard.errors import SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, openai_endpoint
-from ragboard.judges.local import CrossSimilarity, NliJudge, StEmbedder
+from ragboard.judges.local import CrossSimilarity, Hardware, LocalJudge, NliJudge, StEmbedder
+from ragboard.judges.local.models import ANY_HARDWARE
+from ragboard.judges.local.presets import DEFAULT
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
+from ragboard.judges.recorded import RecordedJudge
+from ragboard.judges.redact import redaction_of
 from ragboard.judges.replay import ReplayJudge
 from ragboard.judges.trained import TrainedJudge
 from ragboard.records import JsonValue
-from ragboard.tasks import Role
+from ragboard.sample_files import sample_folder
+from ragboard.tasks import Role, Task, Verify
 
-__all__ = ["asks_models", "asks_server", "embedder_named", "judge_named", "no_prompt", "panel_named"]
+__all__ = [
+    "EMBEDDERS",
+    "JUDGES",
+    "Backend",
+    "asks_models",
+    "asks_server",
+    "embedder_named",
+    "judge_named",
+    "panel_named",
+    "why_no_prompt",
+]
+
+
+ONLY_VERIFY: frozenset[type[Task]] = frozenset({Verify})
+"""What a judge of statements answers; beside it the embedded judge answers the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +52,8 @@ class BackendSettings:
     """A folder with files that replace the package's prompts."""
     examples: Path | None = None
     """A tab-separated file of ARES with few-shot examples."""
+    hardware: Hardware = ANY_HARDWARE
+    """What local models run on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +63,10 @@ class Backend:
     prefix: str
     argument: str = ""
     """What follows the prefix, as messages name it: `MODEL`; empty if nothing does."""
+    summary: str
+    """What it is, in words."""
+    default: str = ""
+    """The argument of the prefix alone; empty if it needs one."""
     build: Callable[[str, BackendSettings], Judge]
     """Makes the judge from its argument and settings."""
     identity: str
@@ -56,6 +81,13 @@ class Backend:
         """The form of its names: `openai:MODEL`."""
         return f"{self.prefix}:{self.argument}" if self.argument else self.prefix
 
+    def argument_of(self, name: str) -> str | None:
+        """Return the argument in the name of a judge, or None if the name is not of this kind."""
+        prefix, colon, argument = name.partition(":")
+        if prefix != self.prefix or bool(colon) != bool(argument) or (colon and not self.argument):
+            return None
+        return argument or (self.default or None if self.argument else "")
+
 
 def _chat(model: str, settings: BackendSettings) -> Judge:
     return LlmJudge(
@@ -69,6 +101,7 @@ def _chat(model: str, settings: BackendSettings) -> Judge:
 
 _EMBEDDED = Backend(
     prefix="embedded",
+    summary="rules over words, numbers and names; needs nothing",
     build=lambda _, __: EmbeddedJudge(),
     identity="embedded",
     no_prompt="No prompt: the built-in judge answers by rules and word weights on this machine.",
@@ -77,21 +110,54 @@ _COMPARED = "No prompt: a model on this machine compared the texts."
 
 JUDGES: tuple[Backend, ...] = (
     _EMBEDDED,
-    Backend(prefix="openai", argument="MODEL", build=_chat, identity="llm", is_openai_server=True),
+    Backend(
+        prefix="openai",
+        argument="MODEL",
+        summary="a chat model at OpenAI or any compatible server",
+        build=_chat,
+        identity="llm",
+        is_openai_server=True,
+    ),
+    Backend(
+        prefix="local",
+        argument="MODEL",
+        summary=f"a model on this machine that verifies statements: a preset (else {DEFAULT}) or a path",
+        default=DEFAULT,
+        build=lambda model, settings: LocalJudge(model, hardware=settings.hardware),
+        identity="local",
+        no_prompt="No prompt: a model read passages and statements on this machine.",
+    ),
     Backend(
         prefix="nli",
         argument="MODEL",
-        build=lambda model, _: NliJudge(model),
+        summary="an NLI cross-encoder on this machine, by its labels; as local:MODEL, under its older name",
+        build=lambda model, settings: NliJudge(model, hardware=settings.hardware),
         identity="nli",
         no_prompt="No prompt: a model for entailment read passages and statements on this machine.",
     ),
-    Backend(prefix="trained", argument="FOLDER", build=lambda folder, _: TrainedJudge(folder), identity="trained"),
+    Backend(
+        prefix="trained",
+        argument="FOLDER",
+        summary="cross-encoders that you trained, for the metrics of ARES",
+        build=lambda folder, settings: TrainedJudge(folder, hardware=settings.hardware),
+        identity="trained",
+    ),
     Backend(
         prefix="replay",
         argument="FILE",
+        summary="recorded replies",
         build=lambda file, _: ReplayJudge.from_file(Path(file)),
         identity="replay",
         no_prompt="No prompt: the answer was replayed from a file.",
+    ),
+    Backend(
+        prefix="recorded",
+        argument="FOLDER",
+        summary="verdicts that people recorded, else those of the sample's authors",
+        default=str(sample_folder() / "verdicts"),
+        build=lambda folder, _: RecordedJudge.from_folder(Path(folder)),
+        identity="recorded",
+        no_prompt="No prompt: this was judged beforehand, and recorded.",
     ),
 )
 """The backends of judges."""
@@ -101,18 +167,25 @@ EMBEDDERS: tuple[Backend, ...] = (
     Backend(
         prefix="openai",
         argument="MODEL",
+        summary="an embedding model at OpenAI or any compatible server",
         build=lambda model, settings: OpenAiEmbedder(model, settings.endpoint or openai_endpoint()),
         identity="embedding",
         no_prompt="No prompt: the texts were sent to an embedding model, which answers with vectors.",
         is_openai_server=True,
     ),
     Backend(
-        prefix="st", argument="MODEL", build=lambda model, _: StEmbedder(model), identity="st", no_prompt=_COMPARED
+        prefix="st",
+        argument="MODEL",
+        summary="a sentence encoder on this machine",
+        build=lambda model, settings: StEmbedder(model, hardware=settings.hardware),
+        identity="st",
+        no_prompt=_COMPARED,
     ),
     Backend(
         prefix="ce",
         argument="MODEL",
-        build=lambda model, _: CrossSimilarity(model),
+        summary="a cross-encoder for similarity (STS) on this machine",
+        build=lambda model, settings: CrossSimilarity(model, hardware=settings.hardware),
         identity="ce",
         no_prompt=_COMPARED,
     ),
@@ -121,9 +194,9 @@ EMBEDDERS: tuple[Backend, ...] = (
 
 
 def _build(name: str, backends: tuple[Backend, ...], what: str, settings: BackendSettings) -> Judge:
-    prefix, _, argument = name.partition(":")
     for backend in backends:
-        if backend.prefix == prefix and (bool(argument) if backend.argument else name == prefix):
+        argument = backend.argument_of(name)
+        if argument is not None:
             return backend.build(argument, settings)
     *usages, last = (backend.usage for backend in backends)
     raise SettingError(f"no {what} is called {name!r}; there are {', '.join(usages)} and {last}")
@@ -136,18 +209,21 @@ def judge_named(
     parameters: Mapping[str, JsonValue] | None = None,
     prompts: Path | None = None,
     examples: Path | None = None,
+    hardware: Hardware = ANY_HARDWARE,
 ) -> Judge:
     """Return the judge with this name; models are at `endpoint`, else at that of the environment.
 
     Raises SettingError with the possible names, JudgeError without credentials or model.
     """
-    settings = BackendSettings(endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples)
+    settings = BackendSettings(
+        endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples, hardware=hardware
+    )
     return _build(name, JUDGES, "judge", settings)
 
 
-def embedder_named(name: str, *, endpoint: Endpoint | None = None) -> Judge:
+def embedder_named(name: str, *, endpoint: Endpoint | None = None, hardware: Hardware = ANY_HARDWARE) -> Judge:
     """Return the embedder with this name. Raises SettingError and JudgeError as `judge_named` does."""
-    return _build(name, EMBEDDERS, "embedder", BackendSettings(endpoint=endpoint))
+    return _build(name, EMBEDDERS, "embedder", BackendSettings(endpoint=endpoint, hardware=hardware))
 
 
 def asks_server(identity: str) -> bool:
@@ -158,7 +234,7 @@ def asks_server(identity: str) -> bool:
     }
 
 
-def no_prompt(identity: str) -> str:
+def why_no_prompt(identity: str) -> str:
     """Say why answers under this identity have no prompt; empty if they have one."""
     kind = identity.partition("/")[0]
     if kind in ("llm", "own"):
@@ -177,11 +253,13 @@ def asks_models(options: JudgeOptions) -> bool:
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
     """Return the panel of the options. Models share one endpoint; equal names give one judge.
 
+    If the judge only verifies statements, the embedded judge answers everything else that no role is named for.
     The API key is read from `environment`, else from that of the process.
     Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
-    judging: dict[Role, str] = {role: name for role, name in chosen if name}
+    by_role: dict[Role, str] = {role: name for role, name in chosen if name}
+    hardware = Hardware(device=options.device, threads=options.threads, backend=options.backend)
     endpoint = None
     if asks_models(options):
         limits = Limits(
@@ -190,7 +268,7 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             tokens_per_minute=options.tokens_per_minute,
         )
         found = openai_endpoint(options.base_url, environment)
-        endpoint = replace(found, limits=limits, timeout=options.deadline)
+        endpoint = replace(found, limits=limits, timeout=options.deadline, redaction=redaction_of(options.redact))
     judges = {
         name: judge_named(
             name,
@@ -198,10 +276,12 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             parameters=options.parameters,
             prompts=options.prompts,
             examples=options.examples,
+            hardware=hardware,
         )
-        for name in dict.fromkeys((options.judge, *judging.values()))
+        for name in dict.fromkeys((options.judge, *by_role.values()))
     }
-    roles: dict[Role, Judge] = {role: judges[name] for role, name in judging.items()}
+    roles: dict[Role, Judge] = {role: judges[name] for role, name in by_role.items()}
     if options.embed:
-        roles["embed"] = embedder_named(options.embed, endpoint=endpoint)
-    return Panel(judge=judges[options.judge], roles=roles)
+        roles["embed"] = embedder_named(options.embed, endpoint=endpoint, hardware=hardware)
+    judge = judges[options.judge]
+    return Panel(judge=judge, roles=roles, rest=EmbeddedJudge() if judge.answers == ONLY_VERIFY else None)

@@ -89,7 +89,7 @@ class RecordingJudge:
         return self.inner.answers
 
     def identity(self, task: type[Task]) -> str:
-        """Return that of the inner judge: recording changes no answer."""
+        """Return the identity of the inner judge."""
         return self.inner.identity(task)
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
@@ -107,7 +107,7 @@ class _RecordingModelJudge(RecordingJudge):
 
     @property
     def _model_judge(self) -> ModelJudge:
-        assert isinstance(self.inner, ModelJudge)  # noqa: S101 - else it is no _RecordingModelJudge
+        assert isinstance(self.inner, ModelJudge)  # noqa: S101 - see RecordingJudge.__new__
         return self.inner
 
     @property
@@ -126,12 +126,12 @@ class _RecordingModelJudge(RecordingJudge):
 
 
 def _line(task: Task, reply: Reply | Failure) -> bytes:
-    said: dict[str, object] = {"task": type(task).__name__, "asked": json.loads(encode(task))}
+    entry: dict[str, object] = {"task": type(task).__name__, "asked": json.loads(encode(task))}
     if isinstance(reply, Failure):
-        said["failure"] = reply.detail
+        entry["failure"] = reply.detail
     else:
-        said["reply"] = json.loads(encode(reply))
-    return json.dumps(said, ensure_ascii=False).encode() + b"\n"
+        entry["reply"] = json.loads(encode(reply))
+    return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
 
 
 def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
@@ -140,9 +140,9 @@ def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
     from ragboard.tasks import TASK_NAMED
 
     try:
-        said = json.loads(line)
-        task: Task = TypeAdapter(TASK_NAMED[said["task"]]).validate_python(said["asked"])
-        reply = Failure(detail=said["failure"]) if "failure" in said else decode_reply(said["task"], said["reply"])
+        entry = json.loads(line)
+        task: Task = TypeAdapter(TASK_NAMED[entry["task"]]).validate_python(entry["asked"])
+        reply = Failure(detail=entry["failure"]) if "failure" in entry else decode_reply(entry["task"], entry["reply"])
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         detail = " ".join(str(error).split())[:200]
         raise RunFileError(path, f"not a recorded reply ({detail})", line=number) from error

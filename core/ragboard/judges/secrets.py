@@ -25,8 +25,8 @@ def is_credential(name: str) -> bool:
 
 def public_query(query: str) -> str:
     """Return the parameters of an address, sorted by name, with `***` for secret values."""
-    given = sorted(parse_qsl(query, keep_blank_values=True))
-    return urlencode([(name, MASK if is_credential(name) else value) for name, value in given], safe="*:/")
+    parameters = sorted(parse_qsl(query, keep_blank_values=True))
+    return urlencode([(name, MASK if is_credential(name) else value) for name, value in parameters], safe="*:/")
 
 
 def masking(secrets: Iterable[str]) -> re.Pattern[str]:
@@ -42,7 +42,7 @@ def _is_long(secret: str) -> bool:
 
 
 def _encoded(secret: str) -> Iterator[str]:
-    """Return it percent-encoded, as hex, and in base64 at every offset."""
+    """Yield the secret percent-encoded, as hex, and in base64 at every offset."""
     raw = secret.encode()
     yield from (quote(secret, safe=""), raw.hex(), raw.hex().upper())
     for lead, unsure in ((0, 0), (1, 2), (2, 3)):
@@ -51,5 +51,5 @@ def _encoded(secret: str) -> Iterator[str]:
 
 
 def _in_json(secret: str) -> str:
-    """Return a pattern of the text as it is and as JSON can write it, with any character escaped."""
+    """Return a pattern that matches the text, also with characters escaped as in JSON."""
     return "".join(rf"(?:\\{{0,8}}{re.escape(sign)}|(?i:\\{{1,8}}u{ord(sign):04x}))" for sign in secret)

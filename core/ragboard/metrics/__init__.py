@@ -1,4 +1,4 @@
-"""All metrics, by identity."""
+"""All metrics, by name."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ragboard.metrics.refusal import Refusal
 
 __all__ = [
     "DEFAULT_METRICS",
+    "DEFAULT_METRICS_BY_RULES",
     "METRICS",
     "Metric",
     "describe",
@@ -34,7 +35,10 @@ __all__ = [
 ]
 
 DEFAULT_METRICS: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(), ContextRelevance())
-"""The metrics of an evaluation that names none."""
+"""The metrics of an evaluation if none are chosen."""
+
+DEFAULT_METRICS_BY_RULES: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(method="direct"), ContextRelevance())
+"""The default metrics for a rule-based judge."""
 
 METRICS: dict[str, Metric] = {
     metric.spec: metric
@@ -97,11 +101,11 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics with these names among the known ones, in order, without repetition.
+    """Return the known metrics with these names, in order, without repetition.
 
-    A bare name (`faithfulness`) is enough where one source alone has it, or the default metrics do; a
-    source (`ragas`) means all of its metrics; settings follow in brackets (`retrieval.recall(k=5)`).
-    Raises SettingError naming the candidates.
+    A bare name (`faithfulness`) is enough if only one source or only a default metric has it. A source (`ragas`) means
+    all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises SettingError, with the candidates,
+    for an unknown or ambiguous name.
     """
     found: dict[str, Metric] = {}
     for name in names:
@@ -110,7 +114,7 @@ def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -
 
 
 def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
-    """Return the metric with this identity, or None if there is none (any more)."""
+    """Return the metric with this full name, or None if there is none."""
     if spec in known:
         return known[spec]
     try:
@@ -121,21 +125,23 @@ def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None
 
 
 def _named(name: str, known: Mapping[str, Metric]) -> list[Metric]:
-    written = WITH_SETTINGS.fullmatch(name)
-    if written is None:
+    with_settings = WITH_SETTINGS.fullmatch(name)
+    if with_settings is None:
         return _matching(name, known)
-    pairs = [pair.partition("=") for pair in written["settings"].split(",") if pair.strip()]
+    pairs = [pair.partition("=") for pair in with_settings["settings"].split(",") if pair.strip()]
     return [
         _with_settings(metric, {key.strip(): value.strip() for key, _, value in pairs})
-        for metric in _matching(written["name"].strip(), known)
+        for metric in _matching(with_settings["name"].strip(), known)
     ]
 
 
-def _meant_perhaps(name: str, known: Mapping[str, Metric]) -> str:
-    """The metrics whose names are nearly this one, else all of them."""
+def _suggestion(name: str, known: Mapping[str, Metric]) -> str:
+    """Suggest metrics with a similar name; if there are none, list all metrics."""
     words = [*known, *dict.fromkeys(metric.name for metric in known.values())]
-    near = get_close_matches(name, words, n=3, cutoff=0.8)
-    return f"perhaps {' or '.join(near)}; `ragboard metrics` lists them" if near else f"there are {', '.join(known)}"
+    similar = get_close_matches(name, words, n=3, cutoff=0.8)
+    return (
+        f"perhaps {' or '.join(similar)}; `ragboard metrics` lists them" if similar else f"there are {', '.join(known)}"
+    )
 
 
 def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
@@ -146,19 +152,19 @@ def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
         return found
     found = [metric for metric in known.values() if metric.name == name]
     if not found:
-        raise SettingError(f"no metric is called {name!r}; {_meant_perhaps(name, known)}")
-    usual = [metric for metric in found if metric in DEFAULT_METRICS]
-    if len(found) > 1 and len(usual) != 1:
+        raise SettingError(f"no metric is called {name!r}; {_suggestion(name, known)}")
+    default = [metric for metric in found if metric in DEFAULT_METRICS]
+    if len(found) > 1 and len(default) != 1:
         raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in found)}")
-    return usual or found
+    return default or found
 
 
 def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
     kinds = setting_kinds(metric)
     unknown = [key for key in settings if key not in kinds]
     if unknown:
-        has = f"has {', '.join(kinds)}" if kinds else "has none"
-        raise SettingError(f"{metric.source}.{metric.name} has no setting {unknown[0]!r}; it {has}")
+        available = f"its settings are {', '.join(kinds)}" if kinds else "it has no settings"
+        raise SettingError(f"{metric.source}.{metric.name} has no setting {unknown[0]!r}; {available}")
     values = {key: _value(f"{metric.source}.{metric.name}: {key}", text, kinds[key]) for key, text in settings.items()}
     try:
         return replace(metric, **values)
@@ -167,13 +173,13 @@ def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
 
 
 def _value(what: str, text: str, kind: Any) -> object:
-    """A setting as it is written in an identity: a number, True or False, or one of some words."""
-    offered = choices(kind)
-    for choice in offered:
+    """Parse a setting as a metric's name contains it: a number, True or False, or one of several words."""
+    options = choices(kind)
+    for choice in options:
         if text.casefold() == str(choice).casefold():
             return choice
     if kind is float and re.fullmatch(r"\d+(\.\d+)?|\.\d+", text):
         return float(text)
-    if not offered and kind is not float and text.isdecimal():
+    if not options and kind is not float and text.isdecimal():
         return int(text)
     raise SettingError(f"{what}: got {text!r}, expected {allowed(kind)}")

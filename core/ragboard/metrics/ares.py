@@ -6,13 +6,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_passages
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_answer,
+    no_passages,
+)
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import AresQuality, Classified, Classify, Task
 
 __all__ = ["AnswerFaithfulness", "AnswerRelevance", "AresMetric", "ContextRelevance", "QualityVerdict"]
 
-NOT_ASKED = "Not asked: the passages were judged not relevant to the question."
+NOT_ASKED = "Not asked: the judge finds the passages irrelevant to the question."
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,7 @@ class QualityVerdict(Need[Classified]):
                 return Classified(holds=False, reason=NOT_ASKED)
         return await _classified(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
 
-    def rows(self, found: Classified) -> Iterable[Row]:
+    def rows(self, found: Classified, /) -> Iterable[Row]:
         about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.after_contexts else ''})"
         yield judgement(about, 1, "yes" if found.holds else "no", found.probability, found.reason)
 
@@ -57,8 +69,9 @@ class AresMetric(Metric):
     """Base class of the three metrics: one verdict per sample; the mean over a run is a success rate."""
 
     source: ClassVar[str] = "ares"
-    formula: ClassVar[str] = "1 where the judge says yes, 0 where it says no"
+    formula: ClassVar[str] = "1 if the judge says yes, 0 if it says no"
     paper: ClassVar[str] = "Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3"
+    source_label: ClassVar[str] = "ARES"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     quality: ClassVar[AresQuality]
@@ -66,10 +79,10 @@ class AresMetric(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return (self._need(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        said = findings.of(self._need())
-        likely = "" if said.probability is None else f", probability {said.probability:.2f}"
-        return Score(value=float(said.holds), counted=f"judged {'yes' if said.holds else 'no'}{likely}")
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        verdict = results.of(self._need())
+        probability = "" if verdict.probability is None else f", probability {verdict.probability:.2f}"
+        return Score(value=float(verdict.holds), counted=f"judged {'yes' if verdict.holds else 'no'}{probability}")
 
     def _need(self) -> QualityVerdict:
         return QualityVerdict(self.quality)
@@ -81,14 +94,15 @@ class ContextRelevance(AresMetric):
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "ARES context relevance"
+    category: ClassVar[Category] = "focus"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     calls: ClassVar[str] = "1 to classify"
     quality: ClassVar[AresQuality] = "context_relevance"
 
 
 @dataclass(frozen=True)
-class _OfAnswer(AresMetric):
-    calls: ClassVar[str] = "1 to classify; with compat one more, shared with context relevance, which goes first"
+class _AnswerMetric(AresMetric):
+    calls: ClassVar[str] = "1 to classify; with compat, first 1 for context relevance, which is shared with that metric"
 
     compat: bool = False
 
@@ -97,28 +111,30 @@ class _OfAnswer(AresMetric):
 
 
 @dataclass(frozen=True)
-class AnswerFaithfulness(_OfAnswer):
+class AnswerFaithfulness(_AnswerMetric):
     """Whether the passages together support everything the answer says: 1 or 0.
 
-    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
-    ARES's own code; otherwise the answer is checked against its passages in any case.
+    With `compat`, the score is 0 without a further call if the judge finds the passages irrelevant to the question, as
+    in ARES's own code.
     """
 
     name: ClassVar[str] = "answer_faithfulness"
     title: ClassVar[str] = "ARES answer faithfulness"
+    category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     quality: ClassVar[AresQuality] = "answer_faithfulness"
 
 
 @dataclass(frozen=True)
-class AnswerRelevance(_OfAnswer):
+class AnswerRelevance(_AnswerMetric):
     """Whether the answer answers the question: 1 or 0.
 
-    With `compat`, the score is 0 without a further call if the passages are judged not relevant to the question, as in
-    ARES's own code; this needs passages.
+    With `compat`, the score is 0 without a further call if the judge finds the passages irrelevant to the question, as
+    in ARES's own code; this needs passages.
     """
 
     name: ClassVar[str] = "answer_relevance"
     title: ClassVar[str] = "ARES answer relevance"
+    category: ClassVar[Category] = "relevance"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     quality: ClassVar[AresQuality] = "answer_relevance"

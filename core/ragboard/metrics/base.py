@@ -1,7 +1,7 @@
-"""Base classes of metrics and of their needs: what a metric must know of a sample before it can score it.
+"""Base classes of metrics and of their needs: the judgements of a sample that a metric is computed from.
 
-A metric names its needs. The evaluation resolves each need once by asking judges, and the metric computes its score
-from the findings. If a need cannot be resolved, it is an `Unscored` with a reason, and so is the metric's outcome.
+A metric lists its needs. The evaluation resolves each need once by calling judges, and the metric computes its score
+from the results. If a need cannot be resolved, its result is an `Unscored` with the reason, and so is the score.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ragboard.errors import SettingError
 from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
-from ragboard.records import Direction, Outcome, Sample, Score, Unscored
+from ragboard.records import Direction, MorePassages, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Failure, NotAsked, Reply, Task
 
 __all__ = [
+    "CATEGORIES",
     "AnswerTask",
     "Ask",
+    "Category",
     "Column",
     "Direction",
-    "Findings",
     "Metric",
     "Need",
+    "NeedResults",
     "Row",
     "judgement",
     "no_answer",
@@ -42,32 +44,46 @@ R = TypeVar("R", bound=Reply)
 
 Column = Literal["answer", "contexts", "reference", "reference_contexts"]
 
+Category = Literal["grounding", "relevance", "focus", "coverage", "correctness", "use", "quality", "other"]
+
+CATEGORIES: Mapping[Category, str] = {
+    "grounding": "Is the answer grounded in the passages?",
+    "relevance": "Does it answer the question?",
+    "focus": "Was retrieval focused?",
+    "coverage": "Did retrieval find what is needed?",
+    "correctness": "Is it correct and complete, against the reference?",
+    "use": "How does it use what was retrieved?",
+    "quality": "Is it sound, clear and safe, as a chat model sees it?",
+    "other": "Your own metrics",
+}
+"""The question that the metrics of each category answer, in the order of pages."""
+
 ROUNDING = 1e-9
-"""How far a score can be outside its range by rounding."""
+"""Largest rounding error by which a score can be outside its range."""
 
 AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
-"""Asks the judge one task for one sample."""
+"""Sends one task of a sample to the judge."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
-"""The name of a table of the store, and a row of it without the columns of the sample."""
+"""The name of a table in the store, and a row of it without the columns that identify the sample."""
 
 
 @dataclass
 class Ask:
-    """Asks judges about one sample; each task once, even if several needs lead to it."""
+    """Sends tasks of one sample to judges; each task once, even if several needs have it."""
 
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
-    """Whether a task was answered before; needs ask it again in the same form."""
+    """Whether a task was answered before; needs then repeat it in the same form."""
     wanted: Collection[Need[Any]] = ()
-    """All needs to resolve, which lets a need ask for itself and for another in one task."""
+    """All needs to resolve, so that one task can serve two of them."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
-        """Return the reply to the task, or why there is none."""
+        """Return the reply to the task, or the reason why there is none."""
         if task not in self._asked:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
@@ -87,40 +103,40 @@ class Ask:
 
 
 class Need(ABC, Generic[T]):
-    """Something that a metric must know of a sample; `T` is the type of the finding. A frozen dataclass."""
+    """A judgement of a sample that metrics are computed from; `T` is the type of its result. A frozen dataclass."""
 
     @abstractmethod
     def tasks(self) -> tuple[type[Task], ...]:
-        """Return the types of task that it can ask."""
+        """Return the types of task that it can send."""
 
     @abstractmethod
     async def resolve(self, sample: Sample, ask: Ask) -> T | Unscored:
-        """Ask the judges, and return the finding or why there is none."""
+        """Send the tasks, and return the result or the reason why there is none."""
 
-    def rows(self, found: T) -> Iterable[Row]:
-        """Return the rows of the store that keep a finding; none by default."""
-        del found
+    def rows(self, result: T, /) -> Iterable[Row]:
+        """Return the rows to store for a result; none by default."""
+        del result
         return ()
 
 
 @dataclass(frozen=True)
-class Findings:
-    """The finding of each need, or why it was not resolved."""
+class NeedResults:
+    """The result of each need, or the reason why it was not resolved."""
 
-    found: Mapping[Need[Any], object]
+    by_need: Mapping[Need[Any], object]
 
     def of(self, need: Need[T]) -> T:
-        """Return the finding of a need. Call it only if `missing` returns None."""
-        return cast("T", self.found[need])
+        """Return the result of a need. Call it only if `missing` returns None."""
+        return cast("T", self.by_need[need])
 
     def missing(self, need: Need[Any]) -> Unscored | None:
         """Return why the need was not resolved, or None if it was."""
-        found = self.found[need]
-        return found if isinstance(found, Unscored) else None
+        result = self.by_need[need]
+        return result if isinstance(result, Unscored) else None
 
 
 def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
-    """Return the types of task that resolving these needs can ask."""
+    """Return the types of task that these needs can send."""
     return frozenset(task for need in needs for task in need.tasks())
 
 
@@ -129,25 +145,25 @@ async def resolve(
     needs: Iterable[Need[Any]],
     answer: AnswerTask,
     known: Callable[[Task], bool] = lambda _: False,
-) -> Findings:
+) -> NeedResults:
     """Resolve every need for one sample; a need that cannot be resolved becomes an Unscored with the reason.
 
-    `known` says whether a task was answered before; such a task is asked again in the same form.
+    `known`: whether a task was answered before; such a task is sent in the same form.
     """
     wanted = tuple(dict.fromkeys(needs))
     ask = Ask(sample, answer, known, wanted)
-    found = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
-    return Findings(dict(zip(wanted, found, strict=True)))
+    results = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
+    return NeedResults(dict(zip(wanted, results, strict=True)))
 
 
 def judgement(about: str, number: int, says: str, value: float | None = None, reason: str = "") -> Row:
-    """Return the row of one judgement: what was asked, its number, the answer, a value, and the reason."""
+    """Return the row of one judgement: what was asked, its number, the reply, a value, and the reason."""
     return "judgements", (about, number, says, value, reason)
 
 
-def yes_or_no(about: str, said: Iterable[tuple[bool, str]]) -> Iterable[Row]:
+def yes_or_no(about: str, verdicts: Iterable[tuple[bool, str]]) -> Iterable[Row]:
     """Return a row for each (yes, reason), numbered from 1."""
-    for number, (yes, reason) in enumerate(said, 1):
+    for number, (yes, reason) in enumerate(verdicts, 1):
         yield judgement(about, number, "yes" if yes else "no", reason=reason)
 
 
@@ -174,12 +190,12 @@ def no_passages(sample: Sample) -> Unscored | None:
 class Metric(ABC):
     """A metric. Its fields are its settings; its docstring is its description for users.
 
-    Its identity is source, name and the settings that differ from their defaults. The source is included because the
-    same name means different things in different tools.
+    Its full name consists of source, name and the settings that differ from their defaults. The source is included
+    because the same name means different things in different tools.
     """
 
     source: ClassVar[str]
-    """The tool or paper that defines it: `ragas`."""
+    """The first part of its full name, for the tool or paper that defines it: `ragas`."""
     name: ClassVar[str]
     """Its name within the source: `answer_relevance`."""
     title: ClassVar[str]
@@ -187,19 +203,28 @@ class Metric(ABC):
     formula: ClassVar[str]
     """How it is computed, in one line."""
     paper: ClassVar[str]
-    """The source of the definition: paper and section."""
+    """Citation of the definition: paper and section, or a tool and its version."""
     requires: ClassVar[tuple[Column, ...]]
     """Columns a sample must have, besides the question."""
     range: ClassVar[tuple[float, float]]
-    """The least and the greatest possible score."""
+    """Minimum and maximum score."""
     direction: ClassVar[Direction]
-    """Which values are better; neutral if that depends on the use."""
+    """Which values are better; neutral: that depends on the use."""
     calls: ClassVar[str]
     """The calls to judges per sample, in words."""
+    more_passages: ClassVar[MorePassages] = ""
+    """How the score usually changes if passages are appended to the list; empty if it does not depend on their number.
+    For a metric with a setting `k`: without `k`."""
+    category: ClassVar[Category] = "other"
+    """Its group on pages, a key of `CATEGORIES`."""
+    source_label: ClassVar[str] = ""
+    """A short form of `paper` for lists: `RAGAS paper`; empty: `paper` itself."""
+    needs_gold: ClassVar[bool] = False
+    """Whether it compares with gold passages, which the file gives as texts or ids."""
 
     @property
     def spec(self) -> str:
-        """The identity as one string: `ragas.answer_relevance`, `ragas.answer_relevance(n=5)`."""
+        """The full name: `ragas.answer_relevance`, `ragas.answer_relevance(n=5)`."""
         settings = ",".join(self._changed())
         return f"{self.source}.{self.name}" + (f"({settings})" if settings else "")
 
@@ -208,6 +233,16 @@ class Metric(ABC):
         """The title with the settings that differ from their defaults: `Recall (k=5)`."""
         settings = ", ".join(self._changed())
         return f"{self.title} ({settings})" if settings else self.title
+
+    @property
+    def credit(self) -> str:
+        """The `source_label` of the metric with these settings."""
+        return self.source_label
+
+    @property
+    def summary(self) -> str:
+        """A sentence that describes it with these settings; empty if the first paragraph of the docstring does."""
+        return ""
 
     def _changed(self) -> list[str]:
         return [
@@ -218,15 +253,15 @@ class Metric(ABC):
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return what the metric must know of a sample; an empty tuple if it asks no judge."""
+        """Return the needs of the metric; an empty tuple if it uses no judge."""
 
     @abstractmethod
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the score. Called only if all required columns are present and all needs are resolved."""
 
 
-def outcome(metric: Metric, sample: Sample, findings: Findings) -> Outcome:
-    """Return the metric's score of a sample, or why there is none.
+def outcome(metric: Metric, sample: Sample, results: NeedResults) -> Outcome:
+    """Return the metric's score of a sample, or the reason why there is none.
 
     Raises SettingError if the metric returns a number outside its range.
     """
@@ -234,14 +269,14 @@ def outcome(metric: Metric, sample: Sample, findings: Findings) -> Outcome:
         if getattr(sample, column) is None:
             return no_column(column)
     for need in metric.needs():
-        missing = findings.missing(need)
+        missing = results.missing(need)
         if missing is not None:
             return missing
-    return _in_range(metric, sample, metric.score(sample, findings))
+    return _in_range(metric, sample, metric.score(sample, results))
 
 
-def _in_range(metric: Metric, sample: Sample, found: Outcome) -> Outcome:
+def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:
     low, high = metric.range
-    if isinstance(found, Score) and not low - ROUNDING <= found.value <= high + ROUNDING:
-        raise SettingError(f"{metric.spec} gives {found.value} for sample {sample.id!r}; its range is {low} to {high}")
-    return found
+    if isinstance(score, Score) and not low - ROUNDING <= score.value <= high + ROUNDING:
+        raise SettingError(f"{metric.spec} gives {score.value} for sample {sample.id!r}; its range is {low} to {high}")
+    return score

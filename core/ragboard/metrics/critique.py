@@ -1,4 +1,4 @@
-"""Aspect critiques: a judge decides whether a description fits the answer, by the majority of `n` draws.
+"""Aspect critiques: a judge decides `n` times whether a description fits the answer, and the majority counts.
 
 1 means that the description fits, so the better direction depends on the description.
 """
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragboard.errors import SettingError
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, no_answer, yes_or_no
+from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, Row, no_answer, yes_or_no
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Critique, Critiqued, Task
 
@@ -59,7 +59,7 @@ class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
             found.append(reply)
         return tuple(found)
 
-    def rows(self, found: tuple[Critiqued, ...]) -> Iterable[Row]:
+    def rows(self, found: tuple[Critiqued, ...], /) -> Iterable[Row]:
         return yes_or_no(self.definition, ((draw.yes, draw.reason) for draw in found))
 
 
@@ -68,8 +68,10 @@ class AspectCritique(Metric):
     """Base class of aspects: each asks the judge one yes-or-no question about the answer."""
 
     source: ClassVar[str] = "ragas"
-    formula: ClassVar[str] = "1 where most of n draws say that the description fits, else 0"
+    formula: ClassVar[str] = "1 if most of n draws say that the description fits, else 0"
     paper: ClassVar[str] = "ragas library 0.0.x, aspect critiques"
+    category: ClassVar[Category] = "quality"
+    source_label: ClassVar[str] = "ragas library, early"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     calls: ClassVar[str] = "n to judge the answer"
@@ -81,15 +83,15 @@ class AspectCritique(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for an even number of draws, which could tie."""
         if self.n < 1 or self.n % 2 == 0:
-            raise ValueError(f"n is an odd number of draws, so that they cannot tie, got {self.n}")
+            raise ValueError(f"n is an odd number of draws, to avoid ties, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         return (self._need(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        draws = findings.of(self._need())
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        draws = results.of(self._need())
         yes = sum(draw.yes for draw in draws)
-        return Score(value=float(2 * yes > len(draws)), counted=f"fits in {yes} of {len(draws)} draws")
+        return Score(value=float(2 * yes > len(draws)), counted=f"yes in {yes} of {len(draws)} draws")
 
     def _need(self) -> DescriptionVerdicts:
         return DescriptionVerdicts(self.definition, self.n, with_passages="contexts" in self.requires)
@@ -174,34 +176,36 @@ def aspects_from_file(path: Path) -> tuple[AspectCritique, ...]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{path}: not TOML: {error}") from error
     if not tables:
-        raise SettingError(f"{path}: holds no aspect; expected tables such as [politeness]")
+        raise SettingError(f"{path}: contains no aspect; expected tables such as [politeness]")
     return tuple(_aspect(path, name, table) for name, table in tables.items())
 
 
 def _aspect(path: Path, name: str, table: object) -> AspectCritique:
     if not name.isidentifier():
-        raise SettingError(f"{path}: {name!r} is no name of a metric; letters, digits and _ are")
+        raise SettingError(f"{path}: {name!r} is not a valid metric name: use letters, digits and _")
     try:
         given = _Aspect.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join((name, *map(str, first["loc"])))
         raise SettingError(f"{path}: {where}: {first['msg']}") from error
-    return _own(name, given)
+    return _metric(name, given)
 
 
-def _own(name: str, given: _Aspect) -> AspectCritique:
-    needed: tuple[Column, ...] = ("answer", "contexts") if given.passages else ("answer",)
-    said: dict[str, object] = {
+def _metric(name: str, given: _Aspect) -> AspectCritique:
+    requires: tuple[Column, ...] = ("answer", "contexts") if given.passages else ("answer",)
+    members: dict[str, object] = {
         "__doc__": given.definition,
         "__module__": __name__,
         "source": "aspect",
         "name": name,
         "title": given.title or name.replace("_", " ").capitalize(),
-        "paper": "a description of one's own",
+        "paper": "user-defined aspect",
+        "source_label": "",
+        "category": "other",
         "direction": given.direction,
         "definition": given.definition,
-        "requires": needed,
+        "requires": requires,
     }
-    kind = cast("type[AspectCritique]", type(name.title().replace("_", ""), (AspectCritique,), said))
+    kind = cast("type[AspectCritique]", type(name.title().replace("_", ""), (AspectCritique,), members))
     return dataclass(frozen=True)(kind)()

@@ -32,6 +32,7 @@ def describe(metric: Metric) -> MetricDescription:
         direction=metric.direction,
         calls=metric.calls,
         settings=_settings(metric),
+        more_passages="" if getattr(metric, "k", None) else metric.more_passages,
     )
 
 

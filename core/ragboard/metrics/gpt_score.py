@@ -6,7 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_passages
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_answer,
+    no_passages,
+)
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Quality, Rate, Rating, Task
 
@@ -37,17 +49,18 @@ class QualityRating(Need[Rating]):
         )
         return await ask(task)
 
-    def rows(self, found: Rating) -> Iterable[Row]:
+    def rows(self, found: Rating, /) -> Iterable[Row]:
         yield judgement(f"rating of {self.quality}", 1, str(found.value), float(found.value), found.reason)
 
 
 @dataclass(frozen=True)
 class GptScore(Metric):
-    """Base class of the three metrics. The only evidence for a rating is the judge's reason."""
+    """Base class of the three metrics. Ratings have a reason, but no evidence."""
 
     source: ClassVar[str] = "gpt_score"
-    formula: ClassVar[str] = "a whole number from 0 to 10 that the judge says"
+    formula: ClassVar[str] = "a whole number from 0 to 10, given by the judge"
     paper: ClassVar[str] = "Es et al. 2023, arXiv 2309.15217, section 4 (GPT Score)"
+    source_label: ClassVar[str] = "RAGAS paper, GPT Score"
     range: ClassVar[tuple[float, float]] = (0.0, 10.0)
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to rate"
@@ -56,26 +69,28 @@ class GptScore(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return (QualityRating(self.quality),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        return Score(value=float(findings.of(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        return Score(value=float(results.of(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
 
 
 @dataclass(frozen=True)
 class Faithfulness(GptScore):
-    """How far the passages support the answer, from 0 to 10, as the judge rates it in one step."""
+    """How far the passages support the answer, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "faithfulness"
     title: ClassVar[str] = "GPT Score, faithfulness"
+    category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     quality: ClassVar[Quality] = "faithfulness"
 
 
 @dataclass(frozen=True)
 class AnswerRelevance(GptScore):
-    """How well the answer answers the question, from 0 to 10, as the judge rates it in one step."""
+    """How well the answer answers the question, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "answer_relevance"
     title: ClassVar[str] = "GPT Score, answer relevance"
+    category: ClassVar[Category] = "relevance"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     quality: ClassVar[Quality] = "answer_relevance"
 
@@ -86,5 +101,6 @@ class ContextRelevance(GptScore):
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "GPT Score, context relevance"
+    category: ClassVar[Category] = "focus"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     quality: ClassVar[Quality] = "context_relevance"

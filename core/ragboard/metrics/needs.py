@@ -1,8 +1,8 @@
-"""What a metric can need to know of a sample, and what it gets: import these names in metrics of your own.
+"""The needs that a metric can have, and the types of their results; import them in metrics of your own.
 
-A metric returns needs from `needs()`, and `score()` gets the finding of each by `findings.of(need)`.
+A metric returns needs from `needs()`, and `score()` gets the result of each by `results.of(need)`.
 
-| need | finding |
+| need | result |
 |---|---|
 | `Statements(side)` | `ExtractedStatements`: the statements of answer or reference, and whether that text refuses |
 | `JointVerdicts(side)` | `JudgedStatements`: a verdict of all passages together on each statement |
@@ -12,7 +12,7 @@ A metric returns needs from `needs()`, and `score()` gets the finding of each by
 | `ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] |
 | `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
 | `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
-| `UsefulPassages(toward)` | `Usefulness`: whether each passage is useful to arrive at the reference or the answer |
+| `UsefulPassages(target)` | `Usefulness`: whether each passage is useful for the reference or the answer |
 | `NamedEntities()` | `EntityLists`: the people, places, things, dates and amounts that reference and passages name |
 | `DescriptionVerdicts(...)` | `tuple[Critiqued, ...]`: whether a description fits the answer, asked n times |
 | `QualityRating(quality)` | `Rating`: a quality from 0 to 10 |
@@ -22,7 +22,7 @@ A metric returns needs from `needs()`, and `score()` gets the finding of each by
 from __future__ import annotations
 
 from ragboard.metrics.ares import QualityVerdict
-from ragboard.metrics.base import Ask, Findings, Need
+from ragboard.metrics.base import Ask, Need, NeedResults
 from ragboard.metrics.critique import DescriptionVerdicts
 from ragboard.metrics.gpt_score import QualityRating
 from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
@@ -58,12 +58,12 @@ __all__ = [
     "DrawnSentences",
     "EntityLists",
     "ExtractedStatements",
-    "Findings",
     "GeneratedQuestions",
     "JointVerdicts",
     "JudgedStatements",
     "NamedEntities",
     "Need",
+    "NeedResults",
     "QualityRating",
     "QualityVerdict",
     "QuestionSimilarities",

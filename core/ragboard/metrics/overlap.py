@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
+from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
 from ragboard.records import Outcome, Sample, Score, Unscored
 
 __all__ = ["Bleu", "ChrF", "ContextOverlap", "ExactMatch", "LengthRatio", "RougeL", "TokenF1"]
@@ -43,6 +43,7 @@ class OverlapMetric(Metric):
     """Base class of metrics that compare the words or characters of answer and reference."""
 
     source: ClassVar[str] = "overlap"
+    category: ClassVar[Category] = "correctness"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -51,7 +52,7 @@ class OverlapMetric(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return ()
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compare answer and reference; undefined if the reference is empty."""
         answer, reference = sample.answer or "", sample.reference or ""
         if not self.comparable(reference):
@@ -71,10 +72,11 @@ class OverlapMetric(Metric):
 class SquadMetric(OverlapMetric):
     """Base class of metrics that compare as SQuAD does, in any language: without case, punctuation, articles, spaces.
 
-    `compat=True` gives the numbers of SQuAD 2.0's script: it removes only ASCII punctuation, splits words only at
-    spaces, and an answer and a reference of which nothing remains are equal.
+    `compat=True` reproduces SQuAD 2.0's script: it removes only ASCII punctuation and splits words only at spaces, and
+    two texts without remaining words are equal.
     """
 
+    source_label: ClassVar[str] = "SQuAD"
     compat: bool = False
 
     def comparable(self, reference: str) -> bool:
@@ -92,18 +94,18 @@ class ExactMatch(SquadMetric):
 
     name: ClassVar[str] = "exact_match"
     title: ClassVar[str] = "Exact match"
-    formula: ClassVar[str] = "1 where answer and reference are the same words, else 0"
+    formula: ClassVar[str] = "1 if answer and reference have the same words in the same order, else 0"
     paper: ClassVar[str] = SQUAD
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the words in order."""
         same = self.tokens(answer) == self.tokens(reference)
-        return Score(value=float(same), counted="the same words" if same else "other words")
+        return Score(value=float(same), counted="same words" if same else "different words")
 
 
 @dataclass(frozen=True)
 class TokenF1(SquadMetric):
-    """The harmonic mean of the shares of words that answer and reference share, in any order."""
+    """The F1 of the words that answer and reference have in common, in any order."""
 
     name: ClassVar[str] = "token_f1"
     title: ClassVar[str] = "Token F1"
@@ -112,30 +114,31 @@ class TokenF1(SquadMetric):
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the two bags of words."""
-        given, wanted = self.tokens(answer), self.tokens(reference)
-        common = (Counter(given) & Counter(wanted)).total()
-        both = len(given) + len(wanted)
+        in_answer, in_reference = self.tokens(answer), self.tokens(reference)
+        common = (Counter(in_answer) & Counter(in_reference)).total()
+        both = len(in_answer) + len(in_reference)
         value = 2 * common / both if both else 1.0
-        return Score(value=value, counted=f"{common} common, {len(given)} and {len(wanted)} words")
+        return Score(value=value, counted=f"{common} common, {len(in_answer)} and {len(in_reference)} words")
 
 
 @dataclass(frozen=True)
 class Bleu(OverlapMetric):
-    """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity, of one answer.
+    """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity.
 
-    A text of fewer than 4 words has only as many orders as words. An order without a match counts as half a match,
-    the next one as a quarter, and so on; without a common word the score is 0.
+    A text of fewer than 4 words has only as many orders as words. The first order without a match counts as half a
+    match, the next as a quarter, and so on; without a common word the score is 0.
     """
 
     name: ClassVar[str] = "bleu"
     title: ClassVar[str] = "BLEU"
     formula: ClassVar[str] = "exp(min(0, 1 - r / c)) x (product of n-gram precisions, n = 1 to 4) ^ (1/4)"
     paper: ClassVar[str] = "Papineni et al. 2002; smoothing 3 of Chen and Cherry 2014"
+    source_label: ClassVar[str] = "BLEU"
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the words, without case."""
-        given, wanted = words(answer), words(reference)
-        return Score(value=bleu(given, wanted), counted=f"{len(given)} and {len(wanted)} words")
+        in_answer, in_reference = words(answer), words(reference)
+        return Score(value=bleu(in_answer, in_reference), counted=f"{len(in_answer)} and {len(in_reference)} words")
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,14 @@ class RougeL(OverlapMetric):
     title: ClassVar[str] = "ROUGE-L"
     formula: ClassVar[str] = "2 x longest common subsequence / (words of the answer + words of the reference)"
     paper: ClassVar[str] = "Lin 2004"
+    source_label: ClassVar[str] = "ROUGE"
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the words, without case."""
-        given, wanted = words(answer), words(reference)
-        common = common_subsequence(given, wanted)
-        counted = f"{common} in common order, {len(given)} and {len(wanted)} words"
-        return Score(value=2 * common / (len(given) + len(wanted)), counted=counted)
+        in_answer, in_reference = words(answer), words(reference)
+        common = common_subsequence(in_answer, in_reference)
+        counted = f"longest common subsequence {common}, {len(in_answer)} and {len(in_reference)} words"
+        return Score(value=2 * common / (len(in_answer) + len(in_reference)), counted=counted)
 
 
 @dataclass(frozen=True)
@@ -163,11 +167,14 @@ class ChrF(OverlapMetric):
     title: ClassVar[str] = "chrF"
     formula: ClassVar[str] = "5 PR / (4 P + R) of the mean precision and recall of character n-grams"
     paper: ClassVar[str] = "Popović 2015"
+    source_label: ClassVar[str] = "chrF"
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the characters, with case."""
-        given, wanted = "".join(answer.split()), "".join(reference.split())
-        return Score(value=chrf(given, wanted), counted=f"{len(given)} and {len(wanted)} characters")
+        in_answer, in_reference = "".join(answer.split()), "".join(reference.split())
+        return Score(
+            value=chrf(in_answer, in_reference), counted=f"{len(in_answer)} and {len(in_reference)} characters"
+        )
 
 
 @dataclass(frozen=True)
@@ -178,13 +185,14 @@ class LengthRatio(OverlapMetric):
     title: ClassVar[str] = "Length"
     formula: ClassVar[str] = "words of the answer / words of the reference"
     paper: ClassVar[str] = "ragboard"
+    source_label: ClassVar[str] = "ragboard"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     direction: ClassVar[Direction] = "neutral"
 
     def compare(self, answer: str, reference: str) -> Outcome:
         """Compare the numbers of words."""
-        given, wanted = len(words(answer)), len(words(reference))
-        return Score(value=given / wanted, counted=f"{given} and {wanted} words")
+        in_answer, in_reference = len(words(answer)), len(words(reference))
+        return Score(value=in_answer / in_reference, counted=f"{in_answer} and {in_reference} words")
 
 
 @dataclass(frozen=True)
@@ -194,8 +202,10 @@ class ContextOverlap(Metric):
     source: ClassVar[str] = "overlap"
     name: ClassVar[str] = "context_overlap"
     title: ClassVar[str] = "Word overlap with the passages"
-    formula: ClassVar[str] = "words of the answer that a passage holds / all words of the answer"
+    formula: ClassVar[str] = "words of the answer that occur in a passage / all words of the answer"
     paper: ClassVar[str] = "ragboard"
+    category: ClassVar[Category] = "grounding"
+    source_label: ClassVar[str] = "ragboard"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -204,14 +214,14 @@ class ContextOverlap(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return ()
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Words in a passage / all words of the answer; undefined for an answer without words."""
-        said = words(sample.answer or "")
-        if not said:
+        in_answer = words(sample.answer or "")
+        if not in_answer:
             return Unscored(reason="undefined", detail="the answer is empty")
-        there = {word for passage in sample.contexts or () for word in words(passage.text)}
-        found = sum(word in there for word in said)
-        return Score(value=found / len(said), counted=f"{found} of {len(said)} words")
+        in_passages = {word for passage in sample.contexts or () for word in words(passage.text)}
+        found = sum(word in in_passages for word in in_answer)
+        return Score(value=found / len(in_answer), counted=f"{found} of {len(in_answer)} words")
 
 
 def words(text: str) -> list[str]:
@@ -229,7 +239,7 @@ def bare_words(text: str) -> list[str]:
     """Return words of any language as SQuAD compares them, without punctuation (`U.S.` is `us`) and articles.
 
     Punctuation is that of Unicode and ASCII. Each character of Chinese and Japanese is a word (as in MLQA, Lewis et al.
-    2020). A text of only articles keeps them: the answer `A` is not empty.
+    2020). A text that consists only of articles keeps them: the answer `A` is not empty.
     """
     folded = unicodedata.normalize("NFC", text.casefold())
     bare = "".join(mark for mark in folded if not _is_punctuation(mark))
@@ -261,28 +271,28 @@ def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
 
 def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the longest common subsequence, computed with bit vectors (Hyyrö 2004)."""
-    places: dict[str, int] = {}
-    for place, word in enumerate(one):
-        places[word] = places.get(word, 0) | 1 << place
-    everywhere = (1 << len(one)) - 1
-    open_places = everywhere
+    positions: dict[str, int] = {}
+    for index, word in enumerate(one):
+        positions[word] = positions.get(word, 0) | 1 << index
+    all_positions = (1 << len(one)) - 1
+    unmatched = all_positions
     for word in other:
-        matched = open_places & places.get(word, 0)
-        open_places = (open_places + matched | open_places - matched) & everywhere
-    return len(one) - open_places.bit_count()
+        matched = unmatched & positions.get(word, 0)
+        unmatched = (unmatched + matched | unmatched - matched) & all_positions
+    return len(one) - unmatched.bit_count()
 
 
 def chrf(answer: str, reference: str) -> float:
-    """Return the chrF of two texts without spaces, in [0, 1], over the orders that both are long enough for."""
+    """Return the chrF of two texts without spaces, in [0, 1], over the orders for which both are long enough."""
     orders = min(CHRF_ORDER, len(answer), len(reference))
     if not orders:
         return 0.0
     precision = recall = 0.0
     for n in range(1, orders + 1):
-        given, wanted = _grams(answer, n), _grams(reference, n)
-        common = (given & wanted).total()
-        precision += common / given.total() / orders
-        recall += common / wanted.total() / orders
+        in_answer, in_reference = _grams(answer, n), _grams(reference, n)
+        common = (in_answer & in_reference).total()
+        precision += common / in_answer.total() / orders
+        recall += common / in_reference.total() / orders
     if not precision:
         return 0.0
     square = CHRF_BETA * CHRF_BETA
@@ -290,4 +300,4 @@ def chrf(answer: str, reference: str) -> float:
 
 
 def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(items[place : place + n]) for place in range(len(items) - n + 1))
+    return Counter(tuple(items[start : start + n]) for start in range(len(items) - n + 1))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["CORRECT", "FROM_PASSAGES", "ORIGINS", "Origin", "origin", "partition", "relevant_passages"]
+__all__ = ["CLAIM_CLASSES", "CORRECT", "FROM_PASSAGES", "ClaimClass", "claim_class", "partition", "relevant_passages"]
 
-Origin = Literal[
+ClaimClass = Literal[
     "right_relevant",
     "right_irrelevant",
     "self_knowledge",
@@ -24,18 +24,18 @@ Origin = Literal[
 `self_knowledge` is right and supported by no passage, `hallucination` is wrong and supported by no passage.
 """
 
-ORIGINS: dict[Origin, str] = {
-    "right_relevant": "right, from a relevant passage",
-    "right_irrelevant": "right, from an irrelevant passage",
-    "self_knowledge": "right, from no passage (self-knowledge)",
-    "wrong_relevant": "wrong, from a relevant passage",
-    "wrong_irrelevant": "wrong, from an irrelevant passage",
-    "hallucination": "wrong, from no passage (hallucination)",
+CLAIM_CLASSES: dict[ClaimClass, str] = {
+    "right_relevant": "in the reference, from a relevant passage",
+    "right_irrelevant": "in the reference, from another passage",
+    "self_knowledge": "in the reference, from no single passage",
+    "wrong_relevant": "not in the reference, from a relevant passage",
+    "wrong_irrelevant": "not in the reference, from another passage",
+    "hallucination": "not in the reference, from no single passage",
 }
 """Each class in words, in the order of reports."""
 
-CORRECT: frozenset[Origin] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
-FROM_PASSAGES: frozenset[Origin] = frozenset(
+CORRECT: frozenset[ClaimClass] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
+FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
     {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
 )
 
@@ -48,7 +48,7 @@ def relevant_passages(reference: SupportTable, passages: int) -> tuple[bool, ...
     return tuple(any(row[place] for row in reference) for place in range(passages))
 
 
-def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) -> Origin:
+def claim_class(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) -> ClaimClass:
     """Return the class of one claim; `said_by` and `relevant` have one entry per passage."""
     sources = [useful for says, useful in zip(said_by, relevant, strict=True) if says]
     if not sources:
@@ -58,8 +58,8 @@ def origin(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) 
     return "right_irrelevant" if correct else "wrong_irrelevant"
 
 
-def partition(correct: Sequence[bool], said_by: SupportTable, relevant: Sequence[bool]) -> tuple[Origin, ...]:
-    """Return the class of each claim of an answer, in order; the arguments are as in `origin`, one row per claim."""
+def partition(correct: Sequence[bool], said_by: SupportTable, relevant: Sequence[bool]) -> tuple[ClaimClass, ...]:
+    """Return the class of each claim of an answer, in order; arguments as in `claim_class`, one row per claim."""
     return tuple(
-        origin(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)
+        claim_class(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)
     )

@@ -16,8 +16,9 @@ from typing import cast, get_args
 
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS, Metric
-from ragboard.metrics.base import Column, Direction, Need
+from ragboard.metrics.base import CATEGORIES, Column, Direction, Need
 from ragboard.metrics.critique import aspects_from_file
+from ragboard.records import MorePassages
 
 __all__ = ["metrics_with"]
 
@@ -25,13 +26,13 @@ CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "r
 
 
 def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
-    """Return ragboard's metrics and those in the files, by identity.
+    """Return ragboard's metrics and those in the files, by name.
 
     Every public subclass of `Metric` in a Python file becomes a metric; base classes begin with an underscore. A TOML
     file contains aspects (`aspects_from_file`).
 
     Raises SettingError with the file if it cannot be read or run, contains no metric or an incomplete one, or one
-    whose identity or title is taken.
+    whose name or title is taken.
     """
     known = dict(METRICS)
     for path in dict.fromkeys(plugin.resolve() for plugin in plugins):
@@ -43,17 +44,17 @@ def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
 
 def _check_free(path: Path, metric: Metric, known: Mapping[str, Metric]) -> None:
     if metric.spec in known:
-        raise SettingError(f"{path}: {metric.spec} is a metric already; give this one another source or name")
+        raise SettingError(f"{path}: {metric.spec} already exists; change the source or name")
     same = next((other.spec for other in known.values() if other.label == metric.label), None)
     if same:
-        raise SettingError(f"{path}: {metric.spec}: the title {metric.label!r} is that of {same}; give it another")
+        raise SettingError(f"{path}: {metric.spec}: {same} already has the title {metric.label!r}; change it")
 
 
 def _metrics_in(path: Path) -> tuple[Metric, ...]:
     module = _module(path)
     found = tuple(_checked(path, kind) for kind in _kinds(module))
     if not found:
-        raise SettingError(f"{path}: no metric in it; expected a public subclass of ragboard.Metric")
+        raise SettingError(f"{path}: contains no metric; expected a public subclass of ragboard.Metric")
     return found
 
 
@@ -103,7 +104,7 @@ def _checked(path: Path, kind: type[Metric]) -> Metric:
         metric = kind() if not (wrong := _wrong(kind)) else None
         wrong = wrong or _wrong_needs(metric)
     except (TypeError, ValueError) as error:
-        raise SettingError(f"{path}: {kind.__name__}: cannot be made with its defaults: {error}") from error
+        raise SettingError(f"{path}: {kind.__name__}: cannot be created with its defaults: {error}") from error
     if metric is None or wrong:
         raise SettingError(f"{path}: {kind.__name__}: {wrong}")
     return metric
@@ -112,32 +113,36 @@ def _checked(path: Path, kind: type[Metric]) -> Metric:
 def _wrong(kind: type[Metric]) -> str:
     missing = [name for name in CLASS_VARIABLES if not hasattr(kind, name)]
     if missing:
-        return f"has no {', '.join(missing)}; a metric says {', '.join(CLASS_VARIABLES)}"
+        return f"has no {', '.join(missing)}; a metric defines {', '.join(CLASS_VARIABLES)}"
     if inspect.isabstract(kind):
         return f"has no method {', '.join(sorted(kind.__abstractmethods__))}"
     if not (is_dataclass(kind) and "__dataclass_params__" in vars(kind)):
-        return "is no dataclass; write @dataclass(frozen=True) above it"
+        return "is not a dataclass; add @dataclass(frozen=True)"
     return _wrong_value(kind)
 
 
 def _wrong_value(kind: type[Metric]) -> str:
     for name in ("source", "name"):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", str(getattr(kind, name))):
-            return f"{name} is {getattr(kind, name)!r}, expected small letters, digits and underscores"
+            return f"{name} is {getattr(kind, name)!r}, expected lower-case letters, digits and underscores"
     if kind.source == "metadata":
-        return "source is 'metadata', which stands for columns of the run file; expected another"
+        return "source is 'metadata', which is reserved for columns of the run file; choose another"
     for name in ("title", "formula", "paper", "calls"):
         if not isinstance(getattr(kind, name), str):
-            return f"{name} is {getattr(kind, name)!r}, expected a text"
+            return f"{name} is {getattr(kind, name)!r}, expected a string"
     if kind.direction not in get_args(Direction):
         return f"direction is {kind.direction!r}, expected {' or '.join(get_args(Direction))}"
+    if kind.more_passages not in get_args(MorePassages):
+        return f"more_passages is {kind.more_passages!r}, expected 'falls', 'rises' or nothing"
+    if kind.category not in CATEGORIES:
+        return f"category is {kind.category!r}, expected {' or '.join(CATEGORIES)}"
     if isinstance(kind.requires, str) or not set(kind.requires) <= set(get_args(Column)):
         return f"requires is {kind.requires!r}, expected a tuple of {', '.join(get_args(Column))}"
     low, high = kind.range
-    return "" if low < high else f"range is {kind.range!r}, expected the least and the greatest value"
+    return "" if low < high else f"range is {kind.range!r}, expected minimum and maximum"
 
 
 def _wrong_needs(metric: Metric | None) -> str:
-    asked = cast("tuple[object, ...]", metric.needs() if metric else ())
-    unknown = [need for need in asked if not isinstance(need, Need)]
+    needs = cast("tuple[object, ...]", metric.needs() if metric else ())
+    unknown = [need for need in needs if not isinstance(need, Need)]
     return f"needs {unknown[0]!r}; expected needs of ragboard.metrics.needs" if unknown else ""

@@ -6,10 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_answer, no_column
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_answer,
+    no_column,
+)
 from ragboard.metrics.sentences import SelectedSentences
 from ragboard.metrics.statements import JointVerdicts, Statements
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 from ragboard.tasks import AnswerRated, GenerateQuestions, RateAnswer, Similarity, Task
 
 __all__ = [
@@ -34,7 +46,7 @@ class QuestionSimilarities:
 
 @dataclass(frozen=True)
 class GeneratedQuestions(Need[QuestionSimilarities]):
-    """`n` questions that the answer answers, each compared with the user's question."""
+    """`n` questions that the answer would answer, each compared with the user's question."""
 
     n: int = 3
 
@@ -51,14 +63,14 @@ class GeneratedQuestions(Need[QuestionSimilarities]):
             return reply
         if not reply.questions:
             return QuestionSimilarities(questions=(), similarities=())
-        near = await ask(Similarity(text=sample.question, others=reply.questions))
-        if isinstance(near, Unscored):
-            return near
-        return QuestionSimilarities(questions=reply.questions, similarities=near.values)
+        cosines = await ask(Similarity(text=sample.question, others=reply.questions))
+        if isinstance(cosines, Unscored):
+            return cosines
+        return QuestionSimilarities(questions=reply.questions, similarities=cosines.values)
 
-    def rows(self, found: QuestionSimilarities) -> Iterable[Row]:
-        for number, (text, near) in enumerate(zip(found.questions, found.similarities, strict=True)):
-            yield "questions", (number, text, near)
+    def rows(self, found: QuestionSimilarities, /) -> Iterable[Row]:
+        for number, (text, cosine) in enumerate(zip(found.questions, found.similarities, strict=True)):
+            yield "questions", (number, text, cosine)
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class DirectRating(Need[AnswerRated]):
             return missing
         return await ask(RateAnswer(question=sample.question, answer=sample.answer or "", history=sample.history))
 
-    def rows(self, found: AnswerRated) -> Iterable[Row]:
+    def rows(self, found: AnswerRated, /) -> Iterable[Row]:
         yield judgement("rating of the answer", 1, f"{found.score:g}", found.score, found.reason)
 
 
@@ -90,6 +102,8 @@ class Faithfulness(Metric):
     title: ClassVar[str] = "Faithfulness"
     formula: ClassVar[str] = "|V| / |S|: supported statements / all statements of the answer"
     paper: ClassVar[str] = PAPER
+    category: ClassVar[Category] = "grounding"
+    source_label: ClassVar[str] = "RAGAS paper"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -99,8 +113,8 @@ class Faithfulness(Metric):
         """Return the joint verdicts on the statements of the answer."""
         return (JointVerdicts(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        judged = findings.of(JointVerdicts())
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        judged = results.of(JointVerdicts())
         if not judged.verdicts:
             return no_statements(sample, refuses=judged.refuses)
         supported = sum(verdict.label == "supported" for verdict in judged.verdicts)
@@ -112,10 +126,10 @@ class Faithfulness(Metric):
 class AnswerRelevance(Metric):
     """How similar the question is to the questions that the answer would answer.
 
-    The mean cosine between the question and `n` questions generated from the answer alone. It says nothing about
-    truth. Undefined if no question can be generated; with `compat`, it is then 0, and also for an answer that only
-    declines, as in the ragas library. `method=direct` is a different metric with the same name: a judge rates in one
-    step, in [0, 1], how well the answer answers.
+    The mean cosine between the question and `n` questions generated from the answer alone. It does not check whether
+    the answer is true. Undefined if no question can be generated; with `compat`, it is then 0, and also for an answer
+    that only refuses, as in the ragas library. `method=direct` is a different metric with the same name: a judge rates
+    in one step, in [0, 1], how well the answer answers.
     """
 
     source: ClassVar[str] = "ragas"
@@ -123,6 +137,8 @@ class AnswerRelevance(Metric):
     title: ClassVar[str] = "Answer relevance"
     formula: ClassVar[str] = "(1/n) sum of cos(e(q), e(q_i)) over n questions generated from the answer"
     paper: ClassVar[str] = PAPER
+    category: ClassVar[Category] = "relevance"
+    source_label: ClassVar[str] = "RAGAS paper"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -133,11 +149,27 @@ class AnswerRelevance(Metric):
     compat: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for fewer than one question, and for settings that the direct method does not have."""
+        """Raise ValueError for fewer than one question, and for settings that do not apply to the direct method."""
         if self.n < 1:
             raise ValueError(f"n is a number of questions, at least 1, got {self.n}")
         if self.method == "direct" and (self.n != type(self).n or self.compat):
-            raise ValueError("with method=direct there are neither n questions nor a library to be compatible with")
+            raise ValueError("method=direct takes neither n nor compat")
+
+    @property
+    def label(self) -> str:
+        """`Answer relevance (rated)` with `method=direct`, else the title with its settings."""
+        return f"{self.title} (rated)" if self.method == "direct" else super().label
+
+    @property
+    def credit(self) -> str:
+        """Rating in one step is ours."""
+        return "ragboard" if self.method == "direct" else self.source_label
+
+    @property
+    def summary(self) -> str:
+        return (
+            "How well the answer answers the question, rated by a judge in one step." if self.method == "direct" else ""
+        )
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the generated questions with their similarities, or the rating."""
@@ -145,17 +177,17 @@ class AnswerRelevance(Metric):
             return (DirectRating(),)
         return (GeneratedQuestions(self.n), *((Statements(),) if self.compat else ()))
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         if self.method == "direct":
-            return Score(value=findings.of(DirectRating()).score, counted="rated by the judge at once")
+            return Score(value=results.of(DirectRating()).score, counted="rated directly by the judge")
         if self.compat:
-            found = findings.of(Statements())
+            found = results.of(Statements())
             if found.refuses and not found.statements:
-                return Score(value=0.0, counted="0 by convention: the answer only declines")
-        return self._mean(sample, findings)
+                return Score(value=0.0, counted="0 by convention: the answer only refuses")
+        return self._mean(sample, results)
 
-    def _mean(self, sample: Sample, findings: Findings) -> Outcome:
-        similarities = findings.of(GeneratedQuestions(self.n)).similarities
+    def _mean(self, sample: Sample, results: NeedResults) -> Outcome:
+        similarities = results.of(GeneratedQuestions(self.n)).similarities
         if not similarities:
             detail = _no_questions(sample)
             convention = Score(value=0.0, counted=f"0 by convention: {detail}")
@@ -175,27 +207,30 @@ class ContextRelevance(Metric):
     source: ClassVar[str] = "ragas"
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "Context relevance"
-    formula: ClassVar[str] = "chosen sentences / all sentences of the passages"
+    formula: ClassVar[str] = "selected sentences / all sentences of the passages"
     paper: ClassVar[str] = PAPER
+    category: ClassVar[Category] = "focus"
+    source_label: ClassVar[str] = "RAGAS paper"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 to choose the sentences"
+    calls: ClassVar[str] = "1 to select the sentences"
+    more_passages: ClassVar[MorePassages] = "falls"
 
     def needs(self) -> tuple[Need[Any], ...]:
         return (SelectedSentences(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        found = findings.of(SelectedSentences())
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(SelectedSentences())
         total = len(found.sentences)
         if not total:
-            what = "no passage was retrieved" if not sample.contexts else "the passages hold no sentence"
-            return Unscored(reason="undefined", detail=what)
+            detail = "no passage was retrieved" if not sample.contexts else "the passages contain no sentence"
+            return Unscored(reason="undefined", detail=detail)
         return Score(value=len(found.chosen) / total, counted=f"{len(found.chosen)} of {total} sentences")
 
 
 def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
-    """Return why an answer without statements has no score."""
+    """Return the reason why an answer without statements has no score."""
     if refuses is None:
         return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:
@@ -207,4 +242,4 @@ def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
 
 def _no_questions(sample: Sample) -> str:
     empty = not (sample.answer or "").strip()
-    return "the answer is empty" if empty else "the judge could write no question from the answer"
+    return "the answer is empty" if empty else "the judge generated no question from the answer"

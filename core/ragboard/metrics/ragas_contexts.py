@@ -10,9 +10,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, Row, judgement, no_column, yes_or_no
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_column,
+    yes_or_no,
+)
 from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws
-from ragboard.records import Outcome, Sample, Score, Side, Unscored
+from ragboard.records import MorePassages, Outcome, Sample, Score, Side, Unscored
 from ragboard.tasks import ExtractEntities, JudgePassages, Task, Usefulness
 
 __all__ = [
@@ -37,32 +49,31 @@ def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
 
     `tiny` is added to the number of useful passages; the library adds 1e-10 to avoid a division by 0.
     """
-    found = sum(useful)
-    if not found:
+    ranks = [rank for rank, is_useful in enumerate(useful, 1) if is_useful]
+    if not ranks:
         return 0.0
-    hits = [place for place, good in enumerate(useful, 1) if good]
-    return sum(number / place for number, place in enumerate(hits, 1)) / (found + tiny)
+    return sum(number / rank for number, rank in enumerate(ranks, 1)) / (len(ranks) + tiny)
 
 
 @dataclass(frozen=True)
 class UsefulPassages(Need[Usefulness]):
     """Whether each passage is useful for the reference, or for the answer."""
 
-    toward: Side = "reference"
+    target: Side = "reference"
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (JudgePassages,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Usefulness | Unscored:
-        """Ask for a verdict on each passage; not resolved for an empty text."""
+        """Ask for a verdict on each passage; not resolved if the target is empty."""
         if sample.contexts is None:
             return no_column("contexts")
-        which = "reference" if self.toward == "reference" else "answer"
-        text = sample.reference if self.toward == "reference" else sample.answer
+        column = "reference" if self.target == "reference" else "answer"
+        text = sample.reference if self.target == "reference" else sample.answer
         if text is None:
-            return no_column(which)
+            return no_column(column)
         if not text.strip():
-            return Unscored(reason="undefined", detail=f"the {which} is empty")
+            return Unscored(reason="undefined", detail=f"the {column} is empty")
         if not sample.contexts:
             return Usefulness(useful=(), reasons=())
         passages = tuple(passage.text for passage in sample.contexts)
@@ -70,8 +81,8 @@ class UsefulPassages(Need[Usefulness]):
             JudgePassages(question=sample.question, answer=text, passages=passages, history=sample.history)
         )
 
-    def rows(self, found: Usefulness) -> Iterable[Row]:
-        return yes_or_no(f"useful toward {self.toward}", zip(found.useful, found.reasons, strict=True))
+    def rows(self, found: Usefulness, /) -> Iterable[Row]:
+        return yes_or_no(f"useful toward {self.target}", zip(found.useful, found.reasons, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,12 +106,14 @@ class NamedEntities(Need[EntityLists]):
         if sample.contexts is None:
             return no_column("contexts")
         passages = "\n\n".join(passage.text for passage in sample.contexts)
-        ours, theirs = await asyncio.gather(_names(sample.reference, ask), _names(passages, ask))
-        if isinstance(ours, Unscored):
-            return ours
-        return theirs if isinstance(theirs, Unscored) else EntityLists(reference=ours, passages=theirs)
+        in_reference, in_passages = await asyncio.gather(_names(sample.reference, ask), _names(passages, ask))
+        if isinstance(in_reference, Unscored):
+            return in_reference
+        if isinstance(in_passages, Unscored):
+            return in_passages
+        return EntityLists(reference=in_reference, passages=in_passages)
 
-    def rows(self, found: EntityLists) -> Iterable[Row]:
+    def rows(self, found: EntityLists, /) -> Iterable[Row]:
         for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
             for number, name in enumerate(names, 1):
                 yield judgement(about, number, name)
@@ -118,8 +131,10 @@ class _Precision(Metric):
     """Base class of context precision with and without a reference."""
 
     source: ClassVar[str] = "ragas"
-    formula: ClassVar[str] = "sum over useful passages i of (useful among the first i / i) / useful passages"
+    formula: ClassVar[str] = "sum over useful passages i of precision@i / number of useful passages"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "focus"
+    source_label: ClassVar[str] = "ragas library"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to judge all passages"
@@ -130,17 +145,16 @@ class _Precision(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return (self.need,)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute average precision: 0 without a useful passage, undefined without a passage."""
-        return self._counted(findings.of(self.need))
-
-    def _counted(self, judged: Usefulness) -> Outcome:
+        judged = results.of(self.need)
         if not judged.useful and not self.compat:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         value = average_precision(judged.useful, TINY_PRECISION if self.compat else 0.0)
-        places = ", ".join(str(place) for place, good in enumerate(judged.useful, 1) if good)
-        among = f"{len(judged.useful)} passages"
-        return Score(value=value, counted=f"useful at {places} of {among}" if places else f"none useful of {among}")
+        ranks = ", ".join(str(rank) for rank, is_useful in enumerate(judged.useful, 1) if is_useful)
+        total = len(judged.useful)
+        counted = f"useful at rank {ranks} of {total}" if ranks else f"none of {total} passages useful"
+        return Score(value=value, counted=counted)
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,7 @@ class ContextPrecision(_Precision):
 class ContextUtilization(_Precision):
     """Context precision without a reference: whether the passages that are useful for the answer come first.
 
-    Passages are judged by the answer itself, so for a made-up answer no passage is useful. `compat` is as in
+    Usefulness is judged with respect to the answer, so a hallucinated answer has no useful passage. `compat` is as in
     `ragas.context_precision`.
     """
 
@@ -175,21 +189,24 @@ class ContextUtilization(_Precision):
 class ContextRelevancy(Metric):
     """Context relevance of the early library: the share of helpful sentences, times the agreement of `n` draws.
 
-    Each draw selects sentences again. The agreement of two draws is the number of sentences that both select over the
-    number that either selects (`jaccard`), or the mean similarity of each sentence of the first draw to the most
-    similar one of the second (`similarity`, not symmetric). Two empty draws agree. With `compat`, the score is 0 if the
-    passages contain no sentence, as in the library. A judge that always replies the same agrees fully.
+    In each draw, the judge selects the helpful sentences once. The agreement of two draws is the intersection over the
+    union of their sentences (`jaccard`), or the mean similarity of each sentence of the first to the most similar one
+    of the second (`similarity`, not symmetric); it is 1 for two empty draws, and for a deterministic judge. With
+    `compat`, the score is 0 if the passages contain no sentence, as in the library.
     """
 
     source: ClassVar[str] = "ragas"
     name: ClassVar[str] = "context_relevancy"
     title: ClassVar[str] = "Context relevancy"
-    formula: ClassVar[str] = "mean over pairs of draws of their agreement x mean over draws of chosen / all sentences"
+    formula: ClassVar[str] = "mean agreement of pairs of draws x mean share of selected sentences"
     paper: ClassVar[str] = EARLY_LIBRARY
+    category: ClassVar[Category] = "focus"
+    source_label: ClassVar[str] = "ragas library, early"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "n to choose the sentences; with agreement=similarity, embeddings of those that differ"
+    calls: ClassVar[str] = "n to select the sentences; with agreement=similarity, embeddings of those that differ"
+    more_passages: ClassVar[MorePassages] = "falls"
 
     n: int = 2
     agreement: Agreement = "jaccard"
@@ -201,29 +218,29 @@ class ContextRelevancy(Metric):
             raise ValueError(f"n is a number of draws, at least 1, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the sentences, with those selected by each draw."""
+        """Return the sentences, with those selected in each draw."""
         return (self._need(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute agreement x share of selected sentences; the agreement of a single draw is 1."""
-        found = findings.of(self._need())
+        found = results.of(self._need())
         if found.sentences:
-            return self._counted(found)
+            return self._score(found)
         if self.compat:
             return Score(value=0.0, counted="no sentence")
-        what = "the passages hold no sentence" if sample.contexts else "no passage was retrieved"
-        return Unscored(reason="undefined", detail=what)
+        detail = "the passages contain no sentence" if sample.contexts else "no passage was retrieved"
+        return Unscored(reason="undefined", detail=detail)
 
     def _need(self) -> DrawnSentences:
         return DrawnSentences(self.n, self.agreement)
 
-    def _counted(self, found: SentenceDraws) -> Outcome:
+    def _score(self, found: SentenceDraws) -> Outcome:
         total = len(found.sentences)
-        overlap = _mean(len(draw) / total for draw in found.draws)
-        agreement = _mean(found.alike) if found.alike else 1.0
-        chosen = ", ".join(str(len(draw)) for draw in found.draws)
-        counted = f"{chosen} of {total} sentences, agreement {agreement:.2f}"
-        return Score(value=min(1.0, max(0.0, agreement * overlap)), counted=counted)
+        selected_share = _mean(len(draw) / total for draw in found.draws)
+        agreement = _mean(found.agreements) if found.agreements else 1.0
+        selected = " and ".join(str(len(draw)) for draw in found.draws)
+        counted = f"selected {selected} of {total} sentences, agreement {agreement:.2f}"
+        return Score(value=min(1.0, max(0.0, agreement * selected_share)), counted=counted)
 
 
 @dataclass(frozen=True)
@@ -239,27 +256,31 @@ class ContextEntityRecall(Metric):
     title: ClassVar[str] = "Context entity recall"
     formula: ClassVar[str] = "|E(reference) and E(passages)| / |E(reference)|"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "coverage"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to name the reference's entities, 1 to name those of the passages"
+    more_passages: ClassVar[MorePassages] = "rises"
 
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
         return (NamedEntities(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        found = findings.of(NamedEntities())
-        ours, theirs = self._distinct(found.reference), self._distinct(found.passages)
-        counted = f"{len(ours & theirs)} of {len(ours)} entities"
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(NamedEntities())
+        wanted, named = self._distinct(found.reference), self._distinct(found.passages)
+        both = len(wanted & named)
+        counted = f"{both} of {len(wanted)} entities"
         if self.compat:
-            return Score(value=len(ours & theirs) / (len(ours) + TINY_RECALL), counted=counted)
-        if not ours:
+            return Score(value=both / (len(wanted) + TINY_RECALL), counted=counted)
+        if not wanted:
             empty = not (sample.reference or "").strip()
             detail = "the reference is empty" if empty else "the judge found no entity in the reference"
             return Unscored(reason="undefined", detail=detail)
-        return Score(value=len(ours & theirs) / len(ours), counted=counted)
+        return Score(value=both / len(wanted), counted=counted)
 
     def _distinct(self, names: tuple[str, ...]) -> set[str]:
         return set(names) if self.compat else {" ".join(name.casefold().split()) for name in names}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Ask, Column, Direction, Findings, Metric, Need, no_column
+from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, no_column
 from ragboard.metrics.ragchecker import (
     ANSWER_RIGHT,
     ANSWER_SOURCES,
@@ -19,7 +19,7 @@ from ragboard.metrics.ragchecker import (
     share,
 )
 from ragboard.metrics.statements import CellVerdicts, JointVerdicts, VerdictTable
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Similarity, Task
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
 
 LIBRARY = "ragas library 0.4"
 TINY = 1e-8
-NO_STATEMENT = "the reference holds no statement"
+NO_STATEMENT = "the reference has no statement"
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,20 @@ class ContextRecall(Metric):
     title: ClassVar[str] = "Context recall"
     formula: ClassVar[str] = "statements of the reference that the passages support / all of them"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "coverage"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to extract the reference's statements, 1 to verify them all"
+    more_passages: ClassVar[MorePassages] = "rises"
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the joint verdicts on the statements of the reference."""
         return (JointVerdicts("reference"),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        judged = findings.of(JointVerdicts("reference"))
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        judged = results.of(JointVerdicts("reference"))
         if not judged.verdicts:
             empty = not (sample.reference or "").strip()
             return Unscored(reason="undefined", detail="the reference is empty" if empty else NO_STATEMENT)
@@ -81,7 +84,7 @@ class ContextRecall(Metric):
 
 @dataclass(frozen=True)
 class FactualCorrectness(Metric):
-    """How far the claims of answer and reference agree: precision, recall or their harmonic mean.
+    """The agreement of the claims of answer and reference: precision, recall or their harmonic mean.
 
     Right claims are claims of the answer that the reference supports, wrong claims those that it does not; missing
     claims are claims of the reference that the answer does not support. With `compat`, 1e-8 is added to the
@@ -94,6 +97,8 @@ class FactualCorrectness(Metric):
     title: ClassVar[str] = "Factual correctness"
     formula: ClassVar[str] = "P = right / (right + wrong), R = right / (right + missing), F1 = 2 PR / (P + R)"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "correctness"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -104,21 +109,21 @@ class FactualCorrectness(Metric):
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the verdicts of each text on the other's claims that the mode uses."""
-        return self._reads()
+        return self._tables()
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        nothing = nothing_to_count(sample, [findings.of(table) for table in self._reads()])
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        nothing = nothing_to_count(sample, [results.of(table) for table in self._tables()])
         if nothing and not self.compat:
             return nothing
-        return self._counted(findings)
+        return self._score(results)
 
-    def _reads(self) -> tuple[CellVerdicts, ...]:
+    def _tables(self) -> tuple[CellVerdicts, ...]:
         return (ANSWER_RIGHT,) if self.mode == "precision" else (ANSWER_RIGHT, REFERENCE_COVERED)
 
-    def _counted(self, findings: Findings) -> Outcome:
-        right, wrong = _yes_and_no(findings.of(ANSWER_RIGHT))
-        missing = 0 if self.mode == "precision" else _yes_and_no(findings.of(REFERENCE_COVERED))[1]
-        over, under = {
+    def _score(self, results: NeedResults) -> Outcome:
+        right, wrong = _yes_and_no(results.of(ANSWER_RIGHT))
+        missing = 0 if self.mode == "precision" else _yes_and_no(results.of(REFERENCE_COVERED))[1]
+        numerator, denominator = {
             "precision": (right, right + wrong),
             "recall": (right, right + missing),
             "f1": (2 * right, 2 * right + wrong + missing),
@@ -126,17 +131,17 @@ class FactualCorrectness(Metric):
         counted = f"{right} right, {wrong} wrong" + ("" if self.mode == "precision" else f", {missing} missing")
         if self.compat:
             tiny = 0.0 if self.mode == "f1" else TINY
-            return Score(value=round(over / (under + tiny), 2) if under else 0.0, counted=counted)
-        if not under:
+            return Score(value=round(numerator / (denominator + tiny), 2) if denominator else 0.0, counted=counted)
+        if not denominator:
             return Unscored(reason="undefined", detail="no claim is right and none is missing")
-        return Score(value=over / under, counted=counted)
+        return Score(value=numerator / denominator, counted=counted)
 
 
 @dataclass(frozen=True)
 class AnswerCorrectness(Metric):
-    """How far the answer says what the reference says: shared claims, and similarity in meaning.
+    """The agreement of answer and reference: shared claims, and similarity in meaning.
 
-    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is the F1's.
+    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is that of F1.
     With `compat`, the F1 of two texts without claims is 1, and it is 0 if no claim is right and none is missing, as in
     the library.
     """
@@ -146,6 +151,8 @@ class AnswerCorrectness(Metric):
     title: ClassVar[str] = "Answer correctness"
     formula: ClassVar[str] = "w F1 + (1 - w) cos(e(answer), e(reference)), F1 = right / (right + (wrong + missing) / 2)"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "correctness"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -163,19 +170,19 @@ class AnswerCorrectness(Metric):
         """Return the verdicts of each text on the other's claims, and the cosine."""
         return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        facts = self._facts(sample, findings)
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        facts = self._facts(sample, results)
         if isinstance(facts, Unscored):
             return facts
-        near = findings.of(ReferenceSimilarity())
-        counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {near:.2f}"
-        return Score(value=self.weight * facts.value + (1 - self.weight) * near, counted=counted)
+        cosine = results.of(ReferenceSimilarity())
+        counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {cosine:.2f}"
+        return Score(value=self.weight * facts.value + (1 - self.weight) * cosine, counted=counted)
 
-    def _facts(self, sample: Sample, findings: Findings) -> Outcome:
-        found = FactualCorrectness().score(sample, findings)
+    def _facts(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = FactualCorrectness().score(sample, results)
         if isinstance(found, Score) or not self.compat:
             return found
-        empty = not (findings.of(ANSWER_RIGHT).rows or findings.of(REFERENCE_COVERED).rows)
+        empty = not (results.of(ANSWER_RIGHT).rows or results.of(REFERENCE_COVERED).rows)
         return Score(value=float(empty), counted=f"{float(empty):g} by convention: {found.detail}")
 
 
@@ -183,7 +190,7 @@ class AnswerCorrectness(Metric):
 class NoiseSensitivity(Metric):
     """The share of the answer's claims that are wrong and that relevant, or only irrelevant, passages support.
 
-    The modes equal RAGChecker's two metrics of that name.
+    The two modes are RAGChecker's two metrics of this name.
     """
 
     source: ClassVar[str] = "ragas"
@@ -191,6 +198,8 @@ class NoiseSensitivity(Metric):
     title: ClassVar[str] = "Noise sensitivity"
     formula: ClassVar[str] = "wrong claims that passages of that kind support / all claims of the answer"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "use"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
@@ -202,17 +211,17 @@ class NoiseSensitivity(Metric):
         """Return the verdicts of each passage on both sides' claims, and of the reference on the answer's claims."""
         return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        tables = [findings.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        tables = [results.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
         nothing = nothing_to_count(sample, tables)
-        return nothing or noise(findings, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
+        return nothing or noise(results, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
 class AnswerSimilarity(Metric):
     """How similar answer and reference are in meaning: the cosine of their embeddings.
 
-    Undefined if one of them is empty. It says nothing about truth: a negation is similar.
+    Undefined if one of them is empty. It does not check the facts: a negation is similar.
     """
 
     source: ClassVar[str] = "ragas"
@@ -220,6 +229,8 @@ class AnswerSimilarity(Metric):
     title: ClassVar[str] = "Answer similarity"
     formula: ClassVar[str] = "cos(e(answer), e(reference))"
     paper: ClassVar[str] = LIBRARY
+    category: ClassVar[Category] = "correctness"
+    source_label: ClassVar[str] = "ragas library"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -228,12 +239,12 @@ class AnswerSimilarity(Metric):
     def needs(self) -> tuple[Need[Any], ...]:
         return (ReferenceSimilarity(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         words = len((sample.answer or "").split())
-        return Score(value=findings.of(ReferenceSimilarity()), counted=f"an answer of {words} words")
+        return Score(value=results.of(ReferenceSimilarity()), counted=f"answer of {words} words")
 
 
 def _yes_and_no(cells: VerdictTable) -> tuple[int, int]:
-    """Count the claims that the only target supports, and those that it does not."""
-    yes = sum(said for (said,) in cells.supported)
+    """Count the claims that the table's only target supports, and those that it does not."""
+    yes = sum(supported for (supported,) in cells.supported)
     return yes, len(cells.rows) - yes

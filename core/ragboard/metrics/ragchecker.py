@@ -5,7 +5,7 @@ other text and against each passage separately. Only *supported* counts as entai
 
 `compat=True` scores 0 where a metric is undefined, as RAGChecker does: an answer without claims, no retrieved passage,
 no passage that supports a claim of the reference. If nothing was retrieved, hallucination and self-knowledge are then 0
-too, although every claim is one or the other.
+as well, although every claim is one or the other.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
-from ragboard.metrics.partition import Origin, partition, relevant_passages
+from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
+from ragboard.metrics.partition import ClaimClass, partition, relevant_passages
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.statements import CellVerdicts, VerdictTable
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 
 __all__ = [
     "F1",
@@ -33,12 +33,12 @@ __all__ = [
     "Precision",
     "Recall",
     "SelfKnowledge",
+    "claim_classes",
     "f_score",
     "noise",
     "nothing_to_count",
-    "origins",
     "share",
-    "stored_origins",
+    "stored_claim_classes",
 ]
 
 ANSWER_RIGHT = CellVerdicts("response", "reference")
@@ -57,21 +57,22 @@ class RagcheckerMetric(Metric):
 
     source: ClassVar[str] = "ragchecker"
     paper: ClassVar[str] = "Ru et al. 2024, arXiv 2408.08067, section 3"
+    source_label: ClassVar[str] = "RAGChecker"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     group: ClassVar[Literal["overall", "retriever", "generator"]]
     reads: ClassVar[tuple[CellVerdicts, ...]]
-    """The tables that it is computed from."""
+    """The verdict tables that it is computed from."""
 
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
         return self.reads
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the share; with `compat`, undefined scores are 0, and all scores are 0 without passages."""
-        tables = [findings.of(table) for table in self.reads]
-        found = nothing_to_count(sample, tables) or self.count(findings)
+        tables = [results.of(table) for table in self.reads]
+        found = nothing_to_count(sample, tables) or self.count(results)
         if self.compat and not all(cells.targets for cells in tables):
             found = NOTHING_RETRIEVED
         if self.compat and isinstance(found, Unscored):
@@ -79,7 +80,7 @@ class RagcheckerMetric(Metric):
         return found
 
     @abstractmethod
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Compute the share, or say why there is none; every table has at least one claim."""
 
 
@@ -89,15 +90,16 @@ class Precision(RagcheckerMetric):
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Precision"
+    category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the answer that the reference supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against the reference"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT,)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Claims that the reference supports / all claims."""
-        return share([said for (said,) in findings.of(ANSWER_RIGHT).supported], "claims")
+        return share([supported for (supported,) in results.of(ANSWER_RIGHT).supported], "claims")
 
 
 @dataclass(frozen=True)
@@ -106,32 +108,34 @@ class Recall(RagcheckerMetric):
 
     name: ClassVar[str] = "recall"
     title: ClassVar[str] = "Recall"
+    category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the reference that the answer supports / all claims of the reference"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_COVERED,)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that the answer supports / all claims of the reference."""
-        return share([said for (said,) in findings.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
+        return share([supported for (supported,) in results.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
 class F1(RagcheckerMetric):
-    """The harmonic mean of precision and recall; 0 where both are 0."""
+    """The harmonic mean of precision and recall; 0 if both are 0."""
 
     name: ClassVar[str] = "f1"
     title: ClassVar[str] = "F1"
+    category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "2 PR / (P + R) of precision and recall"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = f"{EXTRACT_BOTH}, 1 to verify each against the other text"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """The harmonic mean of precision and recall; undefined if one of them is."""
-        return f_score(Precision().count(findings), Recall().count(findings))
+        return f_score(Precision().count(results), Recall().count(results))
 
 
 @dataclass(frozen=True)
@@ -140,15 +144,17 @@ class ClaimRecall(RagcheckerMetric):
 
     name: ClassVar[str] = "claim_recall"
     title: ClassVar[str] = "Claim recall"
+    category: ClassVar[Category] = "coverage"
     formula: ClassVar[str] = "claims of the reference that some passage supports / all claims of the reference"
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that some passage supports / all claims of the reference."""
-        return share([any(row) for row in findings.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
+        return share([any(row) for row in results.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -157,15 +163,17 @@ class ContextPrecision(RagcheckerMetric):
 
     name: ClassVar[str] = "context_precision"
     title: ClassVar[str] = "Context precision"
+    category: ClassVar[Category] = "focus"
     formula: ClassVar[str] = "passages that support some claim of the reference / all passages"
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+    more_passages: ClassVar[MorePassages] = "falls"
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Relevant passages / all passages."""
-        cells = findings.of(REFERENCE_SOURCES)
+        cells = results.of(REFERENCE_SOURCES)
         if not cells.targets:
             return NOTHING_RETRIEVED
         return share(relevant_passages(cells.supported, len(cells.targets)), "passages")
@@ -177,17 +185,18 @@ class ContextUtilization(RagcheckerMetric):
 
     name: ClassVar[str] = "context_utilization"
     title: ClassVar[str] = "Context utilization"
+    category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "retrieved claims of the reference that the answer supports / all retrieved ones"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 2 to verify them: each passage, the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES, REFERENCE_COVERED)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Retrieved claims that the answer supports / all retrieved claims of the reference."""
-        retrieved = [any(row) for row in findings.of(REFERENCE_SOURCES).supported]
-        covered = [said for (said,) in findings.of(REFERENCE_COVERED).supported]
-        used = [said for said, there in zip(covered, retrieved, strict=True) if there]
+        retrieved = [any(row) for row in results.of(REFERENCE_SOURCES).supported]
+        covered = [supported for (supported,) in results.of(REFERENCE_COVERED).supported]
+        used = [is_covered for is_covered, is_retrieved in zip(covered, retrieved, strict=True) if is_retrieved]
         if not used:
             return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
         return share(used, f"retrieved {REFERENCE_CLAIMS}")
@@ -203,6 +212,7 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
 
     name: ClassVar[str] = "noise_sensitivity_in_relevant"
     title: ClassVar[str] = "Noise sensitivity, relevant"
+    category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that some relevant passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "lower"
@@ -210,9 +220,9 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that a relevant passage supports / all claims."""
-        return noise(findings, "wrong_relevant")
+        return noise(results, "wrong_relevant")
 
 
 @dataclass(frozen=True)
@@ -221,6 +231,7 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
 
     name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
     title: ClassVar[str] = "Noise sensitivity, irrelevant"
+    category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that only irrelevant passages support / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "lower"
@@ -228,9 +239,9 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that only irrelevant passages support / all claims."""
-        return noise(findings, "wrong_irrelevant")
+        return noise(results, "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
@@ -239,6 +250,7 @@ class Hallucination(RagcheckerMetric):
 
     name: ClassVar[str] = "hallucination"
     title: ClassVar[str] = "Hallucination"
+    category: ClassVar[Category] = "grounding"
     formula: ClassVar[str] = "claims that neither the reference nor a passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "lower"
@@ -246,9 +258,9 @@ class Hallucination(RagcheckerMetric):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that no passage supports / all claims."""
-        return _from_nowhere(findings, right=False)
+        return _unsupported_by_passages(results, right=False)
 
 
 @dataclass(frozen=True)
@@ -260,6 +272,7 @@ class SelfKnowledge(RagcheckerMetric):
 
     name: ClassVar[str] = "self_knowledge"
     title: ClassVar[str] = "Self-knowledge"
+    category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "claims that the reference supports and no passage does / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "neutral"
@@ -267,59 +280,60 @@ class SelfKnowledge(RagcheckerMetric):
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Right claims that no passage supports / all claims."""
-        return _from_nowhere(findings, right=True)
+        return _unsupported_by_passages(results, right=True)
 
 
 @dataclass(frozen=True)
 class Faithfulness(RagcheckerMetric):
-    """The share of the answer's claims that at least one passage supports on its own.
+    """The share of the answer's claims that at least one single passage supports.
 
     Unlike in `ragas.faithfulness`, a claim that only several passages together support does not count.
     """
 
     name: ClassVar[str] = "faithfulness"
     title: ClassVar[str] = "Faithfulness (single passages)"
+    category: ClassVar[Category] = "grounding"
     formula: ClassVar[str] = "claims of the answer that some passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_SOURCES,)
 
-    def count(self, findings: Findings) -> Outcome:
+    def count(self, results: NeedResults) -> Outcome:
         """Claims that some passage supports / all claims."""
-        return share([any(row) for row in findings.of(ANSWER_SOURCES).supported], "claims")
+        return share([any(row) for row in results.of(ANSWER_SOURCES).supported], "claims")
 
 
-def origins(findings: Findings) -> tuple[Origin, ...]:
+def claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of the answer, from the tables that noise sensitivity reads."""
-    sources, reference = findings.of(ANSWER_SOURCES), findings.of(REFERENCE_SOURCES)
-    right = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
+    sources, reference = results.of(ANSWER_SOURCES), results.of(REFERENCE_SOURCES)
+    right = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
     return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
 
 
-def stored_origins(findings: Findings) -> tuple[Origin, ...]:
+def stored_claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of the answer; empty if a table is missing or the reference has no claim."""
-    asked: set[object] = set(findings.found)
+    resolved: set[object] = set(results.by_need)
     tables = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
-    if any(table not in asked or findings.missing(table) for table in tables):
+    if any(table not in resolved or results.missing(table) for table in tables):
         return ()
-    return origins(findings) if findings.of(REFERENCE_SOURCES).rows else ()
+    return claim_classes(results) if results.of(REFERENCE_SOURCES).rows else ()
 
 
-def noise(findings: Findings, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
+def noise(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
     """Return the share of the answer's claims in one of the two classes of noise."""
-    return share([each == kind for each in origins(findings)], "claims")
+    return share([each == kind for each in claim_classes(results)], "claims")
 
 
 def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
-    """Return why a share is undefined because a side has no claim, or None if all tables have claims."""
+    """Return the reason why a share is undefined (a table has no claim), or None if all tables have claims."""
     for cells in tables:
         if cells.side == "response" and not cells.rows:
             return no_statements(sample, refuses=cells.refuses)
     if not all(cells.rows for cells in tables):
-        return Unscored(reason="undefined", detail="the reference holds no claim")
+        return Unscored(reason="undefined", detail="the reference has no claim")
     return None
 
 
@@ -339,7 +353,9 @@ def share(hits: Sequence[bool], what: str) -> Score:
     return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {what}")
 
 
-def _from_nowhere(findings: Findings, *, right: bool) -> Outcome:
-    correct = [said for (said,) in findings.of(ANSWER_RIGHT).supported]
-    unseen = [not any(row) for row in findings.of(ANSWER_SOURCES).supported]
-    return share([alone and is_right == right for alone, is_right in zip(unseen, correct, strict=True)], "claims")
+def _unsupported_by_passages(results: NeedResults, *, right: bool) -> Outcome:
+    correct = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
+    unsupported = [not any(row) for row in results.of(ANSWER_SOURCES).supported]
+    return share(
+        [without and is_right == right for without, is_right in zip(unsupported, correct, strict=True)], "claims"
+    )

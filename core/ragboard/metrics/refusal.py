@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
+from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
 from ragboard.metrics.statements import Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 
@@ -14,7 +14,7 @@ __all__ = ["Refusal"]
 
 @dataclass(frozen=True)
 class Refusal(Metric):
-    """1 if the answer declines to answer, completely or in part, else 0; the mean is the refusal rate.
+    """1 if the answer refuses to answer, completely or in part, else 0; the mean is the refusal rate.
 
     A refusal is good if the passages contain no answer, and bad if they do. Undefined for an empty answer.
     """
@@ -22,19 +22,21 @@ class Refusal(Metric):
     source: ClassVar[str] = "ragboard"
     name: ClassVar[str] = "refusal"
     title: ClassVar[str] = "Refusal"
-    formula: ClassVar[str] = "1 where the answer declines to answer, else 0"
+    formula: ClassVar[str] = "1 if the answer refuses to answer, else 0"
     paper: ClassVar[str] = "ragboard"
+    category: ClassVar[Category] = "relevance"
+    source_label: ClassVar[str] = "ragboard"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "neutral"
     calls: ClassVar[str] = "1 to extract statements, which says whether the answer refuses"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the answer's statements; their finding says whether the answer refuses."""
+        """Return the answer's statements; their extraction also says whether the answer refuses."""
         return (Statements(),)
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
-        found = findings.of(Statements())
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(Statements())
         if not (sample.answer or "").strip():
             return Unscored(reason="undefined", detail="the answer is empty")
         if found.refuses is None:

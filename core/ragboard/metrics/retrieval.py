@@ -5,7 +5,7 @@ The run file gives gold passages as ids in `reference_context_ids`, texts in `re
 of that id before the last `#`: the chunk `bridge#3` belongs to the document `bridge`. A text matches a passage with the
 same text, without case and with runs of spaces as one.
 
-A gold passage is found once, at its first place in the list; repetitions do not count.
+A gold passage counts once, at its first rank in the list; repetitions do not count.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from ragboard.metrics.base import Column, Direction, Findings, Metric, Need
-from ragboard.records import JsonValue, Outcome, Passage, Sample, Score, Unscored
+from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
+from ragboard.records import JsonValue, MorePassages, Outcome, Passage, Sample, Score, Unscored
 
 __all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "RankedPassages", "Recall", "ReciprocalRank", "ranking"]
 
 BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval, section 8.4"
+
+NO_GOLD = "the run file has no gold passages for this sample"
+NO_IDS = "the gold passages are given by id, but the retrieved passages have no ids"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +41,13 @@ class RankedPassages:
 
 @dataclass(frozen=True)
 class RetrievalMetric(Metric):
-    """Base class of retrieval metrics; `k` is the number of places to look at, None for all."""
+    """Base class of retrieval metrics; `k` is the cutoff rank; None: no cutoff."""
 
     source: ClassVar[str] = "retrieval"
     paper: ClassVar[str] = BOOK
+    category: ClassVar[Category] = "coverage"
+    source_label: ClassVar[str] = "information retrieval"
+    needs_gold: ClassVar[bool] = True
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
@@ -52,23 +58,23 @@ class RetrievalMetric(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for a k below 1."""
         if self.k is not None and self.k < 1:
-            raise ValueError(f"k is a number of places, at least 1, got {self.k}")
+            raise ValueError(f"k is a cutoff rank, at least 1, got {self.k}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         return ()
 
-    def score(self, sample: Sample, findings: Findings) -> Outcome:
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the score; skipped if the file has no gold passages, undefined if its list is empty."""
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
-        places = len(ranked.found) if self.k is None else self.k
-        cut = RankedPassages(gold=ranked.gold, relevant=ranked.relevant[:places], found=ranked.found[:places])
-        return self.count(cut, places)
+        cutoff = len(ranked.found) if self.k is None else self.k
+        top = RankedPassages(gold=ranked.gold, relevant=ranked.relevant[:cutoff], found=ranked.found[:cutoff])
+        return self.count(top, cutoff)
 
     @abstractmethod
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Score a list that was cut to `places` and has at least one gold passage."""
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+        """Score the list up to rank `cutoff`; there is at least one gold passage."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +83,10 @@ class Recall(RetrievalMetric):
 
     name: ClassVar[str] = "recall"
     title: ClassVar[str] = "Retrieval recall"
-    formula: ClassVar[str] = "gold passages among the first k / all gold passages"
+    formula: ClassVar[str] = "gold passages in the top k / all gold passages"
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Gold passages found / all gold passages."""
         found = sum(ranked.found)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
@@ -87,18 +94,20 @@ class Recall(RetrievalMetric):
 
 @dataclass(frozen=True)
 class Precision(RetrievalMetric):
-    """The share of the retrieved passages that are gold; with `k`, of k places, even if fewer were retrieved."""
+    """The share of the retrieved passages that are gold; with `k`, the share of k, even if fewer were retrieved."""
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Retrieval precision"
-    formula: ClassVar[str] = "gold passages among the first k / k (or all retrieved)"
+    category: ClassVar[Category] = "focus"
+    formula: ClassVar[str] = "gold passages in the top k / k (without k: all retrieved)"
+    more_passages: ClassVar[MorePassages] = "falls"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Gold passages / places; undefined if nothing was retrieved and `k` is not set."""
-        if not places:
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+        """Gold passages / cutoff; undefined if nothing was retrieved and `k` is not set."""
+        if not cutoff:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         relevant = sum(ranked.relevant)
-        return Score(value=relevant / places, counted=f"{relevant} of {places} places")
+        return Score(value=relevant / cutoff, counted=f"{relevant} in the top {cutoff}")
 
 
 @dataclass(frozen=True)
@@ -107,58 +116,62 @@ class HitRate(RetrievalMetric):
 
     name: ClassVar[str] = "hit_rate"
     title: ClassVar[str] = "Hit rate"
-    formula: ClassVar[str] = "1 where a gold passage is among the first k, else 0"
+    formula: ClassVar[str] = "1 if a gold passage is in the top k, else 0"
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """1 if any place has a gold passage, else 0."""
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+        """1 if any retrieved passage is gold, else 0."""
         hit = any(ranked.relevant)
-        return Score(value=float(hit), counted=_places(ranked.relevant) if hit else f"none in {places} places")
+        return Score(value=float(hit), counted=_ranks(ranked.relevant) if hit else f"none in the top {cutoff}")
 
 
 @dataclass(frozen=True)
 class ReciprocalRank(RetrievalMetric):
-    """1 / the place of the first gold passage; 0 if none was retrieved. Its mean is the MRR."""
+    """1 / the rank of the first gold passage; 0 if none was retrieved. Its mean is the MRR."""
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "Reciprocal rank"
-    formula: ClassVar[str] = "1 / place of the first gold passage among the first k, else 0"
+    formula: ClassVar[str] = "1 / rank of the first gold passage in the top k, else 0"
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """1 / the first place with a gold passage."""
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+        """1 / the rank of the first gold passage."""
         if not any(ranked.relevant):
-            return Score(value=0.0, counted=f"none in {places} places")
-        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_places(ranked.relevant))
+            return Score(value=0.0, counted=f"none in the top {cutoff}")
+        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_ranks(ranked.relevant))
 
 
 @dataclass(frozen=True)
 class NDCG(RetrievalMetric):
-    """Normalized discounted cumulative gain: gain 1 for a gold passage, discount log2(place + 1)."""
+    """Normalized discounted cumulative gain: gain 1 for a gold passage, discount log2(rank + 1)."""
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "nDCG"
-    formula: ClassVar[str] = "sum of 1 / log2(place + 1) over gold passages found / the same for the best order"
+    formula: ClassVar[str] = "sum of 1 / log2(rank + 1) over gold passages found / the same for the best order"
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """DCG / ideal DCG."""
-        best = ranked.gold if self.k is None else min(ranked.gold, places)
-        gain = sum(_discount(place) for place, new in enumerate(ranked.found, 1) if new)
-        ideal = sum(_discount(place) for place in range(1, best + 1))
-        return Score(value=gain / ideal, counted=_places([new > 0 for new in ranked.found]))
+        best = ranked.gold if self.k is None else min(ranked.gold, cutoff)
+        gain = sum(_discount(rank) for rank, new in enumerate(ranked.found, 1) if new)
+        ideal = sum(_discount(rank) for rank in range(1, best + 1))
+        return Score(value=gain / ideal, counted=_ranks([new > 0 for new in ranked.found]))
 
 
 @dataclass(frozen=True)
 class AveragePrecision(RetrievalMetric):
-    """Precision at the place of each gold passage found, summed, over all gold passages. Its mean is MAP."""
+    """The sum of precision at the rank of each gold passage found, over all gold passages. Its mean is MAP."""
 
     name: ClassVar[str] = "average_precision"
     title: ClassVar[str] = "Average precision"
-    formula: ClassVar[str] = "sum over found gold passages of (found up to its place / place) / all gold passages"
+    formula: ClassVar[str] = "sum over found gold passages i of precision@i / all gold passages"
+    more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, places: int) -> Outcome:
-        """Compute it from the places that match a further gold passage."""
-        hits = [place for place, new in enumerate(ranked.found, 1) if new]
-        total = sum(number / place for number, place in enumerate(hits, 1))
-        return Score(value=total / ranked.gold, counted=_places([new > 0 for new in ranked.found]))
+    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+        """Compute it from the ranks that match a further gold passage."""
+        hits = [rank for rank, new in enumerate(ranked.found, 1) if new]
+        total = sum(number / rank for number, rank in enumerate(hits, 1))
+        return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.found]))
 
 
 def ranking(sample: Sample) -> RankedPassages | Unscored:
@@ -168,14 +181,13 @@ def ranking(sample: Sample) -> RankedPassages | Unscored:
     if ids is None and sample.reference_contexts is None:
         ids = _listed(sample.metadata, "documents", texts=True)
     if ids is None and sample.reference_contexts is None:
-        return Unscored(reason="skipped", detail="the run file names no gold passages for this sample")
+        return Unscored(reason="skipped", detail=NO_GOLD)
     if ids is None:
         texts = [_plain(text) for text in sample.reference_contexts or ()]
         return _ranked(texts, [(_plain(passage.text),) for passage in passages])
     names = _names(sample, passages)
     if names is None:
-        detail = "the gold passages are named by id, and the retrieved ones have no ids"
-        return Unscored(reason="skipped", detail=detail)
+        return Unscored(reason="skipped", detail=NO_IDS)
     return _ranked(ids, [(name, name.rpartition("#")[0] or name) for name in names])
 
 
@@ -194,7 +206,7 @@ def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> Ranked
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """Return the ids of the passages; None if they are only their places."""
+    """Return the ids of the passages; None if the ids are only ranks."""
     listed = _listed(sample.metadata, "retrieved_context_ids")
     if listed is not None and len(listed) == len(passages):
         return listed
@@ -221,10 +233,10 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _discount(place: int) -> float:
-    return 1 / math.log2(place + 1)
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
 
 
-def _places(hits: Sequence[bool]) -> str:
-    places = [str(place) for place, hit in enumerate(hits, 1) if hit]
-    return f"at place {', '.join(places)} of {len(hits)}" if places else f"none in {len(hits)} places"
+def _ranks(hits: Sequence[bool]) -> str:
+    ranks = [str(rank) for rank, hit in enumerate(hits, 1) if hit]
+    return f"at rank {', '.join(ranks)} of {len(hits)}" if ranks else f"none in the top {len(hits)}"

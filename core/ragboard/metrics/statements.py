@@ -1,7 +1,7 @@
 """Statements of a sample and verdicts on them: from the run file if it has them, else from the judge.
 
-If joint verdicts and verdicts by each passage are both needed, one task asks for both. Verdicts that were answered
-before are not asked for again.
+If joint verdicts and verdicts of each passage are both needed, one task asks for both. Known verdicts are not asked
+for again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragboard.tasks import ExtractStatements, Task, Verify
 __all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
 _Against: TypeAlias = VerdictTarget | Literal["joint"]
-"""What a table of verdicts is about; joint: all passages together."""
+"""What a table of verdicts is against; joint: all passages together."""
 
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 
@@ -52,8 +52,8 @@ class Statements(Need[ExtractedStatements]):
             return file_verdicts
         claims = file_verdicts.claims.get(side)
         if claims is not None:
-            said = tuple(_placed(side, claim, text or "") for claim in claims)
-            return ExtractedStatements(side=side, statements=said, refuses=None)
+            statements = tuple(_located(side, claim, text or "") for claim in claims)
+            return ExtractedStatements(side=side, statements=statements, refuses=None)
         if text is None:
             return no_column("answer" if side == "response" else "reference")
         if not text.strip():
@@ -61,8 +61,8 @@ class Statements(Need[ExtractedStatements]):
         reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
-        said = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
-        return ExtractedStatements(side=side, statements=said, refuses=reply.refuses)
+        statements = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
+        return ExtractedStatements(side=side, statements=statements, refuses=reply.refuses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +119,7 @@ class CellVerdicts(Need[VerdictTable]):
     def __post_init__(self) -> None:
         """Raise ValueError for a text checked against itself."""
         if self.side == self.target:
-            raise ValueError(f"the statements of the {self.side} cannot be held against the {self.target} itself")
+            raise ValueError(f"the statements of the {self.side} cannot be checked against the {self.target} itself")
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
@@ -143,8 +143,8 @@ def _text(sample: Sample, side: Side) -> str | None:
     return sample.answer if side == "response" else sample.reference
 
 
-def _placed(side: Side, claim: str, text: str) -> Statement:
-    """Return a claim of the run file, with its place if the text contains these words."""
+def _located(side: Side, claim: str, text: str) -> Statement:
+    """Return a claim of the run file, with its span if the text contains it verbatim."""
     start = text.find(claim)
     span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
     return Statement(side=side, text=claim, span=span)
@@ -187,23 +187,23 @@ def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
 
 
 def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Against, texts: tuple[str, ...]) -> Verify:
-    """Return the task: both kinds of verdicts in one if both are needed and neither is known alone."""
-    alone = Verify(
+    """Return the task: both kinds of verdicts in one if both are needed and neither is known."""
+    single_kind = Verify(
         question=sample.question,
-        statements=tuple(said.text for said in found.statements),
+        statements=tuple(statement.text for statement in found.statements),
         passages=texts,
         joint=against != "passages",
         single=against == "passages",
         history=sample.history,
     )
     if against == "reference" or against == "response":
-        return alone
+        return single_kind
     side = found.side
-    both = replace(alone, joint=True, single=True)
-    rest = replace(alone, joint=alone.single, single=alone.joint)
+    both = replace(single_kind, joint=True, single=True)
+    other_kind = replace(single_kind, joint=single_kind.single, single=single_kind.joint)
     wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
         CellVerdicts(side, "passages"),
     } <= set(ask.wanted)
-    together = wants_both and not ask.known(alone) and not ask.known(rest)
-    return both if together or ask.known(both) else alone
+    neither_known = not ask.known(single_kind) and not ask.known(other_kind)
+    return both if (wants_both and neither_known) or ask.known(both) else single_kind

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ragboard.database import BUSY
+from ragboard.database import BUSY_MESSAGES
 from ragboard.errors import QueryError, StoreBusyError
 from ragboard.query import child
 from ragboard.store import Store
@@ -149,8 +149,8 @@ def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
     data = vars(limits) | {
         "sql": sql,
         "path": str(store.database.path.absolute()),
-        "busy": BUSY,
-        "gate": str(store.database.gate_path),
+        "busy": BUSY_MESSAGES,
+        "gate": str(store.database.lock_path),
         "wait": START_SECONDS / 2,
         "limit": limits.rows,
     }

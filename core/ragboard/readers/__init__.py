@@ -9,14 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.readers.cells import storable
-from ragboard.readers.columns import FIELDS, column_uses, format_name, match_columns, unclear_answer
+from ragboard.readers.columns import FIELDS, MEANINGS, column_uses, match_columns, unclear_answer
+from ragboard.readers.files import ENDINGS
+from ragboard.readers.packed import stem_of
+from ragboard.readers.paths import root_of, with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
-from ragboard.readers.runs import SHOWN, nothing_in, runs_of
+from ragboard.readers.runs import (
+    SHOWN,
+    SUGGESTED_FIELDS,
+    empty_file_error,
+    format_of_table,
+    runs_from_table,
+    suggested_fields,
+)
+from ragboard.readers.sources import Place, opened
 from ragboard.readers.tables import RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
 __all__ = [
+    "ENDINGS",
     "FIELDS",
+    "MEANINGS",
+    "SUGGESTED_FIELDS",
     "Coerced",
     "ColumnUse",
     "ImportReport",
@@ -24,15 +38,19 @@ __all__ = [
     "ReadResult",
     "Renamed",
     "RowNote",
+    "Table",
+    "own_run",
     "preview",
     "read_runs",
+    "read_table",
+    "stem_of",
 ]
 
 CELL = 200
 
 
 def read_runs(
-    path: Path,
+    file: Place,
     *,
     name: str | None = None,
     config: Mapping[str, JsonValue] | None = None,
@@ -40,53 +58,80 @@ def read_runs(
     mapping: Mapping[str, str | None] | None = None,
     run_column: str | None = None,
     skip_bad: bool = False,
+    table: Table | None = None,
+    sheet: str | None = None,
 ) -> ReadResult:
-    """Read a run file: JSONL, JSON, CSV, TSV or Parquet.
+    """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, packed or not, or a file of another tool.
 
-    `mapping` says which column a field is read from where its name does not tell, or None where it is read
-    from none; `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows
-    out and lists them. Raises RunFileError, `file:line: field: got, expected`, where the file or a row cannot
-    be read, or where it is not clear which column holds the answer.
+    `file` is a path, also of a folder with the parts of one file; an address (`https://...`, `s3://...`), which needs
+    the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is read from where its name
+    does not tell, or which path into one (`outputs.documents[].page_content`), or None where it is read from none;
+    `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows out and lists them;
+    `sheet` names a sheet of an Excel file; `table` is the file as `read_table` parsed it, if it was. Raises
+    RunFileError, `file:line: field: got, expected`, where the file or a row cannot be read, or where it is not clear
+    which column holds the answer.
     """
-    table = read_table(path)
-    own = _own_run(path, table)
-    base = replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
-    return runs_of(
-        path,
-        table,
-        base,
-        mapping=mapping or {},
-        run_column=run_column,
-        prefixed=name is not None,
-        skip_bad=skip_bad,
-    )
+    with opened(file) as source:
+        path = source.path
+        table = _table(path, mapping, sheet, table)
+        own = own_run(path, table)
+        base = replace(
+            own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset
+        )
+        result = runs_from_table(
+            path,
+            table,
+            base,
+            mapping=mapping or {},
+            run_column=run_column or table.split_by or None,
+            prefixed=name is not None or bool(table.split_by),
+            skip_bad=skip_bad,
+        )
+        return source.labelled(result)
 
 
-def preview(path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10) -> Preview:
-    """What the file looks like: its columns, what they were taken for, the first rows. Raises RunFileError."""
-    table = read_table(path)
+def preview(
+    path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10, table: Table | None = None
+) -> Preview:
+    """What the file looks like: its columns, what they were taken for, the first rows. Raises RunFileError.
+
+    `table` is the file as `read_table` parsed it, if it was.
+    """
+    table = with_paths(path, _table(path, mapping, table=table), mapping or {})
     if not table.columns:
-        raise nothing_in(path, table)
-    ours = table.run is not None
+        raise empty_file_error(path, table)
+    ours = table.ours_by_name
     matched = match_columns(path, table.columns, mapping or {}, ours=ours)
     rows = [row for row in table.rows if isinstance(row, RawRow)][:limit]
     return Preview(
-        format=format_name(table.columns, table.kind, ours=table.ours),
+        format=format_of_table(table),
         encoding=table.encoding,
         columns=column_uses(table.columns, matched),
         missing=tuple(shown for shown in SHOWN if shown not in matched),
         unclear=unclear_answer(table.columns, mapping or {}, ours=ours),
+        suggested=suggested_fields(table, matched, [one for one in table.columns if one not in matched.values()]),
         rows=tuple(tuple(_cell(row.cells.get(column)) for column in table.columns) for row in rows),
     )
 
 
-def _own_run(path: Path, table: Table) -> Run:
-    """The run as the file itself describes it, without samples."""
+def _table(
+    path: Path, mapping: Mapping[str, str | None] | None, sheet: str | None = None, table: Table | None = None
+) -> Table:
+    """The table of a file. A tool's file is read as a plain one where the mapping names what only its rows have."""
+    table = table or read_table(path, sheet=sheet)
+    named = [column for column in (mapping or {}).values() if column is not None]
+    other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
+    return read_table(path, plain=True, sheet=sheet) if table.tool and other else table
+
+
+def own_run(path: Path, table: Table) -> Run:
+    """The run as the file itself describes it, without samples; its name is the file's if it has none."""
     said: dict[str, Any] = dict(table.run.cells) if table.run else {}
+    tool = table.tool
     return Run(
-        name=(said.get("name") or "").strip() or storable(path.stem),
+        name=(said.get("name") or "").strip() or (tool and storable(tool.name).strip()) or storable(stem_of(path)),
         samples=(),
-        config=said.get("config") or {},
+        config=said.get("config") or (tool.config if tool else {}),
         dataset=said.get("dataset"),
         source=storable(path.name),
         tags=tuple(map(str, said.get("tags") or ())),

@@ -1,4 +1,4 @@
-"""From the cells of a row to the fields of a sample, with a note of everything that was read as something else."""
+"""Reads the cells of a row as fields of a sample, and notes every conversion."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ __all__ = [
     "UniqueIds",
     "clean",
     "kind_of_value",
+    "messages_in",
     "read_answer",
     "read_history",
     "read_ids",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 Note: TypeAlias = Callable[[str], None]
-"""Called with what was read as something else, in words."""
+"""Called with each conversion, in words: `answer: number read as text`."""
 
 MAX_DEPTH = 64
 ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
@@ -56,16 +57,18 @@ ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
 }
 TEXTS = ("text", "page_content", "content")
 PASSAGE_TEXTS = (*TEXTS, "passage", "document")
-SAID = ("content", "text", "message", "parts", "blocks")
-"""Where a message keeps what was said."""
+MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
+"""Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
-"""The note of such a passage."""
+"""The note on a passage that is a file name or an address."""
 ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
 URL = r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+"
 FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{ENDINGS})(?:[#:?]\S*)?"
-"""The name of a file, with spaces maybe, in which no sentence ends."""
+"""A file name, possibly with spaces, in which no sentence ends."""
 PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
+TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
+"""In the name of a column whose plain texts may be earlier turns."""
 ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
 PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
@@ -73,7 +76,7 @@ NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pat
 
 
 class BadCellError(ValueError):
-    """A cell that its field cannot be read from: what it holds, what was expected."""
+    """A cell that cannot be read as its field; the message says what it holds and what was expected."""
 
     def __init__(self, field_name: str, message: str) -> None:
         self.field = field_name
@@ -91,7 +94,7 @@ class Conversation:
 
 @dataclass
 class UniqueIds:
-    """Gives out each id once."""
+    """Makes ids unique by numbering duplicates."""
 
     taken: set[str] = field(default_factory=set[str])
     again: Counter[str] = field(default_factory=Counter[str])
@@ -107,14 +110,14 @@ class UniqueIds:
 
 
 def storable(text: str) -> str:
-    """The text with `?` for every half of a character (lone surrogate), which is no UTF-8."""
+    """The text with `?` for every lone surrogate, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     """A JSON value that can be stored: no lone surrogates, no NaN or infinity, text as keys.
 
-    Raises BadCellError where it is nested deeper than any sample needs.
+    Raises BadCellError for a duplicate key, and for more than `MAX_DEPTH` levels.
     """
     if depth > MAX_DEPTH:
         raise BadCellError("", f"nested deeper than {MAX_DEPTH} levels")
@@ -133,23 +136,23 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
         return {str(clean(str(key), note)): clean(cell, note, depth + 1) for key, cell in cells.items()}
     if isinstance(value, (list, tuple)):
         return [clean(cell, note, depth + 1) for cell in cast("Sequence[Any]", value)]
-    return value if value is None or isinstance(value, (bool, int, float)) else _written(value, note)
+    return value if value is None or isinstance(value, (bool, int, float)) else _to_text(value, note)
 
 
-def _written(value: Any, note: Note) -> str:
-    """Any other value as text."""
+def _to_text(value: Any, note: Note) -> str:
+    """Any other value as text. Raises BadCellError if it has no text form."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
     try:
         return str(value)
-    except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python has not
+    except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python cannot represent
         raise BadCellError("", f"got a value of the type {type(value).__name__} that cannot be written") from error
 
 
 def read_answer(value: JsonValue, note: Note) -> str | None:
     """The answer: a text, a message, or the last message of the assistant in a list of them."""
-    found = _unwritten("answer", value, note)
+    found = _parse_messages("answer", value, note)
     if not _are_messages(found):
         return read_text("answer", found, note)
     said = [turn.text for turn in read_history("answer", found, note) if turn.role == "assistant"]
@@ -161,7 +164,7 @@ def read_answer(value: JsonValue, note: Note) -> str | None:
 
 def read_question(value: JsonValue, note: Note) -> Conversation:
     """The question: a text, a message, or the last message of the user in a list of messages."""
-    listed = _unwritten("question", value, note)
+    listed = _parse_messages("question", value, note)
     if _are_messages(listed):
         turns = read_history("question", listed, note)
         last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
@@ -176,9 +179,9 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
 
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
-    """The reference; of a list of them the first, as ragas takes it."""
-    found = _unwritten("reference", value, note)
-    listed = _written_list(found, note) if written else found
+    """The reference. Of a list the first is read, as ragas does."""
+    found = _parse_messages("reference", value, note)
+    listed = _parse_list(found, note) if written else found
     texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
     if not isinstance(listed, list) or _are_parts(listed) or (written and not texts):
         return read_text("reference", found, note)
@@ -188,10 +191,10 @@ def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None
 
 
 def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> tuple[Passage, ...] | None:
-    """Passages, from a list of texts or of objects with a text."""
+    """Passages, ranked from 1, from a list of texts or of objects with a text; `written` if the cell is CSV text."""
     if value is None:
         return None
-    items = _items(name, _printed(name, value, note), note, written=written)
+    items = _items(name, _parse_printed(name, value, note), note, written=written)
     kept = [item for item in items if item is not None]
     for _ in range(len(items) - len(kept)):
         note(f"{name}: null left out")
@@ -199,11 +202,11 @@ def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> 
 
 
 def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
-    """Messages: objects with a role (or type) and a content (or text), or plain texts, the user's first."""
-    value = _printed(name, value, note)
+    """Turns from messages: objects with a role and a text, or plain texts that alternate, the user's first."""
+    value = _parse_printed(name, value, note)
     if isinstance(value, str):
-        listed = _written_list(value, note)
-        value = _unwritten(name, value, note) if listed is None else listed
+        listed = _parse_list(value, note)
+        value = _parse_messages(name, value, note) if listed is None else listed
     if isinstance(value, str) or _is_message(value):
         note(f"{name}: one text read as a list of one")
         value = [value]
@@ -214,14 +217,30 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     return tuple(_turn(name, place, turn, note) for place, turn in enumerate(value))
 
 
+def messages_in(column: str, value: JsonValue) -> list[str]:
+    """The texts of the conversation in a cell: messages with roles, or plain texts in a column named like `history`.
+
+    Empty if the cell holds none.
+    """
+    listed = _parse_list(value, _ignore_note) if isinstance(value, str) else value
+    if not isinstance(listed, list) or not listed:
+        return []
+    if _are_messages(listed) or (TURNS.search(column.lower()) and all(isinstance(one, str) for one in listed)):
+        try:
+            return [turn.text.strip() for turn in read_history(column, listed, _ignore_note)]
+        except BadCellError:
+            return []
+    return []
+
+
 def read_ids(value: JsonValue, note: Note) -> JsonValue:
-    """A list of ids that was written as text, as a list; anything else as it is."""
-    listed = _written_list(value, note)
+    """A list of ids parsed from text; any other value unchanged."""
+    listed = _parse_list(value, note)
     return value if listed is None else listed
 
 
 def kind_of_value(value: Any) -> str:
-    """What a JSON value is, with its article."""
+    """The type of a JSON value in words, with its article: `a list`."""
     names: dict[type, str] = {
         dict: "an object",
         list: "a list",
@@ -235,7 +254,7 @@ def kind_of_value(value: Any) -> str:
 
 def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
     which = f"message {place + 1}"
-    printed, turn = isinstance(turn, str), _printed(name, turn, note, which=f"{which} ")
+    printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, which=f"{which} ")
     if printed and isinstance(turn, Mapping) and "role" not in turn:
         raise BadCellError(
             name, f"{which} is a printed message without its role, expected an object with role and content"
@@ -244,10 +263,10 @@ def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
         return Turn(role="assistant" if place % 2 else "user", text=turn)
     if not isinstance(turn, Mapping):
         raise BadCellError(name, f"{which} is {kind_of_value(turn)}, expected an object or a text")
-    message = _unwrapped(turn)
-    if not message.keys() & {*SAID, "tool_calls"}:
-        raise BadCellError(name, f"{which} has no text, expected one of {', '.join(SAID)}")
-    said = next((message[key] for key in SAID if message.get(key) is not None), "")
+    message = _unwrap(turn)
+    if not message.keys() & {*MESSAGE_TEXTS, "tool_calls"}:
+        raise BadCellError(name, f"{which} has no text, expected one of {', '.join(MESSAGE_TEXTS)}")
+    said = next((message[key] for key in MESSAGE_TEXTS if message.get(key) is not None), "")
     given = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
     role = ROLES.get(str(given).lower())
     if role is None:
@@ -258,11 +277,11 @@ def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
 
 
 def read_text(name: str, value: JsonValue, note: Note) -> str | None:
-    """A text, that of an object that has one, or of a list of content parts; a number is written out.
+    """The text of a cell: a text itself, the text of an object, of a list of content parts, or a number as text.
 
     Raises BadCellError for anything else.
     """
-    value = _printed(name, value, note)
+    value = _parse_printed(name, value, note)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -274,7 +293,7 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
             note(f"{name}: non-text message parts dropped")
         return "\n".join(texts)
     if isinstance(value, Mapping):
-        inner = _unwrapped(value)
+        inner = _unwrap(value)
         key = next((key for key in TEXTS if inner.get(key) is not None), None)
         if key is not None:
             note(f"{name}: the {key!r} of an object taken")
@@ -282,8 +301,8 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
     raise BadCellError(name, f"got {kind_of_value(value)}, expected text")
 
 
-def _printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
-    """What a printed object said, where the value is one; else the value. Raises BadCellError where it was cut."""
+def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
+    """Parse a printed object (a Python repr); any other value unchanged. Raises BadCellError if it is cut off."""
     if not isinstance(value, str):
         return value
     try:
@@ -296,15 +315,15 @@ def _printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonVa
     return clean(found, note)
 
 
-def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
-    """Messages or parts of one that were written as text, as JSON or as Python, as what they are; else the value.
+def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
+    """Parse messages, or parts of one, that were written as JSON or Python text; any other value unchanged.
 
     Raises BadCellError for printed messages that cannot be read back.
     """
-    found = _printed(name, value, note)
+    found = _parse_printed(name, value, note)
     if not isinstance(found, str) or not found.lstrip().startswith(("[{", "{", "[")):
         return found
-    listed = _written_list(found, _unnoted) or _written_object(found)
+    listed = _parse_list(found, _ignore_note) or _parse_object(found)
     if isinstance(listed, Mapping) and _is_message(listed):
         note(f"{name}: message written as text")
         return listed
@@ -318,7 +337,7 @@ def _unwritten(name: str, value: JsonValue, note: Note) -> JsonValue:
     return found
 
 
-def _unwrapped(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+def _unwrap(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     """The object inside LangChain's serialised form (`kwargs`, `data`) or LlamaIndex's node with a score (`node`)."""
     match item:
         case {"lc": _, "kwargs": Mapping() as inner}:
@@ -334,17 +353,17 @@ def _unwrapped(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
             return item
 
 
-def _unnoted(_: str) -> None:
-    """A note of what is not read after all."""
+def _ignore_note(_: str) -> None:
+    """Ignore a note on a value that is only probed."""
 
 
 def _is_message(value: JsonValue) -> bool:
     """Whether a value is an object with a role and something said."""
     if not isinstance(value, Mapping):
         return False
-    inner = _unwrapped(value)
+    inner = _unwrap(value)
     role = str(inner.get("role") or inner.get("type") or inner.get("speaker")).lower()
-    return role in ROLES and any(key in inner for key in SAID)
+    return role in ROLES and any(key in inner for key in MESSAGE_TEXTS)
 
 
 def _are_messages(value: JsonValue) -> bool:
@@ -371,13 +390,13 @@ def _part_text(part: JsonValue) -> str | None:
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
-    item = _printed(name, item, note, which=f"passage {rank} ")
+    item = _parse_printed(name, item, note, which=f"passage {rank} ")
     if not isinstance(item, Mapping):
         text = read_text(name, item, note) or ""
         if ADDRESS.fullmatch(text.strip()):
             note(f"{name}: {NAMES_ONLY}")
         return Passage(id=str(rank), text=text, rank=rank)
-    passage = _unwrapped(item)
+    passage = _unwrap(item)
     text_key = next((key for key in PASSAGE_TEXTS if passage.get(key) is not None), None)
     if text_key is None:
         raise BadCellError(name, f"passage {rank} has no text, expected one of {', '.join(PASSAGE_TEXTS)}")
@@ -408,7 +427,7 @@ def _score(value: JsonValue) -> float | None:
 
 def _items(name: str, value: JsonValue, note: Note, *, written: bool) -> Sequence[JsonValue]:
     if isinstance(value, str):
-        listed = _written_list(value, note)
+        listed = _parse_list(value, note)
         if listed is None:
             note(f"{name}: one text read as a list of one")
             return [value] if value.strip() else []
@@ -423,8 +442,8 @@ def _items(name: str, value: JsonValue, note: Note, *, written: bool) -> Sequenc
     raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of passages")
 
 
-def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
-    """A list that was written as text: as numpy writes it (no commas), as JSON, or as Python does."""
+def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
+    """Parse a list written as text by numpy (no commas), as JSON or as Python; None if it is none."""
     if not isinstance(value, str):
         return None
     body = value.strip()
@@ -440,13 +459,13 @@ def _written_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
     return None
 
 
-def _written_object(text: str) -> JsonValue:
-    """An object, or a list with printed ones in it, that was written as text, as JSON or as Python does."""
+def _parse_object(text: str) -> JsonValue:
+    """Parse an object, or a list of printed objects, written as JSON or Python text."""
     try:
         found = parse(text)
     except (ValueError, RecursionError):
         found = read_python(text)
-    return clean(found, _unnoted)
+    return clean(found, _ignore_note)
 
 
 def _numpy_list(body: str) -> list[Any] | None:
@@ -456,7 +475,7 @@ def _numpy_list(body: str) -> list[Any] | None:
 
 
 def _python_list(body: str) -> Any:
-    """As Python reads it, but for texts side by side (`'a' 'b'`), which Python would glue together."""
+    """Parse a Python list; adjacent strings (`'a' 'b'`), which Python would join, are an error."""
     tokens = tokenize.generate_tokens(io.StringIO(body).readline)
     try:
         kinds = [token.type for token in tokens if token.type not in (tokenize.NL, tokenize.NEWLINE)]
@@ -469,5 +488,5 @@ def _python_list(body: str) -> Any:
 
 def _literal(body: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file
+        warnings.simplefilter("ignore")  # an escape such as `\\d` is the concern of whoever wrote the file
         return ast.literal_eval(body)

@@ -1,4 +1,4 @@
-"""Which column means what: the names that most tools give them, and what one format means by them."""
+"""Matches a file's columns to the fields of a sample, by name and by the format of the tool that wrote it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.formats import format_of
 from ragboard.readers.report import ColumnUse
 
-__all__ = ["FIELDS", "column_uses", "format_name", "match_columns", "named", "unclear_answer"]
+__all__ = ["FIELDS", "MEANINGS", "column_uses", "format_name", "list_columns", "match_columns", "unclear_answer"]
 
 _NAMES = {
     "id": "id query_id item_id sample_id question_id qid",
@@ -25,20 +25,32 @@ _NAMES = {
     "metadata": "metadata",
 }
 FIELDS: dict[str, tuple[str, ...]] = {field: tuple(names.split()) for field, names in _NAMES.items()}
-"""For each field of a sample the column names it is found under, likeliest first."""
+"""The column names that each field of a sample is read from, most likely first."""
+
+MEANINGS: Mapping[str, str] = {
+    "question": "what the user asked",
+    "answer": "what the system answered",
+    "contexts": "the passages it retrieved",
+    "reference": "the right answer, where known",
+    "reference_contexts": "the right passages, where known",
+    "history": "earlier turns of the conversation",
+    "id": "an id of the sample",
+    "metadata": "an object with all else",
+}
+"""What each field of a sample holds, in the order in which pages ask for it."""
 
 NAMED = 40
-"""At most so many columns are named in a message, each by so many characters."""
+"""Most columns that a message names, and most characters of each name."""
 
 _WHOSE = " model predicted generated actual system agent bot llm rag candidate"
 _WHAT = "answer response output prediction completion"
 _OTHER = "result results prediction predictions predictedanswers generation generatedtext hypothesis pred"
-BESIDE_ANSWER = frozenset(f"{whose}{what}" for whose in _WHOSE.split(" ") for what in _WHAT.split()) | {*_OTHER.split()}
-"""Columns, without signs between words, beside which `answer` may be the reference."""
+ANSWER_NAMES = frozenset(f"{whose}{what}" for whose in _WHOSE.split(" ") for what in _WHAT.split()) | {*_OTHER.split()}
+"""Column names, without underscores, that suggest that a column `answer` beside them is the reference."""
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
-    """What the file is taken for, in words."""
+    """The format and kind of the file, in words: `ragas (CSV)`, `table (JSONL)`."""
     known = format_of(columns)
     return f"{'ragboard' if ours else known.name if known else 'table'} ({kind})"
 
@@ -46,18 +58,18 @@ def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
 def match_columns(
     path: Path, columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool = False
 ) -> dict[str, str]:
-    """Which column each field is read from: as mapped (to None from no column), as the tool means it, by its names.
+    """Match fields of a sample to columns: first by `mapping`, then by the tool's format, then by column name.
 
-    Columns that `unclear_answer` names are matched to nothing. Raises SettingError for a field that samples do not
-    have, RunFileError for a column that is not there.
+    A field mapped to None is read from no column. Columns that `unclear_answer` returns are not matched. Raises
+    SettingError for an unknown field or a column that is mapped twice, RunFileError for an unknown column.
     """
     if unknown := next((name for name in mapping if name not in FIELDS), None):
         raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
-    found = {name: column for name, column in mapping.items() if column is not None}
-    mapped = list(found.values())
+    matched = {name: column for name, column in mapping.items() if column is not None}
+    mapped = list(matched.values())
     for column in mapped:
         if column not in columns:
-            raise RunFileError(path, f"has no column {column!r}; it has {named(columns)}")
+            raise RunFileError(path, f"has no column {column!r}; it has {list_columns(columns)}")
         if mapped.count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
     known = None if ours else format_of(columns)
@@ -66,21 +78,21 @@ def match_columns(
     for name, column in meant.items():
         better = name == "reference" and references and column not in references
         if name not in mapping and column in columns and column not in mapped and not better:
-            found[name] = column
-    taken = {*found.values(), *unclear_answer(columns, mapping, ours=ours)}
+            matched[name] = column
+    taken = {*matched.values(), *unclear_answer(columns, mapping, ours=ours)}
     free = [column for column in reversed(columns) if column not in taken]
     plain = {_plain(column): column for column in free} | {column: column for column in free}
     for name, names in FIELDS.items():
-        if name not in mapping and name not in found:
-            found |= next(({name: plain[one]} for one in names if one in plain), {})
-    return found
+        if name not in mapping and name not in matched:
+            matched |= next(({name: plain[one]} for one in names if one in plain), {})
+    return matched
 
 
 def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
-    """The columns of which one may hold the system's answer and another the reference, the likeliest name first.
+    """Columns of which one may hold the system's answer and another the reference, most likely answer first.
 
-    Haystack and LangChain's QA evaluation name the reference `answer`, most others the system's answer. Nothing is
-    unclear where the format tells, in a file of ours, or where the mapping leaves one column of these.
+    Haystack and LangChain's QA evaluation call the reference `answer`; most other tools call the system's answer so.
+    Empty if the format decides, if the file is ragboard's own, or if the mapping leaves only one such column.
     """
     known = format_of(columns)
     if ours or "answer" in mapping or (known and "answer" in known.fields):
@@ -88,7 +100,7 @@ def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *,
     plain = {_plain(column): column for column in reversed(columns) if column not in mapping.values()}
     found = [plain[name] for name in FIELDS["answer"] if name in plain]
     if "answer" in plain:
-        found += [column for name, column in plain.items() if name.replace("_", "") in BESIDE_ANSWER]
+        found += [column for name, column in plain.items() if name.replace("_", "") in ANSWER_NAMES]
     unique = tuple(dict.fromkeys(found))
     return unique if len(unique) > 1 else ()
 
@@ -99,8 +111,8 @@ def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[Col
     return tuple(ColumnUse(column=column, field=fields.get(column)) for column in columns)
 
 
-def named(columns: Sequence[str]) -> str:
-    """The first columns by name, for a message of one line."""
+def list_columns(columns: Sequence[str]) -> str:
+    """The first column names, separated by commas, for a one-line message."""
     more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
     return ", ".join(" ".join(column.split())[:NAMED] for column in columns[:NAMED]) + more
 

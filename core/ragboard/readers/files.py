@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import stat
+import zipfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,14 +16,21 @@ from typing import IO, Any, AnyStr, BinaryIO
 from ragboard.errors import RunFileError
 
 __all__ = [
+    "ENDINGS",
+    "KINDS",
     "MAX_ROW",
+    "OPENED_BY_FORMATS",
+    "PROTOBUF",
     "RepeatedKey",
     "encoding_of",
     "file_lines",
     "file_text",
+    "is_folder",
     "kind_of",
+    "open_file",
     "parse",
     "parse_located",
+    "table_encoding",
     "what_is_wrong",
 ]
 
@@ -38,13 +47,20 @@ KINDS = {
     ".tab": "TSV",
     ".parquet": "Parquet",
     ".pq": "Parquet",
+    ".arrow": "Arrow",
+    ".xlsx": "Excel",
 }
+OPENED_BY_FORMATS = {b"SQLite format 3": "SQLite", b"PK\x03\x04": "zip"}
+"""Kinds by first bytes, whatever the name: only the format of a tool knows how to read them."""
+PROTOBUF = {".pb", ".binpb"}
+ENDINGS = (*KINDS, ".gz", ".zst", ".zip", ".eval", ".sqlite", ".sqlite3", ".db", *sorted(PROTOBUF))
+"""Endings of the files that can be read."""
 MAGIC = {
     b"PAR1": "a Parquet file",
-    b"PK\x03\x04": "a zip archive (an .xlsx is one too)",
     b"\x1f\x8b": "a gzip file",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file (save it as .xlsx)",
     b"%PDF": "a PDF",
-    b"SQLite format 3": "an SQLite database",
     b"\x89PNG": "a picture",
     b"\xff\xfe\0\0": "UTF-32 text",
     b"\0\0\xfe\xff": "UTF-32 text",
@@ -53,11 +69,15 @@ BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-1
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """The file's kind (`JSONL`, `JSON`, `CSV`, `TSV`, `Parquet`) and encoding, by its name and first bytes.
+    """The file's kind (`JSONL`, `JSON`, `CSV`, `TSV`, `Parquet`, `Arrow`, `Excel`, `SQLite`, `zip`, `protobuf`).
+
+    And its encoding; both by its name and first bytes.
 
     Raises RunFileError for what is not a file, cannot be opened, is empty, or is something else.
     """
     start = _start(path)
+    if binary := _binary_kind(path, start):
+        return binary, "binary"
     kind = KINDS.get(path.suffix.lower())
     expected = kind or "JSONL, JSON, CSV or Parquet"
     magic = next((what for sign, what in MAGIC.items() if start.startswith(sign)), None)
@@ -75,9 +95,59 @@ def kind_of(path: Path) -> tuple[str, str]:
     return kind, encoding
 
 
+def _binary_kind(path: Path, start: bytes) -> str:
+    """The kind of a file that is neither text nor Parquet; empty for any other."""
+    found = next((opened for sign, opened in OPENED_BY_FORMATS.items() if start.startswith(sign)), "")
+    if found == "zip":
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return "Excel" if "xl/workbook.xml" in archive.namelist() else found
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            return found
+    by_name = {**dict.fromkeys(PROTOBUF, "protobuf"), ".arrow": "Arrow"}
+    return found or by_name.get(path.suffix.lower(), "")
+
+
+UTF8_PAIRS = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+LETTERS = re.compile(rb"[A-Za-z]")
+HIGH = re.compile(rb"[\x80-\xff]")
+ACCENTED = 0.3
+"""Accented letters for each plain one that a text in a language of Western Europe has at most."""
+
+
+def table_encoding(path: Path, encoding: str) -> str:
+    """The encoding of a CSV: UTF-8, unless it is none and can only be Windows-1252 (or Latin-1, a part of it).
+
+    Excel writes it so. A file that has characters of UTF-8 too is damaged UTF-8, and one where most letters are not
+    plain ones is in another language's encoding: both stay "utf-8", and reading them says what is wrong.
+    """
+    if encoding != "utf-8":
+        return encoding
+    plain = high = 0
+    broken = False
+    with open_file(path) as file:
+        while line := file.readline(MAX_ROW):
+            if line.isascii():
+                plain += len(LETTERS.findall(line))
+                continue
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                broken = True
+            if UTF8_PAIRS.search(line):
+                return encoding
+            try:
+                line.decode("cp1252")
+            except UnicodeDecodeError:
+                return encoding
+            plain += len(LETTERS.findall(line))
+            high += len(HIGH.findall(line))
+    return "windows-1252" if broken and high <= ACCENTED * plain else encoding
+
+
 def encoding_of(path: Path) -> str:
     """The encoding of a text file, by its first bytes. Raises RunFileError where it cannot be opened."""
-    with _opened(path) as file:
+    with open_file(path) as file:
         return _marked(file.read(4))
 
 
@@ -90,9 +160,10 @@ def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     if encoding == "utf-16":
         yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
-    with _opened(path) as file:
+    with open_file(path) as file:
         for number, line in _numbered(path, file):
-            yield number, _decode(path, line, encoding if number == 1 else "utf-8", number)
+            marked = encoding == "utf-8-sig" and number > 1
+            yield number, _decode(path, line, "utf-8" if marked else encoding, number)
 
 
 def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
@@ -106,7 +177,7 @@ def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
 
 def file_text(path: Path, encoding: str) -> str:
     """The whole text of a file. Raises RunFileError where it is too large or not in that encoding."""
-    with _opened(path) as file:
+    with open_file(path) as file:
         content = file.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
         raise RunFileError(
@@ -125,15 +196,24 @@ def _decode(path: Path, content: bytes, encoding: str, line: int | None) -> str:
 
 
 def _start(path: Path) -> bytes:
-    with _opened(path) as file:
+    with open_file(path) as file:
         start = file.read(8192)
     if len(start) < 8192 and not start.strip(b" \t\r\n\xef\xbb\xbf\xff\xfe\0"):
         raise RunFileError(path, "is empty, expected samples")
     return start
 
 
+def is_folder(path: Path) -> bool:
+    """Whether this is a folder; False for what is not there, or no path at all."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
-def _opened(path: Path) -> Generator[BinaryIO]:
+def open_file(path: Path) -> Generator[BinaryIO]:
+    """A regular file, for reading. Raises RunFileError for anything else, and where reading fails."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

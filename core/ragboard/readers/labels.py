@@ -1,4 +1,4 @@
-"""The one reader of labelled files: preferences between two answers, grades of answers, labels of statements."""
+"""Reads label files: preferences between two answers, grades of answers, labels of statements."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from ragboard.readers.tables import BadRow, RawRow, read_table, table_of
 from ragboard.records import JsonValue, Label, Passage, Sample, Turn
 
 __all__ = [
+    "ANSWER_SUPPORTED",
+    "HELPS",
+    "SUPPORTED",
     "Form",
     "HumanRating",
     "Item",
@@ -28,17 +31,20 @@ __all__ = [
 ]
 
 Form: TypeAlias = Literal["pairs", "answers", "statements"]
-"""What people labelled: which of two is better; how good an answer is; whether a statement is supported."""
+"""What people labelled: which of two answers is better, how good an answer is, whether a statement is supported."""
 
 HumanRating: TypeAlias = float | None
-"""What one annotator said; None if nothing. For pairs: above 0 B is better, below 0 A, 0 neither."""
+"""One annotator's rating; None if there is none. A grade: higher is better. A pair: above 0 B is better, below 0 A,
+0 is a tie. A statement: 1 supported, 0 not."""
 
 SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
 
 HUB = "hf:"
-"""Before the name of a data set of the Hugging Face hub."""
+"""Prefix of the name of a data set on the Hugging Face hub."""
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
+SUPPORTED, HELPS, ANSWER_SUPPORTED = "supported", "helps", "answer supported"
+"""The dimensions of labelled statements, of sentences, and of whole answers that are supported or not."""
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
 """Columns of grades by dimension: the open format's, and MTRAG's."""
@@ -51,20 +57,20 @@ EXPECTED = (
     "`answer`, `grades`; or ARES's columns) or labelled statements (`question`, `contexts`, `statements`)"
 )
 OURS = {"answer_faithfulness": "faithfulness"}
-"""Qualities of ARES that have another name here."""
+"""ARES's qualities that ragboard calls differently."""
 YES, NO = 5.0, 1.0
-"""The grades that ARES's Yes and No stand for."""
+"""The grades, 1 to 5, that ARES's Yes and No are read as."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledText:
-    """A statement, or a sentence of a passage, and what people said of it."""
+    """A statement, or a sentence of a passage, with its label."""
 
     text: str
     verdict: Label | None
-    """Of a sentence `supported` if it helps with the question, else `unsupported`. None: undecided."""
+    """For a sentence: `supported` if it helps to answer the question, else `unsupported`. None if undecided."""
     start: JsonValue = None
-    """Where it begins in the answer or passage, by the file's word; None if the file does not say."""
+    """Its first character in the answer or passage, as the file states it, unchecked; None if the file does not."""
     end: JsonValue = None
     note: str = ""
 
@@ -88,14 +94,13 @@ class LabelRow:
     ratings: Mapping[str, tuple[HumanRating, ...]] = field(default_factory=dict[str, tuple[HumanRating, ...]])
     """Grades or preferences by dimension, one for each annotator."""
     listed: frozenset[str] = frozenset()
-    """Dimensions for which the row has a list of ratings, not a single one."""
+    """Dimensions for which the row has a list of ratings instead of one."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
-    """Scores that the file brings: by scorer and dimension one for each side."""
+    """Scores in the file: by scorer and dimension, one for each side."""
     cluster: str = ""
-    """What rows have in common that are not independent of each other; the question, if the file does not say, and
-    empty without one."""
+    """Rows with the same cluster are not independent. By default the question; empty without one."""
     annotator: str = ""
     run: str = ""
     """The run that gave the answer; empty if the file does not say."""
@@ -111,11 +116,11 @@ class LabelRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One thing that people labelled."""
+    """One labelled answer, pair of answers or statement, with all its ratings."""
 
     id: str
     cluster: str
-    """What items have in common that are not independent of each other: the question, the conversation."""
+    """Items with the same cluster are not independent: those of one question or conversation."""
     sides: tuple[Sample, ...]
     """The answer, or the candidates A and B; for a statement the answer is the statement."""
     human_ratings: Mapping[str, tuple[HumanRating, ...]]
@@ -123,34 +128,41 @@ class Item:
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
-    """Scores that the file brings: by scorer and dimension one for each side."""
+    """Scores in the file: by scorer and dimension, one for each side."""
+    verdicts: tuple[Label | None, ...] = ()
+    """Of a statement, the verdict of each annotator; None if undecided."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelFile:
-    """A labelled file as items, one for each thing that people labelled."""
+    """The items of a label file."""
 
     form: Form
     name: str
     source: str
-    """The file, or the data set of the hub, as a person names it."""
+    """The file name, or `hf:OWNER/NAME`."""
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
-    """What was left out or read as something else."""
+    """What was converted or renamed, in words."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """What people labelled, in order of first appearance."""
+        """The labelled dimensions, in order of first appearance."""
         return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
 
+    @property
+    def is_verdicts(self) -> bool:
+        """Whether the labels are verdicts (supported or not, helpful or not), to compare with a judge's verdicts."""
+        return self.form == "statements" or (self.form == "answers" and self.dimensions == (ANSWER_SUPPORTED,))
 
-def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
-    """A labelled file as items, from a JSONL, JSON, CSV or Parquet file or from the hub (`hf:OWNER/NAME`).
 
-    Several annotators with a row each become one item. Raises as `read_label_rows`, and RunFileError for a file that
-    mixes pairs, graded answers and statements, or holds no label.
+def read_labels(source: str, *, cluster: str | None = None, rating: str | None = None) -> LabelFile:
+    """Read labels as items from a JSONL, JSON, CSV or Parquet file, or from the Hugging Face hub (`hf:OWNER/NAME`).
+
+    The rows of several annotators on one answer become one item. `cluster` and `rating` are those of
+    `read_label_rows`. Raises what it raises, and RunFileError for a file that mixes forms or holds no label.
     """
-    path, rows = Path(source), read_label_rows(source, cluster=cluster)
+    path, rows = Path(source), read_label_rows(source, cluster=cluster, rating=rating)
     first = rows[0] if rows else None
     other = next((row for row in rows if first and row.form != first.form), None)
     if first and other:
@@ -169,17 +181,17 @@ def read_labels(source: str, *, cluster: str | None = None) -> LabelFile:
         name=source.removeprefix(HUB).rpartition("/")[2] if hub else path.stem,
         source=source if hub else path.name,
         items=unique,
-        notes=(f"{renamed} ids that were taken got a number",) if renamed else (),
+        notes=(f"{renamed} duplicate ids got a number",) if renamed else (),
     )
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
-    """The rows of a labelled file: each says by its columns what it is (docs/reference/label-files.md).
+    """Read the rows of a label file; the columns of a row decide its form (docs/reference/label-files.md).
 
-    WikiEval's, MTRAG's, RAGChecker's and ARES's own columns are known. `cluster` is the column whose value related rows
-    share; else the conversation or the question. With `rating`, the path of a number in each row
-    (`human.faithfulness`), all rows are answers with that rating. Raises RunFileError, `file:line: field: got,
-    expected`, and SettingError if the hub cannot be asked.
+    The columns of WikiEval, MTRAG, RAGChecker and ARES are known. `cluster` names a column whose value related rows
+    share; by default that is the conversation or the question. `rating` is the path (`human.faithfulness`) of a number,
+    or of a list with one number for each annotator: rows without statements or sentences become answers with that
+    rating. Raises RunFileError for a bad row, with its line and field, and SettingError if the hub cannot be reached.
     """
     path = Path(source)
     table = table_of(path, _hub_rows(source)) if source.startswith(HUB) else read_table(path)
@@ -192,7 +204,7 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
         if isinstance(row, BadRow):
             raise RunFileError(path, row.message, line=row.line, field=row.place or None)
         try:
-            read = list(_rated(_Row(row), rating) if rating else _read(_Row(row)))
+            read = list(_read(_Row(row), rating))
         except BadCellError as error:
             place = ".".join(filter(None, (row.place, error.field))) or None
             raise RunFileError(path, str(error), line=row.line, field=place) from error
@@ -201,7 +213,7 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
 
 
 def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
-    """The rows of all splits. Raises SettingError where `datasets` is missing or the hub gives nothing."""
+    """The rows of all splits. Raises SettingError if `datasets` is missing or the hub returns nothing."""
     name = source.removeprefix(HUB)
     try:
         datasets = import_module("datasets")
@@ -211,12 +223,14 @@ def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
         splits: Mapping[str, Iterable[Mapping[str, Any]]] = datasets.load_dataset(name)
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise SettingError(f"{source}: the hub gives nothing: {reason}; a file of the same columns will do") from error
+        raise SettingError(
+            f"{source}: the hub returned nothing: {reason}; a file with the same columns works too"
+        ) from error
     return [row for split in splits.values() for row in split]
 
 
 class _Row:
-    """The cells of a row, read by what they should be; every way out is a BadCellError."""
+    """Reads the cells of a row as the types that they should have. Every method raises BadCellError."""
 
     def __init__(self, row: RawRow) -> None:
         self.line, self.cells, self.written = row.line, row.cells, row.written
@@ -225,7 +239,7 @@ class _Row:
         return all(self.cells.get(column) is not None for column in columns)
 
     def text(self, column: str) -> str | None:
-        return read_text(column, self.cells.get(column), _unnoted)
+        return read_text(column, self.cells.get(column), _ignore_note)
 
     def needed(self, column: str) -> str:
         text = self.text(column)
@@ -241,18 +255,18 @@ class _Row:
         return text
 
     def passages(self, column: str) -> tuple[Passage, ...] | None:
-        return read_passages(column, self.cells.get(column), _unnoted, written=self.written)
+        return read_passages(column, self.cells.get(column), _ignore_note, written=self.written)
 
     def history(self) -> tuple[Turn, ...]:
-        return read_history("history", self.cells.get("history"), _unnoted)
+        return read_history("history", self.cells.get("history"), _ignore_note)
 
     def parsed(self, column: str) -> Any:
-        """The cell; in a CSV, the JSON that is written in it."""
+        """The cell; in a CSV, the JSON in it."""
         value = self.cells.get(column)
         if not (self.written and isinstance(value, str)):
             return value
         try:
-            return clean(json.loads(value), _unnoted)
+            return clean(json.loads(value), _ignore_note)
         except (ValueError, RecursionError):
             return value
 
@@ -263,7 +277,7 @@ class _Row:
         return {str(key): each for key, each in cast("Mapping[Any, Any]", value).items()}
 
     def origin(self) -> dict[str, Any]:
-        """Who labelled, what of, and how it was chosen."""
+        """Line, id, annotator, run, sample, design and note of the row."""
         design = self.text("design")
         if design is not None and design not in get_args(SamplingDesign):
             raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(SamplingDesign))}")
@@ -271,13 +285,15 @@ class _Row:
         return {"line": self.line, "design": design, **texts}
 
 
-def _unnoted(_what: str) -> None:
-    """What is read as something else is not noted: it changes no label."""
+def _ignore_note(_what: str) -> None:
+    """Ignore notes on conversions: they change no label."""
 
 
-def _read(row: _Row) -> Iterator[LabelRow]:
+def _read(row: _Row, rating: str | None) -> Iterator[LabelRow]:
     texts, grades = (any(map(row.has, columns)) for columns in (("statements", "sentences"), GRADES))
-    if row.cells.keys() >= WIKIEVAL:
+    if rating and not texts:
+        yield _rated(row, rating)
+    elif row.cells.keys() >= WIKIEVAL:
         yield from _wikieval(row)
     elif row.cells.keys() >= {"question", "a", "b"} and (row.has("a") or row.has("b") or not (texts or grades)):
         yield _pair(row)
@@ -290,7 +306,7 @@ def _read(row: _Row) -> Iterator[LabelRow]:
 
 
 def _wikieval(row: _Row) -> Iterator[LabelRow]:
-    """Three pairs, in each of which A is what the design of the set prefers."""
+    """Three pairs; in each, A is better by the design of the data set."""
     name = row.text("id") or row.needed("question")
     base = Sample(id=name, question=row.needed("question"), contexts=row.passages("context_v1"))
     grounded = replace(base, answer=row.needed("grounded_answer"))
@@ -306,7 +322,7 @@ def _wikieval(row: _Row) -> Iterator[LabelRow]:
 
 def _pair(row: _Row) -> LabelRow:
     origin, votes = row.origin(), _votes(row)
-    ratings = {name: _several(column, value, sides=True) for name, (column, value) in votes.items()}
+    ratings = {name: _ratings_in(column, value, sides=True) for name, (column, value) in votes.items()}
     base = Sample(
         id=origin["id"],
         question=row.needed("question"),
@@ -356,12 +372,12 @@ def _listed(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, value in values.items() if isinstance(value, list))
 
 
-def _several(column: str, value: Any, *, sides: bool = False) -> tuple[HumanRating, ...]:
+def _ratings_in(column: str, value: Any, *, sides: bool = False) -> tuple[HumanRating, ...]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return tuple(_one(column, each, sides=sides) for each in values)
+    return tuple(_rating(column, each, sides=sides) for each in values)
 
 
-def _one(column: str, value: Any, *, sides: bool) -> HumanRating:
+def _rating(column: str, value: Any, *, sides: bool) -> HumanRating:
     if sides and isinstance(value, str) and value.lower() in SIDES:
         return SIDES[value.lower()]
     if value is None:
@@ -383,7 +399,7 @@ def _number(column: str, value: float) -> float:
 def _graded(row: _Row) -> LabelRow:
     column = next(column for column in GRADES if row.has(column))
     grades, sample = row.object(column), _answer(row, row.given("answer"))
-    ratings = {name: _several(column, value) for name, value in grades.items()}
+    ratings = {name: _ratings_in(column, value) for name, value in grades.items()}
     return LabelRow(
         **row.origin(),
         sides=(sample,),
@@ -394,19 +410,20 @@ def _graded(row: _Row) -> LabelRow:
     )
 
 
-def _rated(row: _Row, path: str) -> Iterator[LabelRow]:
-    """The row as an answer that is rated by the number at a path."""
+def _rated(row: _Row, path: str) -> LabelRow:
+    """An answer with the rating, or ratings, at a path of the row."""
     first, *parts = path.split(".")
     value = row.parsed(first)
     try:
         for part in parts:
             value = value[part]
-        rating = float(value)
+        given: list[Any] = value if isinstance(value, list) else [value]
+        ratings = tuple(map(float, given))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadCellError(path, f"got {kind_of_value(value)}, expected a number") from error
     sample = replace(_answer(row, row.given("answer"), question=row.text("question") or ""), contexts=_contexts(row))
     cluster = sample.question or sample.answer or ""
-    yield LabelRow(**row.origin(), sides=(sample,), ratings={path: (rating,)}, cluster=cluster)
+    return LabelRow(**row.origin(), sides=(sample,), ratings={path: ratings}, cluster=cluster)
 
 
 def _answer(row: _Row, answer: str | None, *, question: str | None = None) -> Sample:
@@ -440,7 +457,7 @@ def _labelled(row: _Row) -> LabelRow:
         sides=(sample,),
         kind=kind,
         texts=texts,
-        ratings={name: _several("grades", value) for name, value in grades.items()},
+        ratings={name: _ratings_in("grades", value) for name, value in grades.items()},
         listed=_listed(grades),
         cluster=sample.question,
     )
@@ -467,7 +484,7 @@ def _text(place: str, each: Any) -> LabelledText:
 
 
 def _ares(line: int, row: AresRow) -> LabelRow:
-    """ARES's Yes and No as the best grade and the worst; a label that was not given is no label."""
+    """A row of ARES: Yes is grade 5, No grade 1; a missing label is left out."""
     contexts = (Passage(id="1", text=row.document, rank=1),) if row.document else ()
     labels = {OURS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
     return LabelRow(
@@ -481,7 +498,7 @@ def _ares(line: int, row: AresRow) -> LabelRow:
 
 
 def _published(row: _Row, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Other tools' scores; one that names no dimension counts in all."""
+    """Other tools' scores by scorer and dimension; a score without a dimension counts for all."""
     column = next((name for name in SCORES if row.has(name)), None)
     if column is None:
         return {}
@@ -508,7 +525,7 @@ def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
 
 
 def _cluster(row: RawRow, column: str | None) -> str:
-    """What a row belongs to, by its own word; empty if it does not say."""
+    """The cluster that the row states, or the conversation in its id; empty if there is none."""
     value = row.cells.get(column or "cluster")
     if value is not None:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
@@ -532,7 +549,8 @@ def _items(row: LabelRow) -> Iterator[Item]:
             id=name or f"{row.line}",
             cluster=row.cluster or text.text,
             sides=(replace(base, id=name, answer=text.text),),
-            human_ratings={"supported" if row.kind == "statements" else "helps": (text.rating,)},
+            human_ratings={SUPPORTED if row.kind == "statements" else HELPS: (text.rating,)},
+            verdicts=(text.verdict,) if row.kind == "statements" else (),
         )
 
 
@@ -561,4 +579,6 @@ def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
             )
             for name in dimensions
         }
-        yield replace(group[0][0], human_ratings=ratings)
+        yield replace(
+            group[0][0], human_ratings=ratings, verdicts=tuple(one for item, _ in group for one in item.verdicts)
+        )

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import PASSAGE_TEXTS
-from ragboard.readers.columns import match_columns
+from ragboard.readers.columns import FIELDS, match_columns
+from ragboard.readers.formats.base import ParsedFile
+from ragboard.readers.paths import with_paths
 from ragboard.readers.report import ReadResult
-from ragboard.readers.runs import runs_of
-from ragboard.readers.tables import table_of
+from ragboard.readers.runs import runs_from_table
+from ragboard.readers.tables import table_of, tool_table
 from ragboard.records import JsonValue, Run, Sample
 
-__all__ = ["read_samples"]
+__all__ = ["from_deepeval", "from_ragas", "from_trulens", "read_samples"]
 
 
 WHERE = Path("samples")
@@ -28,26 +31,79 @@ WHERE = Path("samples")
 
 
 def read_samples(
-    samples: Iterable[Any],
+    samples: Any,
     *,
     name: str,
     config: Mapping[str, JsonValue] | None = None,
     dataset: str | None = None,
     mapping: Mapping[str, str | None] | None = None,
 ) -> ReadResult:
-    """A run of samples, or of rows with the columns that a run file may have, and how it was read.
+    """Read samples in memory as one run.
 
-    Rows are mappings (a Hugging Face dataset is a sequence of them) or a pandas data frame; documents, nodes and
-    messages of LangChain, LlamaIndex and Haystack are read by their text. An id that is taken gets a number, as in a
-    file. Raises RunFileError, `samples:3: field: got, expected`, for a row that cannot be read.
+    `samples` are Samples, mappings or pydantic models with the columns that a run file may have, a dict of columns, a
+    data frame (pandas, polars), an Arrow table, a Hugging Face dataset, a dataset of ragas or test cases of DeepEval;
+    documents, nodes and messages of LangChain, LlamaIndex and Haystack are read by their text. An id that is taken
+    gets a number, as in a file. Raises TypeError for anything else, and RunFileError, `samples:3: field: got,
+    expected`, for a row that cannot be read.
     """
     rows = list(_rows(samples))
     table = table_of(WHERE, rows)
     if not table.columns and not rows:
         raise RunFileError(WHERE, "there are none, expected samples or rows with a question")
+    table = with_paths(WHERE, table, mapping or {})
     _refuse_objects(rows, match_columns(WHERE, table.columns, mapping or {}))
     base = Run(name=name, samples=(), config=config or {}, dataset=dataset, source="memory")
-    return runs_of(WHERE, table, base, mapping=mapping or {})
+    return runs_from_table(WHERE, table, base, mapping=mapping or {})
+
+
+def from_ragas(result: Any, *, name: str = "ragas", config: Mapping[str, JsonValue] | None = None) -> Run:
+    """Return the run of a ragas `EvaluationResult`, with its scores, statements, verdicts and reasons.
+
+    Reads `result.ragas_traces` (ragas 0.2.2 or later). Raises TypeError for anything else.
+    """
+    traces = getattr(result, "ragas_traces", None)
+    if not isinstance(traces, Mapping) or not traces:
+        raise TypeError(f"got {type(result).__name__}, expected the result of ragas.evaluate() with its ragas_traces")
+    return _run_of_tool([run.model_dump() for run in traces.values()], "ragas result", name, config)
+
+
+def from_deepeval(result: Any, *, name: str = "deepeval", config: Mapping[str, JsonValue] | None = None) -> Run:
+    """Return the run of a DeepEval `EvaluationResult`, with its scores, statements, verdicts and reasons.
+
+    Raises TypeError for anything else.
+    """
+    if not hasattr(result, "test_results"):
+        raise TypeError(f"got {type(result).__name__}, expected the result of deepeval.evaluate()")
+    given = result.model_dump(mode="json") if hasattr(result, "model_dump") else asdict(result)
+    return _run_of_tool(given, "deepeval result", name, config)
+
+
+def from_trulens(session: Any, *, name: str = "trulens", config: Mapping[str, JsonValue] | None = None) -> Run:
+    """Return the run of a TruLens session: its records with their feedback, statements and reasons.
+
+    Raises TypeError for anything else.
+    """
+    if not callable(getattr(session, "get_records_and_feedback", None)):
+        raise TypeError(f"got {type(session).__name__}, expected a TruSession")
+    records, _ = session.get_records_and_feedback()
+    return _run_of_tool(json.loads(records.to_json(orient="records")), "trulens session", name, config)
+
+
+def _run_of_tool(value: Any, where: str, name: str, config: Mapping[str, JsonValue] | None) -> Run:
+    table = tool_table(
+        ParsedFile(path=Path(where), kind="memory", value=json.loads(json.dumps(value, default=_as_text)))
+    )
+    if table is None:
+        raise RunFileError(Path(where), "has not the structure that the tool's files have; save a file and import it")
+    base = Run(name=name, samples=(), config=config or {}, source="memory")
+    runs = runs_from_table(Path(where), table, base, mapping={}).runs
+    if len(runs) != 1:
+        raise RunFileError(Path(where), f"holds {len(runs)} runs ({', '.join(run.name for run in runs)}), expected one")
+    return runs[0]
+
+
+def _as_text(value: object) -> object:
+    return value.value if isinstance(value, Enum) else str(value)
 
 
 def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
@@ -65,14 +121,53 @@ def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
                 )
 
 
-def _rows(samples: Iterable[Any]) -> Iterable[Any]:
-    if hasattr(samples, "to_dict") and hasattr(samples, "columns"):
+def _rows(samples: Any) -> Iterable[Any]:
+    if hasattr(samples, "to_dict") and hasattr(samples, "iloc"):  # pandas
         return _rows_of_frame(samples)
-    return (_row_of(row) if isinstance(row, Sample) else plain(row) if _is_row(row) else row for row in samples)
+    if isinstance(samples, Mapping):
+        return _rows_of_columns(samples)
+    for method in ("to_pylist", "to_dicts", "to_list"):  # Arrow, polars, ragas
+        if callable(getattr(samples, method, None)):
+            return map(plain, getattr(samples, method)())
+    cases = getattr(samples, "test_cases", None)  # DeepEval
+    rows = cases if isinstance(cases, list) else samples
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"got {type(samples).__name__}, expected the path of a run file, a Run, or samples: a list of"
+            " ragboard.Sample or of dicts with a question, a data frame, an Arrow table, a dict of columns, a dataset"
+            " of Hugging Face, ragas or DeepEval"
+        )
+    return map(_row, cast("Iterable[Any]", rows))
 
 
-def _is_row(row: Any) -> bool:
-    return isinstance(row, Mapping) or hasattr(row, "tolist")
+def _row(row: Any) -> Any:
+    """A row as a mapping, where it is one of the kinds that have columns; else as it is."""
+    if isinstance(row, Sample):
+        return _row_of(row)
+    if isinstance(row, Mapping) or hasattr(row, "tolist"):
+        return plain(row)
+    if callable(getattr(row, "model_dump", None)):
+        return plain({key: cell for key, cell in row.model_dump().items() if cell is not None})
+    if is_dataclass(row) and not isinstance(row, type):
+        names = [one.name for one in fields(row) if not one.name.startswith("_")]
+        if any(name in FIELDS["question"] for name in names):
+            return plain({name: getattr(row, name) for name in names})
+    return row
+
+
+def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
+    """The rows of a dict of columns. Raises TypeError for splits of a dataset, and for columns of different lengths."""
+    splits = [str(name) for name, value in columns.items() if hasattr(value, "column_names")]
+    if splits:
+        raise TypeError(f"got {type(columns).__name__} with the splits {', '.join(splits)}; pass one of them")
+    lists = {str(name): list(value) for name, value in columns.items() if _is_column(value)}
+    if len(lists) < len(columns) or len({len(one) for one in lists.values()}) > 1:
+        raise TypeError("got a dict that is no dict of columns, lists of one length; for one sample, pass a list of it")
+    return (plain(dict(zip(lists, row, strict=True))) for row in zip(*lists.values(), strict=True))
+
+
+def _is_column(value: object) -> bool:
+    return isinstance(value, (list, tuple)) or hasattr(value, "tolist")
 
 
 def _rows_of_frame(frame: Any) -> Iterable[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragboard.records import Run
@@ -66,6 +67,8 @@ class ImportReport:
     coerced: tuple[Coerced, ...] = ()
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    """Columns that look like a field nothing was read as, each with the option that reads it so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,5 +90,8 @@ class Preview:
     """Fields that no column was matched to, of question, answer, contexts, reference."""
     unclear: tuple[str, ...]
     """Columns of which one may hold the answer and another the reference: a person has to say which."""
+    suggested: Mapping[str, str]
+    """Columns that no field is read from and that look like one, with that field: lists of texts like `contexts`,
+    conversations like `history`, or like `question` where they hold the question too."""
     rows: tuple[tuple[str, ...], ...]
     """The first rows, a cell for each column, cut to 200 characters."""

@@ -1,4 +1,4 @@
-"""From a table to runs: passages laid out as lists, every row read as a sample, and a true report of how."""
+"""Turns a table into runs: one sample a row, with a report of what was read, converted, renamed and left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from shlex import quote
+from typing import cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import (
@@ -19,6 +20,7 @@ from ragboard.readers.cells import (
     Conversation,
     Note,
     UniqueIds,
+    messages_in,
     read_answer,
     read_history,
     read_ids,
@@ -27,71 +29,86 @@ from ragboard.readers.cells import (
     read_reference,
     storable,
 )
-from ragboard.readers.columns import column_uses, format_name, match_columns, named, unclear_answer
+from ragboard.readers.columns import column_uses, format_name, list_columns, match_columns, unclear_answer
 from ragboard.readers.formats import Format, format_of
-from ragboard.readers.formats.base import PassageRows
+from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
-from ragboard.readers.report import Coerced, ImportReport, ReadResult, Renamed, RowNote
+from ragboard.readers.paths import with_paths
+from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
 from ragboard.readers.tables import BadRow, RawRow, Table
+from ragboard.readers.tools import tool_notes, tool_scores
 from ragboard.records import JsonValue, Outcome, Run, Sample
 
-__all__ = ["SHOWN", "nothing_in", "runs_of"]
+__all__ = ["SHOWN", "SUGGESTED_FIELDS", "empty_file_error", "format_of_table", "runs_from_table", "suggested_fields"]
 
+LOOKED_AT = 10
+"""How many rows are searched for such columns."""
+SENTENCE = 4
+"""Words of a text from which on it may be a passage."""
+SUGGESTED_FIELDS = {
+    "contexts": "the passages that were retrieved",
+    "history": "earlier turns",
+    "question": "a conversation, of which the user's last message is the question and those before it the history",
+}
+"""What a column seems to hold, in words, by the field that it can be read as."""
 SHOWN = ("question", "answer", "contexts", "reference")
+MEANT = {"question": "question", "answer": "answer", "contexts": "passages", "reference": "reference answer"}
 FIRST_LINES = 5
 AMBIGUOUS = re.compile(r"\s\||\|\s|\|\||^\||\|$")
-"""Where a | is part of a passage, as in a table, rather than between two."""
+"""A | that may be part of a passage, as in a table, rather than a separator."""
 ID_LISTS = frozenset({"reference_context_ids", "retrieved_context_ids"})
 """Columns that hold lists of ids, which a CSV writes as text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """A table with a row for each sample and a list of passages in each cell of them."""
+    """A table with one row for each sample and its passages as a list in one cell."""
 
     table: Table
     read: frozenset[str] = frozenset()
-    """Columns that became part of the passages."""
+    """Columns that were merged into the passages: id, score, order."""
     left_out: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
 
 @dataclass
 class _Reading:
-    """The samples by the value of the run column (None where there is none), and what was noted."""
+    """The samples by the value of the run column (None without one), and what the report says about them."""
 
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
     scores: dict[str | None, list[dict[str, Outcome]]] = field(
         default_factory=dict[str | None, list[dict[str, Outcome]]]
     )
-    """What the file scores each of those samples, in the same order."""
+    """The file's own scores of these samples, in the same order."""
+    of_tool: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
+    """What these samples were in the file of a tool."""
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     coerced: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    """What was read as something else, with the line of every time."""
+    """Each conversion in words, with the lines it happened on."""
     derived_ids: int = 0
 
     def note(self, line: int, notes: Iterable[str]) -> None:
-        """Note what was read as something else on a line."""
+        """Note the conversions on a line."""
         for what in notes:
             self.coerced.setdefault(what, []).append(line)
 
 
 @dataclass
 class _Ids(UniqueIds):
-    """The ids of one run."""
+    """The unique ids of one run."""
 
     questions: Counter[str] = field(default_factory=Counter[str])
 
     def derive(self, sample: Sample) -> str:
-        """A digest of question, history and how often they came before."""
+        """An id for a sample without one: a digest of its question, its history and how often both came before."""
         key = json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
         self.questions[key] += 1
         return self.assign(blake2b(f"{key}{self.questions[key]}".encode(), digest_size=6).hexdigest())
 
 
-def runs_of(
+def runs_from_table(
     path: Path,
     table: Table,
     base: Run,
@@ -101,12 +118,14 @@ def runs_of(
     prefixed: bool = False,
     skip_bad: bool = False,
 ) -> ReadResult:
-    """The runs of a table, each as `base` with its samples; `path` is what errors and the report call it.
+    """Read a table as runs, one for each value of `run_column`, each a copy of `base` with its samples.
 
-    With `prefixed` the name of `base` stands before the values of the run column. Raises RunFileError where a row
-    cannot be read, or where it is not clear which column is which.
+    `path` names the file in errors and in the report. With `prefixed` a run is named `BASE/VALUE` instead of `VALUE`.
+    Raises RunFileError if a row cannot be read (with `skip_bad`, if none can), or if it is unclear which column is
+    which.
     """
-    known = format_of(table.columns)
+    known = None if table.tool else format_of(table.columns)
+    table = with_paths(path, table, mapping)
     if known and known.refused:
         raise RunFileError(path, f"is a file of {known.name}: it {known.refused}")
     matched = _matched(path, table, mapping, run_column)
@@ -119,34 +138,53 @@ def runs_of(
         first = reading.dropped[0]
         raise RunFileError(path, f"no row can be read; the first: {first.message}", line=first.line, field=first.field)
     _require_texts(path, table, matched, reading)
-    file_format = format_name(table.columns, table.kind, ours=table.ours)
+    file_format = format_of_table(table)
     runs: list[Run] = []
     for group, samples in reading.samples.items():
-        file = file_scores(file_format, scores, reading.scores.get(group, ()))
+        if table.tool:
+            file = tool_scores(table.tool, file_format, reading.of_tool[group])
+        else:
+            file = file_scores(file_format, scores, reading.scores.get(group, ()))
         run = replace(base, samples=tuple(samples), scores=file)
-        if group is not None and run_column is not None:
-            name = f"{base.name}/{group}" if prefixed else group
-            run = replace(run, name=name, config={**base.config, run_column: group})
+        if group is not None:
+            told = {run_column: group} if run_column else table.tool.configs.get(group, {}) if table.tool else {}
+            run = replace(run, name=f"{base.name}/{group}" if prefixed else group, config={**base.config, **told})
         runs.append(run)
+    used = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
+    other = [column for column in table.columns if column not in used]
     report = ImportReport(
         path=storable(path.name),
         format=file_format,
         encoding=table.encoding,
         rows_read=len(table.rows),
-        columns=column_uses(table.columns, {**matched, **({"run": run_column} if run_column else {})}),
+        columns=_column_uses(table, matched, run_column),
         dropped=tuple(reading.dropped),
         coerced=tuple(
             Coerced(what=what, count=len(lines), lines=tuple(dict.fromkeys(lines))[:FIRST_LINES])
             for what, lines in reading.coerced.items()
         ),
         duplicated=tuple(reading.renamed),
-        notes=(*layout.notes, *_notes(table, layout, matched, scores, reading, run_column)),
+        notes=(*layout.notes, *_notes(table, matched, other, scores, reading)),
+        suggestions=tuple(_suggestions(table, matched, other)),
     )
     return ReadResult(runs=tuple(runs), report=report)
 
 
-def nothing_in(path: Path, table: Table) -> RunFileError:
-    """Why no row of a table has a cell."""
+def format_of_table(table: Table) -> str:
+    """The format and kind of the file, in words: `DeepEval test run 4.3.1 (JSON)`."""
+    if table.tool:
+        return f"{table.format} ({table.kind})"
+    return format_name(table.columns, table.kind, ours=table.ours)
+
+
+def _column_uses(table: Table, matched: Mapping[str, str], run_column: str | None) -> tuple[ColumnUse, ...]:
+    if table.tool:
+        return tuple(ColumnUse(column=path, field=use) for path, use in table.tool.fields.items())
+    return column_uses(table.columns, {**matched, **({"run": run_column} if run_column else {})})
+
+
+def empty_file_error(path: Path, table: Table) -> RunFileError:
+    """The error for a table without a readable row."""
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first:
         return RunFileError(path, first.message, line=first.line, field=first.place or None)
@@ -155,77 +193,125 @@ def nothing_in(path: Path, table: Table) -> RunFileError:
 
 def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
     if not table.rows or not table.columns:
-        raise nothing_in(path, table)
+        raise empty_file_error(path, table)
     if run_column is not None and run_column not in table.columns:
-        raise RunFileError(path, f"has no column {run_column!r}; it has {named(table.columns)}")
+        raise RunFileError(path, f"has no column {run_column!r}; it has {list_columns(table.columns)}")
     columns = [column for column in table.columns if column != run_column]
-    matched = match_columns(path, columns, mapping, ours=table.run is not None)
+    matched = match_columns(path, columns, mapping, ours=table.ours_by_name)
     if "question" not in matched:
-        there = named(table.columns)
+        there = list_columns(table.columns)
         how = _option(table, {"question": "COLUMN"})
-        raise RunFileError(path, f"no column was taken for the question; it has {there}: {how}")
-    unclear = unclear_answer(columns, mapping, ours=table.run is not None)
+        raise RunFileError(path, f"no column is read as the question; it has {there}: {how}")
+    unclear = unclear_answer(columns, mapping, ours=table.ours_by_name)
     if unclear:
         raise RunFileError(path, _which_answer(table, unclear, {*matched, *mapping}))
     return matched
 
 
-def _which_answer(table: Table, unclear: Sequence[str], told: Collection[str]) -> str:
-    """That it is not clear which column is the system's answer, and what to type for each case."""
+def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
+    """The message that two columns could be the answer, with the option to type for each case."""
     answer, other = unclear[:2]
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
-    ways = [_option(table, {name: column for name, column in way.items() if name not in told}) for way in both]
+    ways = [_option(table, {name: column for name, column in way.items() if name not in mapped}) for way in both]
     beside = ", ".join(repr(column) for column in unclear[1:])
     return f"columns {answer!r} and {beside} could each be the answer or the reference; choose with {' or '.join(ways)}"
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
-    """A mapping as the user writes it: an argument in Python (where empty is None), options on the command line."""
+    """A mapping as the user types it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
     if table.kind == "memory":
         return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
 
 
 def _require_texts(path: Path, table: Table, matched: Mapping[str, str], reading: _Reading) -> None:
-    """Raises RunFileError where what was taken for passages are the names of files or addresses, all of them."""
+    """Raise RunFileError if every passage is a file name or an address instead of a text."""
     samples = [sample for group in reading.samples.values() for sample in group]
     texts = [passage.text for sample in samples for passage in sample.contexts or () if passage.text.strip()]
     if texts and len(texts) == len(reading.coerced.get(f"contexts: {NAMES_ONLY}", ())):
         raise RunFileError(
             path,
             f"column {matched['contexts']!r} holds file names or addresses ({texts[0][:60]!r}), not the texts of the"
-            f" passages: add a column with the texts, or leave it out with {_option(table, {'contexts': ''})}",
+            " passages: add a column with the texts",
             field="contexts",
+            remedy=f", or leave it out with {_option(table, {'contexts': ''})}",
         )
 
 
 def _notes(
     table: Table,
-    layout: _Layout,
     matched: Mapping[str, str],
+    other: Sequence[str],
     scores: ScoreColumns | None,
     reading: _Reading,
-    run_column: str | None,
 ) -> Iterator[str]:
-    """What became of the columns, ids and scores."""
-    yield from (f"no column was taken for the {shown}" for shown in SHOWN if shown not in matched)
-    used = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
-    other = [column for column in table.columns if column not in used]
+    """Notes for the report on columns, ids and scores."""
+    yield from table.notes
+    absent = [shown for shown in SHOWN if shown not in matched]
+    if table.tool:
+        yield from (f"the file has no {MEANT[shown]}" for shown in absent)
+        yield from tool_notes(table.tool)
+        if reading.derived_ids:
+            yield _derived(reading.derived_ids)
+        return
+    yield from (f"no column is read as the {shown}" for shown in absent)
     if other:
-        yield f"kept as metadata: {named(other)}"
+        yield f"kept as metadata: {list_columns(other)}"
     if reading.derived_ids:
-        yield f"{reading.derived_ids} samples without an id got one from their question"
+        yield _derived(reading.derived_ids)
     if scores:
         yield f"kept as scores of {scores.tool}, beside ours: {', '.join(scores.columns.values())}"
     elif table.totals:
-        yield "the file's table of means left out: it has no scores of single samples"
+        yield "the file's table of means was left out: the file has no scores of single samples"
     odd = disagreeing(table.totals, (row for rows in reading.scores.values() for row in rows))
     if odd and not reading.dropped:
-        yield f"the file's table of means is not that of its samples' scores: {', '.join(odd)}"
+        yield f"the file's table of means does not match its samples' scores: {', '.join(odd)}"
+
+
+def _suggestions(table: Table, matched: Mapping[str, str], other: Sequence[str]) -> Iterator[str]:
+    for column, meant in suggested_fields(table, matched, other).items():
+        how = _option(table, {meant: column})
+        yield f"column {column!r} looks like {SUGGESTED_FIELDS[meant]}: to read it that way, {how}"
+
+
+def _derived(count: int) -> str:
+    if count == 1:
+        return "1 sample without an id got one from its question"
+    return f"{count} samples without an id got one from their question"
+
+
+def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[str]) -> dict[str, str]:
+    """The columns among `free` that look like a field nothing was read as, with that field.
+
+    Lists of texts look like `contexts`. Messages look like `history`; or like `question`, if they include the sample's
+    question or no column is matched to the question. Looks at the first `LOOKED_AT` rows.
+    """
+    rows = [row.cells for row in table.rows[:LOOKED_AT] if isinstance(row, RawRow)]
+    found: dict[str, str] = {}
+    if "contexts" not in matched:
+        found |= {column: "contexts" for column in free if _are_texts([row.get(column) for row in rows])}
+    if "history" in matched:
+        return found
+    for column in free:
+        talks = [(row, messages) for row in rows if (messages := messages_in(column, row.get(column)))]
+        if talks:
+            asked = matched.get("question")
+            whole = asked is None or any(str(row.get(asked)).strip() in messages for row, messages in talks)
+            found[column] = "question" if whole else "history"
+    return found
+
+
+def _are_texts(cells: Sequence[object]) -> bool:
+    """Whether most cells are lists of texts, as long as sentences."""
+    lists = [cast("list[object]", cell) for cell in cells if isinstance(cell, list) and cell]
+    texts = [item for cell in lists for item in cell]
+    return 2 * len(lists) > len(cells) and all(
+        isinstance(text, str) and len(text.split()) >= SENTENCE for text in texts
+    )
 
 
 def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _Layout:
-    """The table as every other format has it. Raises RunFileError where rows of one sample contradict each other."""
+    """The table with one row a sample and passages as lists. Raises RunFileError if rows of one sample differ."""
     if known and known.passage_rows and matched.get("contexts") == known.passage_rows.text:
         return _one_row_a_sample(path, table, known.passage_rows, matched)
     if known and known.joined:
@@ -236,7 +322,7 @@ def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[st
 
 
 def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> RawRow | BadRow:
-    """The row with lists in place of texts that were joined, where there is no doubt how."""
+    """Split passages that a CSV joined into one text; a bad row if it is unclear where to split."""
     if isinstance(row, BadRow):
         return row
     cells, notes = dict(row.cells), list(row.notes)
@@ -310,8 +396,8 @@ def _merged(group: Sequence[RawRow], names: PassageRows, dropped: set[str]) -> R
 
 def _passage(row: RawRow, names: PassageRows) -> JsonValue:
     score = _finite(row.cells.get(names.score), math.nan)
-    said = {"id": row.cells.get(names.id), "score": None if math.isnan(score) else score}
-    return {"text": row.cells[names.text], **{key: value for key, value in said.items() if value is not None}}
+    rest = {"id": row.cells.get(names.id), "score": None if math.isnan(score) else score}
+    return {"text": row.cells[names.text], **{key: value for key, value in rest.items() if value is not None}}
 
 
 def _finite(cell: JsonValue, missing: float) -> float:
@@ -331,7 +417,7 @@ def _read_rows(
     run_column: str | None,
     skip_bad: bool,
 ) -> _Reading:
-    """Read every row. Raises RunFileError at the first bad one, unless bad rows are to be left out."""
+    """Read every row. Raises RunFileError at the first bad row, unless `skip_bad`."""
     reading = _Reading()
     ids: dict[str | None, _Ids] = {}
     if table.run:
@@ -340,7 +426,7 @@ def _read_rows(
         notes: list[str] = []
         try:
             if isinstance(row, BadRow):
-                raise BadCellError("", row.message)  # noqa: TRY301 - bad rows and bad cells are told alike
+                raise BadCellError("", row.message)  # noqa: TRY301 - bad rows and bad cells are reported alike
             rest = replace(row, cells=scores.rest(row.cells)) if scores else row
             group, sample = _sample(rest, matched, run_column, notes.append)
         except BadCellError as error:
@@ -350,9 +436,11 @@ def _read_rows(
             reading.dropped.append(RowNote(line=row.line, field=place, message=str(error)))
             continue
         reading.note(row.line, notes)
-        named = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
-        reading.samples.setdefault(group, []).append(named)
-        if scores:
+        identified = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
+        reading.samples.setdefault(group, []).append(identified)
+        if row.of_tool:
+            reading.of_tool.setdefault(group, []).append(row.of_tool)
+        elif scores:
             reading.scores.setdefault(group, []).append(scores.outcomes(row.cells))
     return reading
 
@@ -389,7 +477,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
 
 def _group(row: RawRow, run_column: str | None) -> str | None:
     if run_column is None:
-        return None
+        return row.of_tool.run if row.of_tool and row.of_tool.run else None
     value = row.cells.get(run_column)
     if value is None or not isinstance(value, (str, int, float)) or not str(value).strip():
         raise BadCellError(run_column, "is empty or a list, expected the name of a run")
@@ -419,18 +507,18 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
     if isinstance(merged, Mapping):
         inner = {key: value for key, value in merged.items() if value is not None}
         if inner.keys() & found.keys():
-            note("metadata: a key of a column's name, whose value was taken instead of the column's")
+            note("metadata: a key has the name of a column; its value was taken instead of the column's")
         return {**found, **inner}
     return found if merged is None else {**found, "metadata": merged}
 
 
 def _kept(column: str, cell: JsonValue, note: Note) -> JsonValue:
-    """A cell of a CSV that no field is read from."""
+    """A CSV cell that is kept as metadata."""
     return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 
 
 def _number(cell: JsonValue) -> JsonValue:
-    """A cell of a CSV: a number where writing that number gives the same text again."""
+    """A CSV cell as a number, if that number is written with the same text; else the text."""
     for kind in (int, float):
         try:
             number = kind(str(cell))

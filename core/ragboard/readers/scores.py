@@ -13,7 +13,17 @@ from typing import TypeAlias, TypeGuard, cast
 
 from ragboard.records import Direction, FileScores, JsonValue, MetricDescription, Outcome, Score, Unscored
 
-__all__ = ["FileRow", "ScoreColumns", "disagreeing", "file_scores", "is_score", "object_at"]
+__all__ = [
+    "NO_VALUE",
+    "FileRow",
+    "ScoreColumns",
+    "describe_file_metric",
+    "disagreeing",
+    "file_scores",
+    "is_score",
+    "object_at",
+    "read_score",
+]
 
 FileRow: TypeAlias = Mapping[str, JsonValue]
 """A row: cells by column."""
@@ -44,7 +54,7 @@ class ScoreColumns:
     def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
         """One row's scores; a missing one says so."""
         inside = object_at(cells, self.key) if self.key else cells
-        return {metric: _outcome(inside.get(column)) for metric, column in self.columns.items()}
+        return {metric: read_score(inside.get(column)) for metric, column in self.columns.items()}
 
     def rest(self, cells: FileRow) -> dict[str, JsonValue]:
         """The row without its scores."""
@@ -65,14 +75,13 @@ def file_scores(
         tool=scores.tool,
         format=file_format,
         columns=scores.columns,
-        metrics=tuple(_described(scores, spec) for spec in scores.columns),
+        metrics=tuple(describe_file_metric(scores.tool, spec, scores.directions) for spec in scores.columns),
         outcomes=tuple(outcomes),
     )
 
 
-def _described(scores: ScoreColumns, spec: str) -> MetricDescription:
+def describe_file_metric(tool: str, spec: str, directions: Mapping[str, Direction]) -> MetricDescription:
     """What is known of another tool's metric: its name, and which way is better where the name tells."""
-    tool = scores.tool
     source, _, name = spec.partition(".")
     plain, bracket, settings = name.partition("(")
     return MetricDescription(
@@ -86,7 +95,7 @@ def _described(scores: ScoreColumns, spec: str) -> MetricDescription:
         requires=(),
         low=None,
         high=None,
-        direction=scores.directions.get(plain, "higher"),
+        direction=directions.get(plain, "higher"),
         calls="nothing",
         settings=(),
     )
@@ -129,7 +138,8 @@ def _written(text: str) -> float | None:
         return None
 
 
-def _outcome(value: JsonValue) -> Outcome:
+def read_score(value: JsonValue) -> Outcome:
+    """The score in a cell; unscored where it holds no finite number."""
     number = _written(value) if isinstance(value, str) else float(value) if _is_number(value) else math.nan
     return (
         NO_VALUE if number is None or not math.isfinite(number) else Score(value=number, counted="as the file has it")

@@ -3,47 +3,50 @@
 from __future__ import annotations
 
 import csv
+import math
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ragboard.errors import RunFileError
-from ragboard.readers.cells import BadCellError, clean, kind_of_value
+from ragboard.readers.binary import arrow_rows, parquet_rows, sheet_rows
+from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, storable
+from ragboard.readers.columns import list_columns
 from ragboard.readers.files import (
+    KINDS,
     MAX_ROW,
     RepeatedKey,
     file_lines,
     file_text,
+    is_folder,
     kind_of,
     parse,
     parse_located,
+    table_encoding,
     what_is_wrong,
 )
-from ragboard.readers.formats import FORMATS, Format
+from ragboard.readers.formats import FORMATS, REPEATED_COLUMNS, Format, ParsedFile, file_format_of
+from ragboard.readers.formats.base import ToolFile, ToolSample
+from ragboard.readers.formats.shapes import as_list, as_object
+from ragboard.readers.packed import packed_name, unpacked
 from ragboard.records import JsonValue
 
-if TYPE_CHECKING:
-    from pyarrow.parquet import ParquetFile
-
-__all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of"]
+__all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of", "tool_table"]
 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
 }
 """Keys under which an object keeps its samples, ours first, and whose they are."""
 
+NUMBER = re.compile(r"\d{1,18}")
+SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
+"""What the column with the split of a data set is called: the first name that no column has."""
+
 MAX_COLUMNS = 10_000
 """More than any table of samples has: each is named in the report, and drawn on pages."""
-
-PARQUET_BATCH = 1024
-BYTES_A_VALUE = 64
-"""About what a value takes in memory, besides its text."""
-PARQUET_ALLOWED = 256 * 2**20
-PARQUET_EXPANSION = 100
-"""Texts that repeat, and zeros, take almost no room in a file: so many times its size is more than honest ones need."""
-PARQUET_LARGEST = 4 * 2**30
 
 HEADER: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -66,6 +69,8 @@ class RawRow:
     """What had to be changed to make the cells fit."""
     written: bool = False
     """Whether cells are text as written in a CSV, where a list is its own source."""
+    of_tool: ToolSample | None = None
+    """The sample of a tool's file that the cells are from, with its scores and verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +95,121 @@ class Table:
     ours: bool = False
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
     """The tool's own means, in percent by metric; empty where the file has none."""
+    tool: ToolFile | None = None
+    """The tool's file that the rows are the samples of; None for a table of samples."""
+    format: str = ""
+    """Name and version of that tool's format."""
+    split_by: str = ""
+    """The column that tells the runs apart, where the file is several: the split of a data set."""
+    notes: tuple[str, ...] = ()
+    """How the file was read, for the report."""
+
+    @property
+    def ours_by_name(self) -> bool:
+        """Whether columns are named as the fields of a sample, without exception."""
+        return self.run is not None or self.tool is not None
 
 
-def read_table(path: Path) -> Table:
-    """Read every row. Raises RunFileError where the file as a whole cannot be read."""
-    kind, encoding = kind_of(path)
-    return _PARSERS[kind](path, encoding)
+def read_table(path: Path, *, plain: bool = False, sheet: str | None = None) -> Table:
+    """Read every row of a file, or of a folder of shards, `plain` without a look at which tool wrote them.
+
+    `sheet` names a sheet of an Excel file; else its first is read. Raises RunFileError where the file as a whole cannot
+    be read.
+    """
+    if is_folder(path):
+        return _folder_table(path, plain=plain)
+    with unpacked(path) as file:
+        kind, encoding = kind_of(file)
+        if kind == "JSON":
+            table = _json(file, encoding, plain=plain)
+        elif kind == "Excel":
+            table = _excel(file, sheet)
+        elif kind in _PARSERS:
+            table = _PARSERS[kind](file, encoding)
+        else:
+            return tool_table(ParsedFile(path=file, kind=kind), encoding) or _unknown(file, kind)
+        if sheet is not None and kind != "Excel":
+            raise RunFileError(path, f"is {kind}, which has no sheets")
+        if file != path:
+            table = replace(table, notes=(*table.notes, f"unpacked from {path.name}"))
+        return table if plain or table.tool else _recognised(file, table)
+
+
+def _recognised(path: Path, table: Table) -> Table:
+    """The samples of a tool's file, if the rows are one; else the table."""
+    read = [row for row in table.rows if isinstance(row, RawRow)]
+    if table.ours or not read:
+        return table
+    lines = [row.line for row in read]
+    rows = ParsedFile(path=path, kind=table.kind, value=[row.cells for row in read], lines=lines)
+    found = None if table.split_by else tool_table(rows, table.encoding)
+    bad = [row for row in table.rows if isinstance(row, BadRow)]
+    return replace(found, rows=(*bad, *found.rows), notes=table.notes) if found else table
+
+
+def _unknown(path: Path, kind: str) -> Table:
+    what = {
+        "zip": "is a damaged zip archive, or one of several files that no known tool wrote",
+        "SQLite": "is an SQLite database that no known tool wrote",
+        "protobuf": "holds no traces as protobuf",
+    }[kind]
+    raise RunFileError(path, f"{what}, expected JSONL, JSON, CSV or Parquet")
+
+
+def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
+    """The samples of a tool's file, with fields of a sample as columns; None if no format knows the file."""
+    known = file_format_of(file)
+    if known is None:
+        return None
+    try:
+        tool = _storable(known.read(file))
+    except RecursionError:
+        raise RunFileError(file.path, "nested too deeply") from None
+    if not tool.samples:
+        raise RunFileError(file.path, f"is a file of {known.name} without a sample")
+    if len({sample.run for sample in tool.samples}) == 1:
+        tool = _of_one_run(tool)
+    rows = tuple(_tool_row(sample) for sample in tool.samples)
+    return Table(
+        kind=file.kind,
+        encoding=encoding,
+        rows=rows,
+        columns=_columns(file.path, rows),
+        tool=tool,
+        format=f"{known.name} {tool.version}".strip(),
+    )
+
+
+def _storable(value: Any) -> Any:
+    """What a format read, without lone surrogates, NaN and infinity; cells are looked at one by one later."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_storable(key): _storable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_storable, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {part.name: getattr(value, part.name) for part in fields(value) if part.name != "cells"}
+        return replace(value, **{name: _storable(part) for name, part in parts.items()})
+    return value
+
+
+def _of_one_run(tool: ToolFile) -> ToolFile:
+    """A file whose samples are all of one run, which then is the run of the file."""
+    only = tool.samples[0].run
+    return replace(
+        tool,
+        name=tool.name or only,
+        config={**tool.config, **tool.configs.get(only, {})},
+        samples=[replace(sample, run="") for sample in tool.samples],
+    )
+
+
+def _tool_row(sample: ToolSample) -> RawRow | BadRow:
+    row = _row(sample.line, {name: cell for name, cell in sample.cells.items() if cell is not None}, sample.place)
+    return row if isinstance(row, BadRow) else replace(row, notes=(*row.notes, *sample.notes), of_tool=sample)
 
 
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
@@ -124,7 +238,7 @@ def _jsonl(path: Path, encoding: str) -> Table:
     )
 
 
-def _json(path: Path, encoding: str) -> Table:
+def _json(path: Path, encoding: str, *, plain: bool) -> Table:
     text = file_text(path, encoding)
     try:
         value, lines = parse_located(text)
@@ -136,6 +250,11 @@ def _json(path: Path, encoding: str) -> Table:
     if isinstance(value, RepeatedKey):
         line = next(iter(lines[value.key]), None)
         raise RunFileError(path, f"duplicate key {value.key!r}", line=line)
+    if not plain:
+        parsed = ParsedFile(path=path, kind="JSON", value=value, lines=lines.get("", ()), lines_by_key=lines)
+        found = tool_table(parsed, encoding)
+        if found:
+            return found
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):
@@ -210,14 +329,19 @@ def _run(path: Path, value: Any, line: int) -> RawRow:
     return RawRow(line=line, cells=row.cells, notes=(*row.notes, *unknown))
 
 
-def _delimited(delimiter: str, kind: str) -> Callable[[Path, str], Table]:
+def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
     def read(path: Path, encoding: str) -> Table:
         csv.field_size_limit(MAX_ROW)
+        encoding = table_encoding(path, encoding)
+        delimiter = _delimiter(path, encoding, delimiters)
         lines = (line for _, line in file_lines(path, encoding))
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         head: list[str] = []
         rows: list[RawRow | BadRow] = []
         begin = 1
+        notes = [f"the separator is {delimiter!r}"] if delimiter != delimiters[0] else []
+        if encoding == "windows-1252":
+            notes.append("not UTF-8: read as Windows-1252 (Latin-1); save the file as UTF-8 if letters look wrong")
         try:
             for cells in reader:
                 line, begin = begin, reader.line_num + 1
@@ -230,14 +354,26 @@ def _delimited(delimiter: str, kind: str) -> Callable[[Path, str], Table]:
         except csv.Error as error:
             said = str(error).split(" - ")[0]
             raise RunFileError(path, f"not {kind} ({said})", line=begin) from error
-        return Table(kind=kind, encoding=encoding, rows=tuple(rows), columns=tuple(head))
+        return Table(kind=kind, encoding=encoding, rows=tuple(rows), columns=tuple(head), notes=tuple(notes))
 
     return read
 
 
+def _delimiter(path: Path, encoding: str, delimiters: str) -> str:
+    """What separates the cells of the header: the sign that is there most often, else the usual one."""
+    head = next((line for _, line in file_lines(path, encoding) if line.strip()), "")
+    outside = re.sub(r'"[^"]*"', "", head)
+    return max(delimiters, key=outside.count)
+
+
 def _head(path: Path, cells: list[str], line: int) -> list[str]:
-    """The names of the columns; one without a name, as pandas leaves its index, is called by its place."""
+    """The names of the columns; one without a name, as pandas leaves its index, is called by its place.
+
+    Where a tool writes names more than once they are numbered.
+    """
     names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
+    if any(repeated <= {*names} for repeated in REPEATED_COLUMNS):
+        names = list(map(UniqueIds().assign, names))
     _once(path, names, line)
     return names
 
@@ -260,86 +396,109 @@ def _written_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRo
     return RawRow(line=line, cells=found, notes=("NaN or infinity left out",) * sum(absent), written=True)
 
 
-def _parquet(path: Path, encoding: str) -> Table:
-    import pyarrow as pa
+def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, Any]]]]) -> Callable[[Path, str], Table]:
+    def table(path: Path, encoding: str) -> Table:
+        names, rows = read(path)
+        _once(path, names)
+        read_rows = tuple(_row(number, row) for number, row in enumerate(rows, 1))
+        return Table(kind=kind, encoding=encoding, rows=read_rows, columns=tuple(names))
 
-    try:
-        names, rows = _parquet_rows(path)
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, NotImplementedError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise RunFileError(path, f"not readable as Parquet ({reason})") from error
-    _once(path, names)
-    read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
-    return Table(kind="Parquet", encoding=encoding, rows=read, columns=tuple(names))
+    return table
 
 
-def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The names of the columns, and the rows. Raises RunFileError where they are too large, pyarrow's own errors."""
-    import pyarrow.parquet as pq
-
-    size = path.stat().st_size
-    limit = min(PARQUET_ALLOWED + PARQUET_EXPANSION * size, PARQUET_LARGEST)
-    with pq.ParquetFile(path) as file:
-        columns = [file.metadata.schema.column(place) for place in range(file.metadata.num_columns)]
-        _check_memory(path, _declared(file), size, limit)
-    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    rows: list[dict[str, Any]] = []
-    taken = 0
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(PARQUET_BATCH):
-            taken += sum(_size(column) for column in batch.columns)
-            _check_memory(path, taken, size, limit)
-            rows.extend(batch.to_pylist())
-        return list(file.schema_arrow.names), rows
+def _excel(path: Path, sheet: str | None) -> Table:
+    """A sheet of an Excel file. Its first row names the columns; formulas count with the values that Excel saved."""
+    title, titles, lines = sheet_rows(path, sheet)
+    begin, head = lines[0] if lines else (1, ())
+    names = _head(path, ["" if cell is None else str(cell) for cell in head], begin)
+    rows: list[RawRow | BadRow] = []
+    for line, cells in lines[1:]:
+        row = _row(line, {name: cell for name, cell in zip(names, cells, strict=False) if cell is not None})
+        rows.append(replace(row, written=True) if isinstance(row, RawRow) else row)
+    notes = (f"of {len(titles)} sheets {title!r} is read: --sheet NAME reads another",) if len(titles) > 1 else ()
+    return Table(kind="Excel", encoding="binary", rows=tuple(rows), columns=tuple(names), notes=notes)
 
 
-def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
-    if needed > limit:
+def _folder_table(path: Path, *, plain: bool) -> Table:
+    """A folder with one file, with shards of one file, or with a data set of Hugging Face."""
+    splits = _named_files(path / "dataset_dict.json", "splits")
+    if splits:
+        tables = [(split, _folder_table(path / split, plain=True)) for split in splits]
+        column = next(name for name in SPLIT_COLUMNS if not any(name in table.columns for _, table in tables))
+        whole = _joined(path, [(split, _with_column(table, column, split)) for split, table in tables])
+        return replace(whole, split_by=column, notes=(*whole.notes, f"a run for each split: {', '.join(splits)}"))
+    files = _shards(path)
+    if len(files) == 1:
+        table = read_table(files[0], plain=plain)
+        return replace(table, notes=(*table.notes, f"read from {files[0].name}"))
+    whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
+    whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
+    return whole if plain else _recognised(path, whole)
+
+
+def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
+    """The rows of several tables, each with the name of its file as its place."""
+    rows = tuple(
+        replace(row, place=".".join(filter(None, (name, row.place)))) for name, table in tables for row in table.rows
+    )
+    _, first = tables[0]
+    return replace(
+        first,
+        rows=rows,
+        columns=_columns(path, rows),
+        ours=any(table.ours for _, table in tables),
+        run=next((table.run for _, table in tables if table.run), None),
+        notes=tuple(dict.fromkeys(note for _, table in tables for note in table.notes)),
+    )
+
+
+def _with_column(table: Table, column: str, value: str) -> Table:
+    rows = (replace(row, cells={**row.cells, column: value}) if isinstance(row, RawRow) else row for row in table.rows)
+    return replace(table, rows=tuple(rows))
+
+
+def _shards(path: Path) -> list[Path]:
+    """The files of a folder that are parts of one. Raises RunFileError where there are none, or different ones."""
+    if (path / "dataset_info.json").is_file() and (path / "state.json").is_file():
+        listed = _named_files(path / "state.json", "_data_files")
+        return [path / name for name in listed] or sorted(path.glob("*.arrow"))
+    files = [file for file in path.iterdir() if not file.name.startswith((".", "_")) and file.is_file()]
+    found = sorted((file for file in files if Path(packed_name(file.name)).suffix.lower() in KINDS), key=_numbers)
+    if not found:
+        raise RunFileError(path, f"is a folder without a file to read, expected one of {', '.join(KINDS)}")
+    if len({NUMBER.sub("#", file.name) for file in found}) > 1:
+        names = list_columns([file.name for file in found])
         raise RunFileError(
             path,
-            f"has {size:,} bytes but takes more than {limit // 2**20:,} MiB when it is read; write it as JSONL,"
-            " or leave out the columns that are not needed",
+            f"is a folder of different files ({names}), not of the parts of one (part-0.jsonl ...); name one of them",
         )
+    return found
 
 
-def _declared(file: ParquetFile) -> int:
-    """What the file's own table of contents says that its values take, at the least."""
-    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-    values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
-    return BYTES_A_VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
+def _numbers(file: Path) -> tuple[list[int], str]:
+    return [int(digits) for digits in NUMBER.findall(file.name)], file.name
 
 
-def _size(array: Any) -> int:
-    """What the values of an array take as Python objects; a text that they share is counted each time."""
-    import pyarrow as pa
-
-    own = BYTES_A_VALUE * len(array)
-    if isinstance(array, pa.DictionaryArray):
-        return own + _size_of_texts(array)
-    if isinstance(array, pa.StructArray):
-        return own + sum(_size(inner) for inner in array.flatten())
-    if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
-        return own + _size(array.flatten())
-    return own + int(array.nbytes)
-
-
-def _size_of_texts(array: Any) -> int:
-    import pyarrow as pa
-    import pyarrow.compute
-
-    compute: Any = pyarrow.compute
-    kind = array.type.value_type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
-        return 0
-    lengths = compute.binary_length(array.dictionary).take(array.indices)
-    return int(compute.sum(lengths).as_py() or 0)
+def _named_files(path: Path, key: str) -> list[str]:
+    """The names that a folder's description lists; those that lead out of the folder are refused."""
+    if not path.is_file():
+        return []
+    try:
+        value = parse(file_text(path, "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RunFileError(path, "not JSON, expected the description of a data set") from error
+    listed = as_list(as_object(value).get(key))
+    named = [as_object(one).get("filename", one) for one in listed]
+    for name in named:
+        if not isinstance(name, str) or name in ("", ".", "..") or Path(name).name != name or "\\" in name:
+            raise RunFileError(path, f"lists {name!r}, expected the name of a file or folder beside it", field=key)
+    return named
 
 
 _PARSERS: dict[str, Callable[[Path, str], Table]] = {
     "JSONL": _jsonl,
-    "JSON": _json,
-    "CSV": _delimited(",", "CSV"),
+    "CSV": _delimited(",;\t", "CSV"),
     "TSV": _delimited("\t", "TSV"),
-    "Parquet": _parquet,
+    "Parquet": _binary("Parquet", parquet_rows),
+    "Arrow": _binary("Arrow", arrow_rows),
 }

@@ -45,6 +45,7 @@ from ragboard.stats.paired import (
     outer_difference,
     outer_interval,
     paired_difference,
+    pairs_needed,
     sign_test,
 )
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
@@ -115,6 +116,7 @@ __all__ = [
     "outer_difference",
     "outer_interval",
     "paired_difference",
+    "pairs_needed",
     "pairwise_accuracy",
     "pearson",
     "powered_difference",

@@ -1,7 +1,8 @@
-"""Agreement of scores and labels with people, and of people with each other."""
+"""Agreement of scores and decisions with labels, and of annotators with each other."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ragboard.stats.bootstrap import Rows, clustered_interval
-from ragboard.stats.checks import flags, numbers, rated
-from ragboard.stats.intervals import Floats, Interval, NoInterval, wilson_interval
+from ragboard.stats.checks import FloatArray, flags, numbers, rated
+from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
 
 __all__ = [
     "Bin",
@@ -30,6 +31,7 @@ __all__ = [
     "confusion",
     "kappa_interval",
     "krippendorff_alpha",
+    "pooled_calibration_error",
     "roc",
 ]
 
@@ -41,7 +43,7 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryAgreement:
-    """Count decisions against the truth. Raises ValueError if the lengths differ."""
+    """The confusion matrix of decisions and true labels."""
 
     true_positives: int
     false_positives: int
@@ -60,17 +62,17 @@ class BinaryAgreement:
 
     @property
     def precision(self) -> float | None:
-        """True positives / all positives said; None without any."""
+        """True positives / all positive decisions; None without any."""
         return _share(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def sensitivity(self) -> float | None:
-        """True positives / all true positives (recall); None without any."""
+        """True positives / all positive labels (recall); None without any."""
         return _share(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
     def specificity(self) -> float | None:
-        """True negatives / all true negatives; None without any."""
+        """True negatives / all negative labels; None without any."""
         return _share(self.true_negatives, self.true_negatives + self.false_positives)
 
     @property
@@ -81,17 +83,17 @@ class BinaryAgreement:
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of precision and sensitivity; None if no item is positive on either side."""
+        """The harmonic mean of precision and sensitivity; None if no decision and no label is positive."""
         wrong = self.false_positives + self.false_negatives
         return _share(2 * self.true_positives, 2 * self.true_positives + wrong)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The result of a threshold on scores."""
+    """A threshold on scores, and the agreement of its decisions."""
 
     threshold: float
-    """The least score of a positive."""
+    """The lowest score that is positive."""
     agreement: BinaryAgreement
 
 
@@ -110,13 +112,13 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """Calibration: how far scores can be read as probabilities."""
+    """The calibration of scores as probabilities."""
 
     n: int
     bins: tuple[Bin, ...]
     """The bins with scores, ascending."""
     error: float
-    """Expected calibration error: mean distance between a bin's score and its share, weighted by n; 0 is best."""
+    """Expected calibration error: mean distance of a bin's score from its share, weighted by n; 0 is best."""
     brier: float
     """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
@@ -124,8 +126,8 @@ class Calibration:
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """Return the share of (positive, negative) pairs in which the positive scores higher; a tie counts half.
 
-    The area under the ROC curve, by ranks (Mann and Whitney 1947): from 0 to 1, 0.5 is a coin. Raises
-    ValueError where there is no pair, where the lengths differ, or for NaN.
+    The area under the ROC curve, by ranks (Mann and Whitney 1947), from 0 to 1; 0.5 is chance level. Raises ValueError
+    if there is no such pair, for different lengths, or for NaN.
     """
     pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True))
     positives = sum(is_positive for _, is_positive in pairs)
@@ -169,18 +171,18 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
     """Return the cut with the highest sensitivity + specificity (Youden 1950); of equals, the highest threshold.
 
-    With a precision: the cut with the highest sensitivity of those that are at least so precise, or None where none
-    is. The cut was chosen on these rows, and looks better on them than it is.
+    With `precision`, return the cut with the highest sensitivity among those with at least this precision, or None.
+    Because the cut is chosen on these rows, it looks better on them than it is.
     """
     if precision is None:
         return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
-    able = [cut for cut in cuts if (cut.agreement.precision or 0.0) >= precision]
-    return max(able, key=lambda cut: cut.agreement.sensitivity or 0.0, default=None)
+    precise = [cut for cut in cuts if (cut.agreement.precision or 0.0) >= precision]
+    return max(precise, key=lambda cut: cut.agreement.sensitivity or 0.0, default=None)
 
 
-def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
+def binary_agreement(decisions: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
     """Count decisions against the truth. Raises ValueError if the lengths differ."""
-    counts = confusion(flags(said, "said"), flags(truth, "truth"))
+    counts = confusion(flags(decisions, "decisions"), flags(truth, "truth"))
     return BinaryAgreement(
         true_positives=counts.get((True, True), 0),
         false_positives=counts.get((False, True), 0),
@@ -189,11 +191,11 @@ def binary_agreement(said: Sequence[bool], truth: Sequence[bool]) -> BinaryAgree
     )
 
 
-def confusion(said: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
-    """Count each pair (truth, said). Raises ValueError if the lengths differ, and for None and NaN."""
-    rated(said, "said")
+def confusion(decisions: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
+    """Count each pair (truth, decision). Raises ValueError if the lengths differ, and for None and NaN."""
+    rated(decisions, "decisions")
     rated(truth, "truth")
-    return dict(Counter(zip(truth, said, strict=True)))
+    return dict(Counter(zip(truth, decisions, strict=True)))
 
 
 def cohen_kappa(
@@ -201,73 +203,73 @@ def cohen_kappa(
 ) -> float:
     """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
-    With weights a disagreement counts by its distance, or the square of it, in the `order` of the categories, which
-    weights need (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, lengths that differ, weights without
-    order, a rating outside it, or where both raters gave one and the same category throughout.
+    With `weights`, a disagreement counts by the distance of the categories in `order`, or its square (Cohen 1960,
+    1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a rating that is not in it,
+    and if both raters used only one and the same category.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
     rated(first, "first")
     rated(second, "second")
-    place = {category: index for index, category in enumerate(categories)}
-    if not first or any(rating not in place for rating in [*first, *second]):
+    position = {category: index for index, category in enumerate(categories)}
+    if not first or any(rating not in position for rating in [*first, *second]):
         raise ValueError("kappa needs ratings, each of them one of the categories")
-    seen = np.zeros((len(categories), len(categories)))
+    table = np.zeros((len(categories), len(categories)))
     for (one, other), count in Counter(zip(first, second, strict=True)).items():
-        seen[place[one], place[other]] = count
-    return kappa_of(seen, category_distances(len(categories), weights))
+        table[position[one], position[other]] = count
+    return kappa_of(table, category_distances(len(categories), weights))
 
 
-def kappa_of(seen: Floats, far: Floats) -> float:
+def kappa_of(table: FloatArray, distances: FloatArray) -> float:
     """Return kappa from a confusion table and the distances of categories. Raises ValueError as `cohen_kappa` does."""
-    by_chance = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
-    expected = float((far * by_chance).sum())
+    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    expected = float((distances * by_chance).sum())
     if expected == 0:
-        raise ValueError("both raters gave one and the same category throughout")
-    return 1 - float((far * seen).sum()) / expected
+        raise ValueError("both raters used only one and the same category")
+    return 1 - float((distances * table).sum()) / expected
 
 
 def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
     """Return Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
 
-    `units[i]` are the ratings of unit i, None where a rater gave none; categories of a nominal scale are any
-    numbers. Units with fewer than 2 ratings tell nothing and are left out (Krippendorff 2011). Raises
-    ValueError where no unit has 2 ratings, all ratings are the same, or one is NaN.
+    `units[i]` are the ratings of unit i, None for a missing one; categories of a nominal scale are any numbers. Units
+    with fewer than 2 ratings are left out (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
+    ratings are the same, or for NaN.
     """
-    values, together = coincidences(units)
-    return alpha_of(values, together.sum(axis=0), scale)
+    values, coincident = coincidences(units)
+    return alpha_of(values, coincident.sum(axis=0), scale)
 
 
-def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[Floats, Floats]:
-    """Return the ratings that occur, ascending, and for each unit how often each two of them coincide.
+def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[FloatArray, FloatArray]:
+    """Return the ratings that occur, ascending, and each unit's table of coincidences of two ratings.
 
-    Of a unit with fewer than 2 ratings there is nothing but zeros. Raises as `krippendorff_alpha`.
+    The table of a unit with fewer than 2 ratings is 0. Raises ValueError as `krippendorff_alpha`.
     """
     rated = [[rating for rating in unit if rating is not None] for unit in units]
     numbers([rating for unit in rated for rating in unit], "ratings")
     values = sorted({rating for unit in rated if len(unit) >= 2 for rating in unit})
     if len(values) < 2:
         raise ValueError("alpha needs units with 2 ratings, and ratings that differ")
-    place = {value: index for index, value in enumerate(values)}
-    together = np.zeros((len(rated), len(values), len(values)))
+    position = {value: index for index, value in enumerate(values)}
+    coincident = np.zeros((len(rated), len(values), len(values)))
     for number, unit in enumerate(rated):
         if len(unit) >= 2:
-            counts = np.bincount([place[rating] for rating in unit], minlength=len(values)).astype(float)
-            together[number] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
-    return np.array(values, dtype=float), together
+            counts = np.bincount([position[rating] for rating in unit], minlength=len(values)).astype(float)
+            coincident[number] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    return np.array(values, dtype=float), coincident
 
 
-def alpha_of(values: Floats, together: Floats, scale: Scale) -> float:
+def alpha_of(values: FloatArray, coincident: FloatArray, scale: Scale) -> float:
     """Return alpha from a table of coincidences. Raises ValueError if all ratings are equal."""
-    totals = together.sum(axis=1)
+    totals = coincident.sum(axis=1)
     if (totals > 0).sum() < 2:
         raise ValueError("alpha needs ratings that differ")
-    far = _METRICS[scale](values, totals)
-    expected = (far * np.outer(totals, totals)).sum() / (totals.sum() - 1)
+    distances = _DISTANCES[scale](values, totals)
+    expected = (distances * np.outer(totals, totals)).sum() / (totals.sum() - 1)
     if not expected:
         raise ValueError("alpha needs ratings that differ by more than rounding")
-    return 1 - float((far * together).sum() / expected)
+    return 1 - float((distances * coincident).sum() / expected)
 
 
 def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int = 10) -> Calibration:
@@ -291,6 +293,20 @@ def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int 
     )
 
 
+def pooled_calibration_error(sets: Sequence[tuple[Sequence[float], Sequence[bool]]], *, bins: int = 10) -> float:
+    """Return the expected calibration error of several sets of scores and labels, with the same weight for each set.
+
+    For one set, it equals that of `calibration`. Raises ValueError as `calibration`, and without a set.
+    """
+    if not sets:
+        raise ValueError("calibration needs at least one set")
+    gaps = [0.0] * bins
+    for scores, positive in sets:
+        for one in calibration(scores, positive, bins=bins).bins:
+            gaps[round(one.low * bins)] += one.n * (one.score - one.share.estimate) / len(scores)
+    return math.fsum(map(abs, gaps)) / len(sets)
+
+
 def _bin(low: float, high: float, pairs: Sequence[tuple[float, bool]]) -> Bin:
     n = len(pairs)
     share = sum(is_positive for _, is_positive in pairs) / n
@@ -306,31 +322,31 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def category_distances(count: int, weights: Weights | None) -> Floats:
+def category_distances(count: int, weights: Weights | None) -> FloatArray:
     """Return the distances of ordered categories: 0 or 1 (nominal), linear, or squared."""
-    apart: Floats = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
+    distances: FloatArray = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     if weights is None:
-        return (apart > 0).astype(float)
-    return apart if weights == "linear" else np.square(apart)
+        return (distances > 0).astype(float)
+    return distances if weights == "linear" else np.square(distances)
 
 
-def _nominal(values: Floats, _: Floats) -> Floats:
+def _nominal(values: FloatArray, _: FloatArray) -> FloatArray:
     return np.not_equal.outer(values, values).astype(float)
 
 
-def _interval(values: Floats, _: Floats) -> Floats:
-    apart: Floats = np.subtract.outer(values, values)
-    scaled: Floats = apart / np.abs(apart).max()
+def _interval(values: FloatArray, _: FloatArray) -> FloatArray:
+    differences: FloatArray = np.subtract.outer(values, values)
+    scaled: FloatArray = differences / np.abs(differences).max()
     return np.square(scaled)
 
 
-def _ordinal(_: Floats, totals: Floats) -> Floats:
-    """Return the squared ordinal distance: the number of ratings between two, each end counted half."""
+def _ordinal(_: FloatArray, totals: FloatArray) -> FloatArray:
+    """Return the squared ordinal distance: the number of ratings between two, each end counted as half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval(middles, totals)
 
 
-_METRICS: dict[Scale, Callable[[Floats, Floats], Floats]] = {
+_DISTANCES: dict[Scale, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "nominal": _nominal,
     "ordinal": _ordinal,
     "interval": _interval,
@@ -352,16 +368,16 @@ def kappa_interval(
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
     if any(rating != rating for rating in categories):
         raise ValueError("a rating is NaN: leave out what was not rated")
-    place = {category: index for index, category in enumerate(categories)}
-    if not first or len(first) != len(second) or any(rating not in place for rating in [*first, *second]):
+    position = {category: index for index, category in enumerate(categories)}
+    if not first or len(first) != len(second) or any(rating not in position for rating in [*first, *second]):
         raise ValueError("kappa needs as many ratings of one as of the other, each of them one of the categories")
     size = len(categories)
-    cells = np.array([place[one] * size + place[other] for one, other in zip(first, second, strict=True)])
-    far = category_distances(size, weights)
+    cells = np.array([position[one] * size + position[other] for one, other in zip(first, second, strict=True)])
+    distances = category_distances(size, weights)
 
     def kappa(rows: Rows) -> float:
-        seen = np.bincount(cells[rows], minlength=size * size).reshape(size, size).astype(float)
-        return kappa_of(seen, far)
+        table = np.bincount(cells[rows], minlength=size * size).reshape(size, size).astype(float)
+        return kappa_of(table, distances)
 
     return clustered_interval(kappa, groups, **drawing)
 
@@ -373,5 +389,5 @@ def alpha_interval(
 
     Raises as `krippendorff_alpha`.
     """
-    values, together = coincidences(units)
-    return clustered_interval(lambda rows: alpha_of(values, together[rows].sum(axis=0), scale), groups, **drawing)
+    values, coincident = coincidences(units)
+    return clustered_interval(lambda rows: alpha_of(values, coincident[rows].sum(axis=0), scale), groups, **drawing)

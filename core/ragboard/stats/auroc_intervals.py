@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.intervals import Interval, NoInterval
 
-__all__ = ["auroc_difference", "clustered_auroc"]
-
-Floats: TypeAlias = NDArray[np.float64]
+__all__ = ["auroc_difference", "auroc_of_rows", "clustered_auroc"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class _Ranked:
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
     """Start of each group of equal scores."""
-    positive: Floats
+    positive: FloatArray
 
     @classmethod
     def of(cls, scores: Sequence[float], positive: Sequence[bool]) -> _Ranked:
@@ -49,6 +46,14 @@ class _Ranked:
         return float((ups * (below + downs / 2)).sum()) / pairs
 
 
+def auroc_of_rows(scores: Sequence[float], positive: Sequence[bool]) -> Callable[[Rows], float]:
+    """Return AUROC as a function of rows drawn with repetition, for `resample`.
+
+    The function raises ValueError if a class is empty. Raises ValueError if the lengths differ, or for NaN.
+    """
+    return _Ranked.of(scores, positive).area
+
+
 def clustered_auroc(
     scores: Sequence[float],
     positive: Sequence[bool],
@@ -59,8 +64,7 @@ def clustered_auroc(
     seed: int = 0,
 ) -> Interval | NoInterval:
     """Return AUROC with a `clustered_interval`. Raises ValueError if the lengths differ or a class is empty."""
-    ranked = _Ranked.of(scores, positive)
-    return clustered_interval(ranked.area, groups, level=level, draws=draws, seed=seed)
+    return clustered_interval(auroc_of_rows(scores, positive), groups, level=level, draws=draws, seed=seed)
 
 
 def auroc_difference(
@@ -75,9 +79,7 @@ def auroc_difference(
 ) -> Interval | NoInterval:
     """Return AUROC of `scores` minus AUROC of `others` on the same rows, with a `clustered_interval`.
 
-    Both are drawn together, so that what is hard for both does not widen the interval.
+    Both are computed on the same draws, so rows that are hard for both do not widen the interval.
     """
-    one, other = _Ranked.of(scores, positive), _Ranked.of(others, positive)
-    return clustered_interval(
-        lambda rows: one.area(rows) - other.area(rows), groups, level=level, draws=draws, seed=seed
-    )
+    one, other = auroc_of_rows(scores, positive), auroc_of_rows(others, positive)
+    return clustered_interval(lambda rows: one(rows) - other(rows), groups, level=level, draws=draws, seed=seed)

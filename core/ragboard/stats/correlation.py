@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import normal_quantile
-from ragboard.stats.intervals import Floats, Interval, NoInterval, Values
+from ragboard.stats.intervals import Interval, NoInterval, Values
 
 __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall", "pearson", "spearman"]
 
 FEWEST_PAIRS = 10
-TABLED = 1000
-"""The most different rows whose pairwise order is tabled for drawing again."""
+MAX_TABLE = 1000
+"""Maximum number of different rows for a table of pairwise orders."""
 SMALL = 48
-"""The most values of which all pairs are compared at once."""
+"""Maximum number of values whose pairs are all compared at once."""
 
 
 def pearson(x: Values, y: Values) -> float:
     """Return Pearson's r, in [-1, 1].
 
-    Raises ValueError for lengths that differ, fewer than 2 pairs, a constant side, or NaN.
+    Raises ValueError for different lengths, fewer than 2 pairs, a constant side, or NaN.
     """
     first, second = _pairs(x, y)
     a, b = (side / np.abs(side).max() for side in (first - first.mean(), second - second.mean()))
@@ -42,16 +42,16 @@ def spearman(x: Values, y: Values) -> float:
 def kendall(x: Values, y: Values) -> float:
     """Return Kendall's tau-b, in [-1, 1]: concordant minus discordant pairs, corrected for ties.
 
-    Computed as Knight 1966 does, in n log n. Raises as `pearson`.
+    Computed in n log n (Knight 1966). Raises ValueError as `pearson`.
     """
     first, second = _pairs(x, y)
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
-    every = first.size * (first.size - 1) // 2
+    pairs = first.size * (first.size - 1) // 2
     tied_first, tied_second, tied_both = _ties(first), _ties(np.sort(second)), _ties(first, second)
     discordant, _ = _inversions(second)
-    concordant = every - tied_first - tied_second + tied_both - discordant
-    return (concordant - discordant) / (math.sqrt(every - tied_first) * math.sqrt(every - tied_second))
+    concordant = pairs - tied_first - tied_second + tied_both - discordant
+    return (concordant - discordant) / (math.sqrt(pairs - tied_first) * math.sqrt(pairs - tied_second))
 
 
 CORRELATIONS: dict[str, Callable[[Values, Values], float]] = {
@@ -73,7 +73,7 @@ def correlation_interval(
 ) -> Interval | NoInterval:
     """Return a bootstrap interval of a correlation (one of `CORRELATIONS`); rows of one group are drawn together.
 
-    It assumes no distribution, and so also serves scores with ties. Raises ValueError as `pearson`, KeyError for
+    It assumes no distribution, so scores can have ties. Raises ValueError as `pearson`, KeyError for
     another kind.
     """
     first, second = _pairs(x, y)
@@ -89,10 +89,10 @@ def correlation_interval(
 
 
 def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Interval | NoInterval:
-    """Return Fisher's z interval of a correlation of n independent pairs, about normal and with few ties.
+    """Return Fisher's z interval of a correlation of n independent, approximately normal pairs with few ties.
 
-    Its variance is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and
-    Wright 2000) and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). Refused for fewer than 10 pairs or a perfect
+    Its variance is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and Wright 2000)
+    and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). There is no interval for fewer than 10 pairs or a perfect
     correlation. Raises ValueError for NaN.
     """
     if math.isnan(r):
@@ -107,9 +107,9 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
     )
 
 
-def _pairs(x: Values, y: Values) -> tuple[Floats, Floats]:
+def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
     if len(x) != len(y):
-        raise ValueError(f"{len(x)} values and {len(y)} are no pairs")
+        raise ValueError(f"{len(x)} and {len(y)} values are not pairs")
     first, second = numbers(x, "x"), numbers(y, "y")
     for side in (first, second):
         if side.size < 2 or float(side.min()) == float(side.max()):
@@ -117,13 +117,13 @@ def _pairs(x: Values, y: Values) -> tuple[Floats, Floats]:
     return first, second
 
 
-def _drawn_kendall(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
+def _drawn_kendall(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
     """Return a function of drawn rows that computes Kendall's tau-b from a table of pairwise orders.
 
-    None where there are too many for that.
+    None if there are too many different rows for that.
     """
     different, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-    if different.shape[1] > TABLED:
+    if different.shape[1] > MAX_TABLE:
         return None
     concordant = np.prod([np.sign(np.subtract.outer(values, values)) for values in different], axis=0)
     sides = [np.unique(values, return_inverse=True)[1] for values in different]
@@ -138,34 +138,34 @@ def _drawn_kendall(first: Floats, second: Floats) -> Callable[[Rows], float] | N
     return tau
 
 
-def _drawn_spearman(first: Floats, second: Floats) -> Callable[[Rows], float] | None:
+def _drawn_spearman(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
     """Return a function of drawn rows that computes Spearman's rho from rows sorted once."""
     sides = [np.unique(values, return_inverse=True)[1] for values in (first, second)]
 
     def rho(rows: Rows) -> float:
-        return pearson(*(_places(np.bincount(side))[side] for side in (side[rows] for side in sides)))
+        return pearson(*(_mean_ranks(np.bincount(side))[side] for side in (side[rows] for side in sides)))
 
     return rho
 
 
-def _ranks(values: Floats) -> Floats:
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return _places(counts)[places]
+def _ranks(values: FloatArray) -> FloatArray:
+    _, positions, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return _mean_ranks(counts)[positions]
 
 
-def _places(counts: NDArray[np.intp]) -> Floats:
+def _mean_ranks(counts: NDArray[np.intp]) -> FloatArray:
     """Return the mean rank of each group of ties, given the sizes of the groups."""
     return np.cumsum(counts) - (counts - 1) / 2
 
 
-def _ties(*columns: Floats) -> int:
+def _ties(*columns: FloatArray) -> int:
     """Count the pairs of rows that are equal in all (sorted) columns."""
     changed = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     runs = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
     return int((runs * (runs - 1) // 2).sum())
 
 
-def _inversions(values: Floats) -> tuple[int, Floats]:
+def _inversions(values: FloatArray) -> tuple[int, FloatArray]:
     """Count the pairs in descending order, and sort the values."""
     if values.size <= SMALL:
         falling = np.triu(values[:, None] > values[None, :])
@@ -175,7 +175,7 @@ def _inversions(values: Floats) -> tuple[int, Floats]:
     return before + after + across, np.sort(values)
 
 
-_DRAWN: dict[str, Callable[[Floats, Floats], Callable[[Rows], float] | None]] = {
+_DRAWN: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], float] | None]] = {
     "kendall": _drawn_kendall,
     "spearman": _drawn_spearman,
 }

@@ -58,7 +58,7 @@ def t_cdf(x: float, df: float) -> float:
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """Return P(|T| >= |t|) for Student's t, computed from the tail, so that a p of 1e-30 is not 0."""
+    """Return P(|T| >= |t|) for Student's t, computed from the tail, so that tiny values are not rounded to 0."""
     return 2 * t_cdf(-abs(t), df)
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
     FEWEST,
     ClusterMoments,
-    Floats,
     Interval,
     Moments,
     NoInterval,
@@ -25,14 +24,14 @@ from ragboard.stats.intervals import (
 __all__ = ["GroupDifference", "group_difference"]
 
 FEWEST_VARYING = 10
-"""With fewer untied values in a group, p is computed from random divisions."""
+"""With fewer untied values in a group, p is by a permutation test."""
 STEPS = 1000
-"""The number of steps of the spread by which values are told apart, if few differ."""
+"""Values are rounded to this many steps of their range for the permutation test."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """Mean of a group minus mean of the others, with interval and p."""
+    """The mean of a group minus the mean of the others, with interval and p value."""
 
     n: int
     others: int
@@ -41,7 +40,7 @@ class GroupDifference:
     difference: float
     interval: Interval | NoInterval
     p: float
-    """Two-sided p of the hypothesis of no difference; 1 if all values are equal."""
+    """Two-sided p value of the hypothesis of no difference; 1 if all values are equal."""
     p_method: str
 
 
@@ -58,79 +57,78 @@ def group_difference(
 ) -> GroupDifference:
     """Compare the means of two independent groups of values within `bounds` (None: unbounded).
 
-    The interval is put together from those of the two means, as `mean_interval` has them (Zou and Donner 2008); of
-    two intervals by Student's t that is Welch's with slightly wider bounds. p is Welch's; where fewer than 10
-    values of a group are untied, it is the share of random divisions of all values into groups of these sizes that
-    differ as much. `clusters` and `other_clusters` say to which cluster each value of the group and of the others
-    belongs; then p is Welch's of clusters, and 1 where a side has fewer than 5 effective clusters. Raises ValueError
-    where a group is empty, or for NaN.
+    The interval is computed from the intervals of the two means by `mean_interval` (Zou and Donner 2008); for two
+    intervals by Student's t, it is Welch's with slightly wider bounds. p is by Welch's t test; if fewer than 10 values
+    of a group are untied, by a permutation test. `clusters` and `other_clusters` give the cluster of each value of the
+    group and of the others; then p is by Welch's t test of clusters, and 1 if a side has fewer than 5 effective
+    clusters. Raises ValueError for an empty group or NaN.
     """
     values, rest = numbers(group, "group"), numbers(others, "others")
-    ours, theirs = moments(values, clusters), moments(rest, other_clusters)
-    p, method = _p(values, rest, ours, theirs, draws, seed)
+    known, known_others = moments(values, clusters), moments(rest, other_clusters)
+    p, method = _p(values, rest, known, known_others, draws, seed)
     return GroupDifference(
-        n=ours.n,
-        others=theirs.n,
-        mean=ours.mean,
-        mean_others=theirs.mean,
-        difference=ours.mean - theirs.mean,
-        interval=_interval(ours, theirs, bounds, level),
+        n=known.n,
+        others=known_others.n,
+        mean=known.mean,
+        mean_others=known_others.mean,
+        difference=known.mean - known_others.mean,
+        interval=_interval(known, known_others, bounds, level),
         p=p,
         p_method=method,
     )
 
 
 def _interval(
-    ours: Moments | ClusterMoments,
-    theirs: Moments | ClusterMoments,
+    group_moments: Moments | ClusterMoments,
+    other_moments: Moments | ClusterMoments,
     bounds: tuple[float, float] | None,
     level: float,
 ) -> Interval | NoInterval:
-    one, other = (mean_interval(known, bounds=bounds, level=level) for known in (ours, theirs))
+    one, other = (mean_interval(known, bounds=bounds, level=level) for known in (group_moments, other_moments))
     refused = [found for found in (one, other) if isinstance(found, NoInterval)]
     if isinstance(one, NoInterval) or isinstance(other, NoInterval):
         return min(refused, key=lambda found: (found.n, found.reason))
-    difference = ours.mean - theirs.mean
-    groups = sum(len(known.counts) for known in (ours, theirs) if isinstance(known, ClusterMoments))
+    difference = group_moments.mean - other_moments.mean
+    groups = sum(len(known.counts) for known in (group_moments, other_moments) if isinstance(known, ClusterMoments))
     return Interval(
         estimate=difference,
-        low=difference - math.hypot(ours.mean - one.low, other.high - theirs.mean),
-        high=difference + math.hypot(one.high - ours.mean, theirs.mean - other.low),
+        low=difference - math.hypot(group_moments.mean - one.low, other.high - other_moments.mean),
+        high=difference + math.hypot(one.high - group_moments.mean, other_moments.mean - other.low),
         level=level,
-        n=ours.n + theirs.n,
+        n=group_moments.n + other_moments.n,
         method="two means, variance recovered from their intervals" + (f", {groups} clusters" if groups else ""),
         warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 
 
 def _p(
-    group: Floats,
-    others: Floats,
-    ours: Moments | ClusterMoments,
-    theirs: Moments | ClusterMoments,
+    group: FloatArray,
+    others: FloatArray,
+    group_moments: Moments | ClusterMoments,
+    other_moments: Moments | ClusterMoments,
     draws: int,
     seed: int,
 ) -> tuple[float, str]:
-    clustered = isinstance(ours, ClusterMoments) or isinstance(theirs, ClusterMoments)
-    if clustered and min(ours.df, theirs.df) + 1 < FEWEST:
+    clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
+    if clustered and min(group_moments.df, other_moments.df) + 1 < FEWEST:
         return 1.0, f"not tested: one side has fewer than {FEWEST} clusters of equal size"
-    if clustered or min(ours.varying, theirs.varying) >= FEWEST_VARYING:
-        return _welch(ours, theirs), "Welch's t" + (" of clusters" if clustered else "")
+    if clustered or min(group_moments.varying, other_moments.varying) >= FEWEST_VARYING:
+        return _welch(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)
-    return _divided(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
+    return _permutation_p(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
 
 
-def _welch(ours: Moments | ClusterMoments, theirs: Moments | ClusterMoments) -> float:
-    total = math.hypot(ours.error, theirs.error)
+def _welch(group_moments: Moments | ClusterMoments, other_moments: Moments | ClusterMoments) -> float:
+    total = math.hypot(group_moments.error, other_moments.error)
     if not total:
-        return 1.0 if ours.mean == theirs.mean else 0.0
-    one, other = (ours.error / total) ** 2, (theirs.error / total) ** 2
-    df = 1 / (one**2 / max(ours.df, 1) + other**2 / max(theirs.df, 1))
-    return two_sided_t((ours.mean - theirs.mean) / total, df)
+        return 1.0 if group_moments.mean == other_moments.mean else 0.0
+    one, other = (group_moments.error / total) ** 2, (other_moments.error / total) ** 2
+    df = 1 / (one**2 / max(group_moments.df, 1) + other**2 / max(other_moments.df, 1))
+    return two_sided_t((group_moments.mean - other_moments.mean) / total, df)
 
 
-def _divided(group: Floats, others: Floats, draws: int, seed: int) -> float:
-    """Return the share of random divisions with a difference at least as large; the actual one counts as one draw."""
+def _permutation_p(group: FloatArray, others: FloatArray, draws: int, seed: int) -> float:
+    """Return the share of random divisions with a difference at least as large; the observed one counts as a draw."""
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))
     if not spread:
@@ -139,5 +137,5 @@ def _divided(group: Floats, others: Floats, draws: int, seed: int) -> float:
     values, counts = np.unique(steps, return_counts=True)
     drawn = np.random.default_rng(seed).multivariate_hypergeometric(counts, group.size, size=draws) @ values
     expected = group.size * steps.mean()
-    seen = abs(float(steps[: group.size].sum()) - expected)
-    return float((1 + np.sum(np.abs(drawn - expected) >= seen - 1e-6)) / (draws + 1))
+    observed = abs(float(steps[: group.size].sum()) - expected)
+    return float((1 + np.sum(np.abs(drawn - expected) >= observed - 1e-6)) / (draws + 1))

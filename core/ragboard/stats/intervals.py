@@ -1,12 +1,12 @@
-"""Limits of a mean by the Bayesian bootstrap, in closed form.
+"""Intervals of a mean, by Student's t and by the Bayesian bootstrap in closed form.
 
-The Bayesian bootstrap (Rubin 1981) weighs the values with random Dirichlet weights and looks at how the weighted mean
-scatters. One more point stands for what a sample of this size has not shown: at the bound of the scores it makes the
-limits those of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores those of Clopper and Pearson.
-The distribution of the weighted mean is that of a sum of exponential variables, of which the saddlepoint approximation
-(Barndorff-Nielsen 1986) is exact enough to need no random draws, and right far out in the tail.
+The Bayesian bootstrap (Rubin 1981) weights the values with random Dirichlet weights; its interval is the spread of the
+weighted mean. One extra point represents values that a sample of this size does not show. At the bound of the scores,
+it gives the limits of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores those of Clopper and
+Pearson. The weighted mean is distributed like a sum of exponential variables, and the saddlepoint approximation
+(Barndorff-Nielsen 1986) of that is exact enough without random draws, also far out in the tail.
 
-Values come as sums and counts of clusters, which are weighed as wholes; a value of its own is a cluster of one.
+Values are given as sums and counts of clusters; an independent value is a cluster of one.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from functools import cached_property, lru_cache
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "LARGE",
     "SAME",
     "ClusterMoments",
-    "Floats",
     "GateVerdict",
     "Interval",
     "Moments",
@@ -50,17 +48,19 @@ __all__ = [
 
 GateVerdict = Literal["pass", "fail", "inconclusive"]
 
-MOST_STEPS = 100
+MAX_STEPS = 100
+MAX_DECIMALS = 6
+"""Most decimals of a bound near 0."""
 SMALLEST = 1e-100
-"""Values below it are scaled up, values above its inverse down, so that squares stay finite."""
+"""Smaller values are scaled up, and values above its inverse down, to keep squares finite."""
 PRECISION = 1e-8
 """Tolerance of a normal score, and of a limit relative to its range."""
 
 
-def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> float:
-    """The mean below which the weighted mean falls with the probability of a normal variable below `score` < 0.
+def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float) -> float:
+    """Return the limit below which the weighted mean falls as often as a normal variable falls below `score` < 0.
 
-    `extra` is the value of the one more point, whose size is that of an average cluster.
+    `extra` is the value of the extra point, which has the size of an average cluster.
     """
     scale = max(float(np.abs(sums).max()), abs(extra))
     if 0 < scale < SMALLEST or scale > 1 / SMALLEST:
@@ -75,7 +75,7 @@ def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> flo
     error = float(np.sqrt(np.square(sums - high * counts).sum())) / float(counts.sum())
     guess = max(high + score * error, low + width / 2)
     side = 0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         at = lower_score(sums, counts, extra, guess) - score
         if abs(at) < PRECISION or high - low <= PRECISION * width:
             break
@@ -88,51 +88,50 @@ def lower_limit(sums: Floats, counts: Floats, extra: float, score: float) -> flo
     return guess
 
 
-def lower_score(sums: Floats, counts: Floats, extra: float, mean: float) -> float:
+def lower_score(sums: FloatArray, counts: FloatArray, extra: float, mean: float) -> float:
     """Return the normal score of the probability that the weighted mean is below `mean`."""
     size = counts.mean()
-    apart = np.append(sums - mean * counts, size * (extra - mean))
-    scale = float(np.abs(apart).max())
+    deviations = np.append(sums - mean * counts, size * (extra - mean))
+    scale = float(np.abs(deviations).max())
     if scale == 0:
         return 0.0
-    apart = apart / scale
-    least, most = float(apart.min()), float(apart.max())
-    if least >= 0 or most <= 0:
-        return -math.inf if least >= 0 else math.inf
-    point = _saddlepoint(apart, 1 / least, 1 / most)
-    weights = 1 / (1 - point * apart)
-    root = math.copysign(math.sqrt(max(2 * float(np.log1p(-point * apart).sum()), 0.0)), point)
-    slope = point * math.sqrt(float(np.square(apart * weights).sum()))
+    deviations = deviations / scale
+    smallest, largest = float(deviations.min()), float(deviations.max())
+    if smallest >= 0 or largest <= 0:
+        return -math.inf if smallest >= 0 else math.inf
+    point = _saddlepoint(deviations, 1 / smallest, 1 / largest)
+    weights = 1 / (1 - point * deviations)
+    root = math.copysign(math.sqrt(max(2 * float(np.log1p(-point * deviations).sum()), 0.0)), point)
+    slope = point * math.sqrt(float(np.square(deviations * weights).sum()))
     if abs(root) < 1e-4:
-        return root + float((apart**3).sum()) / (3 * math.sqrt(float((apart**2).sum())) ** 3)
+        return root + float((deviations**3).sum()) / (3 * math.sqrt(float((deviations**2).sum())) ** 3)
     return root + math.log(slope / root) / root
 
 
-def _saddlepoint(apart: Floats, low: float, high: float) -> float:
+def _saddlepoint(deviations: FloatArray, low: float, high: float) -> float:
     """Find where the derivative of the cumulant function is 0; it rises from -inf at `low` to inf at `high`."""
-    point = -float(apart.sum()) / float(np.square(apart).sum())
+    point = -float(deviations.sum()) / float(np.square(deviations).sum())
     if not low < point < high:
         point = 0.0
-    for _ in range(MOST_STEPS):
-        pulled = apart / (1 - point * apart)
-        slope, bend = float(pulled.sum()), float(np.square(pulled).sum())
+    for _ in range(MAX_STEPS):
+        tilted = deviations / (1 - point * deviations)
+        slope, curvature = float(tilted.sum()), float(np.square(tilted).sum())
         if slope < 0:
             low = point
         else:
             high = point
-        step = -slope / bend
-        if abs(slope) <= PRECISION * math.sqrt(bend):
+        step = -slope / curvature
+        if abs(slope) <= PRECISION * math.sqrt(curvature):
             return point + step
         point = point + step if low < point + step < high else (low + high) / 2
     return point
 
 
-Floats = NDArray[np.float64]
-Values = Sequence[float] | Floats
+Values = Sequence[float] | FloatArray
 FEWEST = 5
-"""The least number of values or clusters for an interval."""
+"""Minimum number of values or clusters for an interval."""
 LARGE = 500
-"""Above this number of values or clusters, an interval is by Student's t alone."""
+"""Above this number of values or clusters, intervals use only Student's t."""
 FEW_OF_MANY = 50
 """With fewer untied values or clusters among more than `LARGE`, Student's t alone would be too narrow."""
 FEW = 3
@@ -142,11 +141,11 @@ SMALL = 15
 SAME = 9
 """Decimals to which values are compared: 0.1 + 0.2 equals 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
-UNBOUNDED = "the scores have no bounds: where a few are very large, the interval is too narrow"
-LESS = "95% CIs of very skewed scores covered 91% to 93% in simulation"
+UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
+LOW_COVERAGE = "95% CIs of very skewed scores covered 91% to 93% in simulation"
 
 SPREAD, SMALLER, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
-"""Position of the extra point of the Bayesian bootstrap, chosen by coverage and width (benchmarks/coverage.py)."""
+"""Constants of `_unseen`, chosen by coverage and width of the intervals (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +159,7 @@ class Interval:
     n: int
     method: str
     warning: str = ""
-    """A caution about the interval; empty without one."""
+    """A warning about the interval; empty without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +171,16 @@ class NoInterval:
 
 
 def range_text(low: float, high: float, form: str = ".3f") -> str:
-    """Format bounds: `0.530 to 0.730` (a hyphen could be read as a minus). `form` formats each bound."""
-    return f"{low:{form}} to {high:{form}}"
+    """Format bounds: `0.530 to 0.730` (a hyphen could be read as a minus).
+
+    `form` formats each bound: `.3f`, with a plus sign `+.3f`, as a percentage `.0%`. Both have more digits where
+    rounding would hide on which side of 0 a bound is.
+    """
+    sign, places, kind = form.partition(".")[0], int(form.partition(".")[2][:-1]), form[-1]
+    sided = [bound for bound in (low, high) if bound < 0 or (bound and sign)]
+    while places < MAX_DECIMALS and any(not f"{bound:.{places}{kind}}".strip("-0.%") for bound in sided):
+        places += 1
+    return " to ".join(f"{bound + 0.0:{sign}.{places}{kind}}" for bound in (low, high))
 
 
 def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str:
@@ -261,9 +268,8 @@ def moments(values: Values, clusters: Sequence[Hashable] | None) -> Moments | Cl
 def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Moments | ClusterMoments:
     """Compute the moments of at least one value; values are compared to 9 decimals.
 
-    `clusters[i]` says to which cluster value i belongs: turns of one conversation, answers to one question. Where each
-    value is a cluster of its own, the result is that of independent values. Raises ValueError for no values, NaN, or
-    lengths that differ.
+    `clusters[i]` is the cluster of value i: turns of one conversation, answers to one question. If each value is its
+    own cluster, the result is that of independent values. Raises ValueError for no values, NaN, or different lengths.
     """
     array = numbers(values)
     if not array.size:
@@ -271,10 +277,10 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
     if clusters is not None:
         if len(clusters) != array.size:
             raise ValueError(f"{array.size} values and {len(clusters)} clusters differ in number")
-        place = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
-        places = np.array([place[cluster] for cluster in clusters])
-        if len(place) < array.size:
-            counts, sums = (np.bincount(places, weights=each).astype(float) for each in (None, array))
+        numbering = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
+        cluster_numbers = np.array([numbering[cluster] for cluster in clusters])
+        if len(numbering) < array.size:
+            counts, sums = (np.bincount(cluster_numbers, weights=each).astype(float) for each in (None, array))
             return cluster_moments(counts, sums)
     array = np.sort(array)
     scale = _power_of_two(array)
@@ -311,16 +317,17 @@ def mean_interval(
 ) -> Interval | NoInterval:
     """Return the two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
-    - Up to 500 values or clusters: Student's t and the Bayesian bootstrap, at each end the wider. The bootstrap has
-      one more point, which stands for the values that a sample this small has not shown: far out on the side of a
-      long tail, and near the bound where few values are untied.
-    - More: Student's t. With fewer than 50 untied values Clopper and Pearson's interval of a share with the same mean,
-      which is conservative; with fewer than 50 untied clusters the bootstrap too.
-    - Values at the bounds alone (0/1): Clopper and Pearson's.
+    - Up to 500 values or clusters: Student's t or the Bayesian bootstrap, whichever is wider at each end. The bootstrap
+      has an extra point for values that a small sample does not show: far out on the side of a long tail, and near the
+      bound if few values are untied.
+    - More: Student's t. With fewer than 50 untied values, Clopper and Pearson's interval of a share with the same mean,
+      which is conservative; with fewer than 50 untied clusters, also the bootstrap.
+    - Only values at the bounds (0/1): Clopper and Pearson.
 
-    Of clusters Student's t has the jackknife's standard error and the effective number of clusters less 1 as degrees
-    of freedom, and the bootstrap draws whole clusters. Fewer than 5 values or effective clusters, or tied values
-    without bounds, have no interval. Raises ValueError for a level outside (0, 1) or a mean outside the bounds.
+    For clusters, Student's t has the jackknife's standard error and the effective number of clusters minus 1 as degrees
+    of freedom, and the bootstrap draws whole clusters. There is no interval for fewer than 5 values or effective
+    clusters, or for tied values without bounds. Raises ValueError for a level outside (0, 1) or a mean outside the
+    bounds.
     """
     low, high = bounds or (-math.inf, math.inf)
     if not 0 < level < 1:
@@ -344,7 +351,7 @@ def mean_interval(
 
 
 def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """Return the p of a mean of 0, by the methods of `mean_interval`: below 0.05 if a 95 % interval excludes 0.
+    """Return the two-sided p value of a mean of 0: below 0.05 if the 95 % CI by `mean_interval` excludes 0.
 
     Raises ValueError for tied values without bounds.
     """
@@ -352,7 +359,7 @@ def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] 
         return 1.0
     if known.varying == 0:
         if bounds is None:
-            raise ValueError("tied values have no p")
+            raise ValueError("tied values have no p value")
         far = bounds[0] if known.mean > 0 else bounds[1]
         return min(1.0, 2 * (far / (far - known.mean)) ** _size(known))
     units = _units(known)
@@ -379,9 +386,9 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 
 
 def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact two-sided bounds of a share, `count` of n trials (Clopper and Pearson 1934).
+    """Return the exact two-sided bounds of the share `count` / n (Clopper and Pearson 1934).
 
-    Half a trial or any other part of one counts as such.
+    `count` need not be a whole number.
     """
     tail = (1 - level) / 2
     low = beta_quantile(tail, count, n - count + 1) if count > 0 else 0.0
@@ -389,18 +396,18 @@ def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, f
     return low, high
 
 
-def _power_of_two(values: Floats) -> float:
+def _power_of_two(values: FloatArray) -> float:
     """Return a scale near the largest value; division by it is exact and keeps squares finite."""
     return math.ldexp(1.0, max(math.frexp(float(np.abs(values).max()))[1], -900))
 
 
-def _norm(values: Floats) -> float:
+def _norm(values: FloatArray) -> float:
     """Return the root of the sum of squares."""
     scale = _power_of_two(values)
     return scale * float(np.linalg.norm(values / scale))
 
 
-def _varying(values: Floats) -> int:
+def _varying(values: FloatArray) -> int:
     _, counts = np.unique(values.round(SAME), return_counts=True)
     return values.size - int(counts.max())
 
@@ -431,9 +438,9 @@ def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
     if known.varying == 0:
         return f"all {_size(known)} {what} are tied: the interval is conservative"
     if known.varying < FEW:
-        apart = f"only {known.varying} of {_size(known)} {what} differ from the most common one"
-        return f"{apart}: the interval is conservative"
-    return f"fewer than {SMALL} {what}: {LESS}" if size < SMALL else ""
+        few = f"only {known.varying} of {_size(known)} {what} differ from the most common one"
+        return f"{few}: the interval is conservative"
+    return f"fewer than {SMALL} {what}: {LOW_COVERAGE}" if size < SMALL else ""
 
 
 def _limits(
@@ -476,7 +483,7 @@ def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str
 
 
 def _share_p(known: Moments, bounds: tuple[float, float]) -> float:
-    """Return the p of a mean of 0 by the exact interval of a share."""
+    """Return the p value of a mean of 0, by the exact interval of a share."""
     low, high = bounds
     count, share = (known.mean - low) / (high - low) * known.n, -low / (high - low)
     if known.mean > 0:
@@ -491,8 +498,8 @@ def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> 
     return low + bottom * (high - low), low + top * (high - low)
 
 
-def _units(known: Moments | ClusterMoments) -> tuple[Floats, Floats] | None:
-    """Return sums and counts of independent units; None if there are so many that Student's t suffices."""
+def _units(known: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
+    """Return sums and counts of independent units; None if they are many enough for Student's t alone."""
     if isinstance(known, ClusterMoments):
         if len(known.counts) > LARGE and known.varying >= FEW_OF_MANY:
             return None
@@ -510,18 +517,18 @@ def _stretch(known: Moments | ClusterMoments, level: float) -> float:
 
 
 def _unseen(
-    known: Moments | ClusterMoments, sums: Floats, counts: Floats, bounds: tuple[float, float] | None
+    known: Moments | ClusterMoments, sums: FloatArray, counts: FloatArray, bounds: tuple[float, float] | None
 ) -> tuple[float, float]:
-    """Return the extra points, below and above.
+    """Return the extra points of the bootstrap, below and above the values.
 
-    The more skewed the values are, the further out on the side of the long tail: an Edgeworth expansion asks for half
-    the third moment over the second, and a small sample shows too little of it. The tail is shorter where many values
-    are tied and the others scatter around them: their skewness is chance. The fewer values are untied, the nearer to
-    the bound; at it where all are tied.
+    The more skewed the values, the further out is the point on the side of the long tail: an Edgeworth expansion asks
+    for half the third moment over the second, and small samples show too little of it. It is less far out if many
+    values are tied and the others are on both sides of them, because their skewness is chance. The fewer values are
+    untied, the nearer the points are to the bounds; if all are tied, they are at the bounds.
     """
-    apart = (sums - known.mean * counts) / counts.mean()
-    largest = float(np.abs(apart).max())
-    standard = apart / largest
+    deviations = (sums - known.mean * counts) / counts.mean()
+    largest = float(np.abs(deviations).max())
+    standard = deviations / largest
     tail = largest * float((standard**3).sum() / (standard**2).sum()) * (1 + SMALLER / counts.size)
     spread = SPREAD * known.error
     if bounds is None:
@@ -534,7 +541,7 @@ def _unseen(
     return below - pull * (below - low), above + pull * (high - above)
 
 
-def _even_ties(values: Floats, low: float, high: float) -> float:
+def _even_ties(values: FloatArray, low: float, high: float) -> float:
     """Return the share of tied pairs; less if the other values are on one side, or a bound is close."""
     common, times = np.unique(values.round(SAME), return_counts=True)
     below = np.cumsum(times) - times
@@ -554,8 +561,6 @@ def gate(found: Interval | NoInterval, *, threshold: float, fail: Literal["below
         raise ValueError("the threshold is NaN")
     if isinstance(found, NoInterval):
         return "inconclusive"
-    worst, best = (found.low, found.high) if fail == "below" else (-found.high, -found.low)
-    limit = threshold if fail == "below" else -threshold
-    if worst >= limit:
-        return "pass"
-    return "fail" if best < limit else "inconclusive"
+    if fail == "below":
+        return "pass" if found.low >= threshold else "fail" if found.high < threshold else "inconclusive"
+    return "pass" if found.high <= threshold else "fail" if found.low > threshold else "inconclusive"

@@ -1,7 +1,8 @@
-"""Paired differences and tests, also with missing values, whatever these could have been."""
+"""Paired differences and tests, with worst-case bounds for missing values."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, product
@@ -9,14 +10,13 @@ from itertools import accumulate, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.checks import flags, numbers
+from ragboard.stats.checks import FloatArray, flags, numbers
 from ragboard.stats.distributions import coin_tail, t_quantile
 from ragboard.stats.intervals import (
     FEW,
     FEW_OF_MANY,
     SAME,
     ClusterMoments,
-    Floats,
     Interval,
     Moments,
     NoInterval,
@@ -34,6 +34,7 @@ __all__ = [
     "outer_difference",
     "outer_interval",
     "paired_difference",
+    "pairs_needed",
     "sign_test",
 ]
 
@@ -44,18 +45,18 @@ METHOD = "worst-case bounds"
 def outer_interval(
     low: Interval | NoInterval, high: Interval | NoInterval, *, estimate: float
 ) -> Interval | NoInterval:
-    """Combine two intervals: from the lower end of `low`, with the missing at their least, to the upper end of `high`.
+    """Combine two intervals: the lower end of `low` (missing values at their minimum) and the upper end of `high`.
 
-    The means of the two are the worst-case bounds of Horowitz and Manski (2000). Each end errs with at most half of
-    one less the level, so that the whole stretch between the bounds is covered at that level (Bonferroni), and the
-    mean itself rather more often; Imbens and Manski (2004) give a narrower interval for it alone. Where one of the
-    two has no interval there is none. Raises ValueError for two levels or two sizes.
+    The two means are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of at
+    most (1 - level) / 2, so the interval covers the whole range between the bounds at that level (Bonferroni), and the
+    mean itself more often; Imbens and Manski (2004) give a narrower interval for the mean alone. There is no interval
+    if one of the two has none. Raises ValueError for different levels or sizes.
     """
     refused = [found for found in (low, high) if isinstance(found, NoInterval)]
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
         return min(refused, key=lambda found: (found.n, found.reason))
     if (low.level, low.n) != (high.level, high.n):
-        raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} do not go together")
+        raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} cannot be combined")
     methods = " and ".join(sorted({low.method, high.method}))
     return Interval(
         estimate=min(max(estimate, low.estimate), high.estimate),
@@ -68,17 +69,17 @@ def outer_interval(
     )
 
 
-def outer_difference(seen: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
+def outer_difference(complete: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
     """Return the difference of complete pairs, with the bounds that the missing values allow.
 
-    `low` is over all pairs with the missing values such that the difference is least, `high` such that it is
-    greatest. The interval is the outer one; p is the larger that the missing values allow: that of the nearer case
-    where both lie on one side of 0, else 1. n, means, wins and ties stay those of the pairs that were seen.
+    `low` and `high` are over all pairs, with the missing values that make the difference smallest and largest. The
+    interval is their outer interval. p is the largest that the missing values allow: if both differences are on the
+    same side of 0, that of the one nearer to 0; else 1. n, means, wins and ties are those of the complete pairs.
     """
     nearer = low if low.difference > 0 else high if high.difference < 0 else None
     return replace(
-        seen,
-        interval=outer_interval(low.interval, high.interval, estimate=seen.difference),
+        complete,
+        interval=outer_interval(low.interval, high.interval, estimate=complete.difference),
         p=nearer.p if nearer else 1.0,
         p_method=f"{nearer.p_method}, at the worst case" if nearer else "the missing values allow either sign",
         detectable=None,
@@ -87,38 +88,39 @@ def outer_difference(seen: PairedDifference, low: PairedDifference, high: Paired
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Adjust p values for their number, in the order given (Holm 1979).
+    """Adjust p values for their number (Holm 1979); the order stays.
 
-    Calling those below 0.05 differences, one is called falsely at most 5 % of the time, however the tests
-    depend on each other. Raises ValueError for a p outside 0 to 1.
+    The probability that any true null hypothesis has an adjusted p below 0.05 is at most 5 %, also for dependent tests.
+    Raises ValueError for a p outside 0 to 1.
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    scaled = (min(1.0, (len(order) - place) * p_values[index]) for place, index in enumerate(order))
+    scaled = (min(1.0, (len(order) - rank) * p_values[index]) for rank, index in enumerate(order))
     adjusted = dict(zip(order, accumulate(scaled, max), strict=True))
     return tuple(adjusted[index] for index in range(len(p_values)))
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
-FEW_FLIPS = 12
-"""The most non-zero differences for which all sign flips are enumerated."""
+FEWEST_PAIRS = 3
+MAX_FLIPS = 12
+"""Maximum number of non-zero differences for which all sign flips are enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignTest:
-    """A sign test: wins, losses and p."""
+    """A sign test: wins, losses and p value."""
 
     wins: int
     losses: int
     p: float
-    """Two-sided exact p."""
+    """Two-sided exact p value."""
     method: str = "exact sign test"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference:
-    """Mean of `second - first` over n pairs, with interval, p and counts of wins and losses."""
+    """Mean of `second - first` over n pairs, with interval, p value and sign test."""
 
     n: int
     first: float
@@ -129,18 +131,21 @@ class PairedDifference:
     """Mean difference; positive if the second is higher."""
     interval: Interval | NoInterval
     p: float
-    """Two-sided p of the hypothesis of no difference; 1 if all pairs are equal."""
+    """Two-sided p value of the hypothesis of no difference; 1 if all pairs are equal."""
     p_method: str
     sign: SignTest
-    """Wins, losses and ties; a win is a pair with a higher second value."""
+    """The sign test; a win is a pair with a higher second value."""
     ties: int
+    """Number of pairs with equal values."""
     detectable: float | None
-    """The smallest true difference that would be found with the given power, were all else alike; None
-    where fewer than 3 differences are not tied."""
+    """The smallest true difference that is detected with the given power, all else being equal; None if fewer than 3
+    differences are untied."""
+    df: float
+    """Degrees of freedom of the standard error of the difference."""
     power: float
     level: float
     warning: str = ""
-    """A caution about the interval; empty without one."""
+    """A warning about the interval; empty without one."""
 
 
 def paired_difference(
@@ -154,17 +159,17 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare paired values: `first[i]` with `second[i]`.
 
-    `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` says to which cluster pair i
-    belongs: turns of one conversation, answers to one question; without, pairs are independent. Interval and p are
-    those of the mean difference, by the methods of `mean_interval`. Where there is no interval, p is that of all ways
-    to flip the signs (Fisher 1935), or of the sign test with more than 12 non-zero differences or with clusters, whose
-    sign test counts clusters. Swapping the sides changes the signs and nothing else. Raises ValueError for no pairs,
-    lengths that differ, NaN, or a difference outside the bounds.
+    `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i: turns of
+    one conversation, answers to one question; None: pairs are independent. Interval and p are those of the mean
+    difference, by the methods of `mean_interval`. Without an interval, p is by all sign flips (Fisher 1935), or by the
+    sign test if there are clusters or more than 12 non-zero differences; with clusters, it counts clusters. Swapping
+    the sides only changes the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference outside
+    the bounds.
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} first values and {len(second)} second are no pairs")
+        raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
     before, after = numbers(first, "first"), numbers(second, "second")
-    differences: Floats = after - before
+    differences: FloatArray = after - before
     if (
         bounds
         and differences.size
@@ -192,10 +197,36 @@ def paired_difference(
         sign=sign,
         ties=known.n - wins - losses,
         detectable=_detectable(known, level, power),
+        df=known.df,
         power=power,
         level=level,
         warning=interval.warning if isinstance(interval, Interval) else "",
     )
+
+
+def pairs_needed(found: PairedDifference, difference: float) -> int | None:
+    """Return the number of pairs that detect a true difference of this size with the power of `found`, at least 3.
+
+    Clusters keep their size. None if `found` has no detectable difference. Raises ValueError for a difference that is
+    not above 0.
+    """
+    if not difference > 0:
+        raise ValueError(f"a difference to detect is above 0, got {difference}")
+    if found.detectable is None:
+        return None
+    error = found.detectable / _quantiles(found.df, found.level, found.power)
+
+    def detects(pairs: int) -> bool:
+        df = max(1.0, (found.df + 1) * pairs / found.n - 1)
+        return _quantiles(df, found.level, found.power) * error * math.sqrt(found.n / pairs) <= difference
+
+    low, high = FEWEST_PAIRS - 1, FEWEST_PAIRS
+    while not detects(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if detects(middle) else (middle, high)
+    return high
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
@@ -205,24 +236,24 @@ def sign_test(wins: int, losses: int) -> SignTest:
 
 
 def mcnemar(first: Flags, second: Flags) -> SignTest:
-    """Return McNemar's exact test (1947) of paired booleans: of the pairs that differ, how often the second is true.
+    """Return McNemar's exact test (1947) of paired booleans; a win is a pair in which only the second is true.
 
-    Raises ValueError for lengths that differ, and for what is not True or False.
+    Raises ValueError for different lengths, and for values other than True and False.
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} first flags and {len(second)} second are no pairs")
+        raise ValueError(f"{len(first)} first and {len(second)} second flags are not pairs")
     a, b = (np.array(flags(side, name), dtype=np.bool_) for side, name in ((first, "first"), (second, "second")))
     return sign_test(int(np.sum(b & ~a)), int(np.sum(a & ~b)))
 
 
-def _sides(differences: Floats) -> tuple[int, int]:
+def _sides(differences: FloatArray) -> tuple[int, int]:
     rounded = differences.round(SAME)
     return int((rounded > 0).sum()), int((rounded < 0).sum())
 
 
 def _p(
     known: Moments | ClusterMoments,
-    differences: Floats,
+    differences: FloatArray,
     sign: SignTest,
     interval: Interval | NoInterval,
     bounds: tuple[float, float] | None,
@@ -230,22 +261,27 @@ def _p(
     if not sign.wins and not sign.losses:
         return 1.0, "all pairs are tied"
     if isinstance(interval, NoInterval):
-        few = isinstance(known, Moments) and sign.wins + sign.losses <= FEW_FLIPS
+        few = isinstance(known, Moments) and sign.wins + sign.losses <= MAX_FLIPS
         return (_flips(differences), "exact sign flips") if few else (sign.p, sign.method)
     if interval.method == "Clopper-Pearson":
         return sign.p, sign.method
     return two_sided_p(known, bounds=bounds), interval.method
 
 
-def _flips(differences: Floats) -> float:
+def _flips(differences: FloatArray) -> float:
     """Return the share of all sign assignments with a sum at least as far from 0."""
-    moved = differences[differences.round(SAME) != 0]
-    moved = moved / np.abs(moved).max()
-    signs = np.array(list(product((-1.0, 1.0), repeat=moved.size)))
-    return float(np.mean(np.abs(signs @ moved) >= abs(moved.sum()) - 1e-9))
+    untied = differences[differences.round(SAME) != 0]
+    untied = untied / np.abs(untied).max()
+    signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))
+    return float(np.mean(np.abs(signs @ untied) >= abs(untied.sum()) - 1e-9))
 
 
 def _detectable(known: Moments | ClusterMoments, level: float, power: float) -> float | None:
     if known.varying < FEW or known.df < 1:
         return None
-    return (t_quantile((1 + level) / 2, known.df) + t_quantile(power, known.df)) * known.error
+    return _quantiles(known.df, level, power) * known.error
+
+
+def _quantiles(df: float, level: float, power: float) -> float:
+    """Return the number of standard errors of a true difference that is detected with this power."""
+    return t_quantile((1 + level) / 2, df) + t_quantile(power, df)

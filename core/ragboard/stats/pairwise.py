@@ -1,4 +1,4 @@
-"""Pairwise accuracy: how often scores prefer what people prefer."""
+"""Pairwise accuracy: how often the preferred candidate has the higher score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ties = Literal["random", "half", "loss", "exclude"]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Scores of two candidates, of which people prefer one; None is a missing score."""
+    """The scores of two candidates, one of them preferred by annotators; None is a missing score."""
 
     id: str
     preferred: float | None
@@ -41,10 +41,10 @@ class PairwiseAccuracy:
     """Number of pairs that count."""
     wins: int
     ties: int
-    """Pairs with equal scores, however they were counted."""
+    """Number of pairs with equal scores, whatever the policy."""
     losses: int
     unscored: int
-    """Pairs with a missing score; they never count."""
+    """Number of pairs with a missing score; they never count."""
     policy: Ties
     seed: int
     level: float
@@ -60,25 +60,25 @@ def pairwise_accuracy(
 ) -> PairwiseAccuracy:
     """Return the accuracy with Wilson's and a bootstrap interval; `ties` says how equal scores count.
 
-    `groups` says by a pair's id with which others it hangs together (the same question, say); then the bootstrap
-    interval is the one to read. Raises ValueError for an id that occurs twice.
+    `groups` gives the group of each pair by id, for pairs that depend on each other (the same question, for example);
+    then read the bootstrap interval. Raises ValueError for an id that occurs twice.
     """
     won = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
     scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
     values = np.array(list(won.values()))
     nothing = NoInterval(reason="no pair counts", n=0)
     accuracy = float(values.mean()) if values.size else None
-    again = [groups[name] for name in won] if groups is not None else range(len(won))
+    clusters = [groups[name] for name in won] if groups is not None else range(len(won))
     return PairwiseAccuracy(
         accuracy=accuracy,
         wilson=nothing if accuracy is None else wilson_interval(accuracy, values.size, level=level),
-        bootstrap=clustered_interval(lambda rows: float(values[rows].mean()), again, level=level, seed=seed)
+        bootstrap=clustered_interval(lambda rows: float(values[rows].mean()), clusters, level=level, seed=seed)
         if values.size
         else nothing,
         n=values.size,
-        wins=sum(ours > theirs for ours, theirs in scored),
-        ties=sum(ours == theirs for ours, theirs in scored),
-        losses=sum(ours < theirs for ours, theirs in scored),
+        wins=sum(preferred > other for preferred, other in scored),
+        ties=sum(preferred == other for preferred, other in scored),
+        losses=sum(preferred < other for preferred, other in scored),
         unscored=len(pairs) - len(scored),
         policy=ties,
         seed=seed,
@@ -87,9 +87,9 @@ def pairwise_accuracy(
 
 
 def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
-    """Return 1 for a won pair, 0 for a lost one, None for one that does not count, by id.
+    """Return by id 1 for a won pair, 0 for a lost one, and None for one that does not count.
 
-    The coin of a tie depends on the seed and the pair's id alone, not on the order of the pairs. Raises ValueError
+    Random ties depend only on the seed and the pair's id, not on the order of the pairs. Raises ValueError
     for an id that occurs twice.
     """
     numbers([score for pair in pairs for score in (pair.preferred, pair.other) if score is not None], "scores")
@@ -107,22 +107,22 @@ def compare_contenders(
 ) -> SignTest:
     """Return McNemar's exact test on the pairs that count for both; a win is a pair that only the second got right.
 
-    Half a win beats a loss and is beaten by a win. `groups` says by a pair's id with which others it hangs together
-    (the same question, say): p is then of whole groups, of which one is won where the second is ahead in its pairs.
+    Half a win is better than a loss and worse than a win. `groups` gives the group of each pair by id, for pairs that
+    depend on each other; p is then over groups, and a group is won if the second has more wins in it.
     """
     gains = {
-        name: theirs - ours
-        for name, ours in first.items()
-        if ours is not None and (theirs := second.get(name)) is not None
+        name: after - before
+        for name, before in first.items()
+        if before is not None and (after := second.get(name)) is not None
     }
     numbers(list(gains.values()), "gains")
     found = _signs(gains.values())
     if groups is None:
         return found
-    together: defaultdict[Hashable, float] = defaultdict(float)
+    by_group: defaultdict[Hashable, float] = defaultdict(float)
     for name, gain in gains.items():
-        together[groups[name]] += gain
-    return replace(found, p=_signs(together.values()).p, method="exact sign test of clusters")
+        by_group[groups[name]] += gain
+    return replace(found, p=_signs(by_group.values()).p, method="exact sign test of clusters")
 
 
 def _signs(gains: Iterable[float]) -> SignTest:

@@ -30,9 +30,9 @@ class Platt:
 def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
     """Fit the logistic curve by maximum likelihood, with outcomes moved slightly away from 0 and 1 (Platt 1999).
 
-    Platt 1999, with his targets (n + 1) / (n + 2), so that scores which part the classes keep a finite slope. Where the
-    best slope is negative the scores tell nothing: it is 0, and the probability the share of positives. Raises
-    ValueError where one class is empty, lengths differ, or a score is NaN.
+    With Platt's targets (n + 1) / (n + 2), the slope is finite even if the scores separate the classes. If the best
+    slope is negative, it is set to 0, and the probability is the share of positives. Raises ValueError if a class is
+    empty, lengths differ, or a score is NaN.
     """
     if len(scores) != len(positive):
         raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes")
@@ -49,7 +49,7 @@ def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
 
 
 def _most_likely(values: NDArray[np.float64], targets: NDArray[np.float64]) -> tuple[float, float]:
-    """Newton's steps on the log-likelihood of slope and offset, on scores brought to mean 0 and deviation 1."""
+    """Maximise the likelihood of slope and offset by Newton's method, on standardised scores."""
     middle, spread = float(values.mean()), float(values.std())
     if spread < 1e-12:
         return 0.0, 0.0
@@ -57,8 +57,8 @@ def _most_likely(values: NDArray[np.float64], targets: NDArray[np.float64]) -> t
     weights = np.zeros(2)
     for _ in range(100):
         chance = 0.5 * (1 + np.tanh(rows @ weights / 2))
-        bend = rows.T @ (rows * (chance * (1 - chance))[:, None]) + 1e-9 * np.eye(2)
-        step = np.linalg.solve(bend, rows.T @ (targets - chance))
+        curvature = rows.T @ (rows * (chance * (1 - chance))[:, None]) + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, rows.T @ (targets - chance))
         weights += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
         if float(np.abs(step).max()) < 1e-10:
             break

@@ -4,12 +4,11 @@ With label y and judge's score f of the n labelled items, and f of the M that ha
 
     mean(y) - weight * share * (mean(f, labelled) - mean(f, rest))
 
-where share is M / (n + M) if the labelled items are a random part of those that were judged (`subset`), so that
-the judge's mean is taken over all of them, and 1 if they are a set of their own (`separate`). Weight 1 is
-prediction-powered inference (Angelopoulos et al. 2023, Science 382), the weight with the least variance is PPI++
-(Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453), weight 0 is the classical mean of the labels. The two parts
-of the variance, of y - weight * share * f over the labelled and of weight * share * f over the rest,
-come from different items and add up.
+where share is M / (n + M) if the labelled items are a random part of the judged ones (`subset`; the judge's mean is
+then over all of them), and 1 if they are a separate set (`separate`). Weight 1 is prediction-powered inference
+(Angelopoulos et al. 2023, Science 382), the weight with the smallest variance is PPI++ (Angelopoulos, Duchi and Zrnic
+2023, arXiv 2311.01453), and weight 0 is the mean of the labels. The variance is the sum of two independent parts: of y
+- weight * share * f over the labelled items, and of weight * share * f over the rest.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from typing import Literal
 
 import numpy as np
 
-from ragboard.stats.checks import SQUARABLE, numbers
+from ragboard.stats.checks import SQUARABLE, FloatArray, numbers
 from ragboard.stats.distributions import normal_quantile, t_quantile
-from ragboard.stats.intervals import Floats, Interval, NoInterval, Values, mean_interval, moments
+from ragboard.stats.intervals import Interval, NoInterval, Values, mean_interval, moments
 
 __all__ = [
     "FEWEST_LABELS",
@@ -49,44 +48,43 @@ PpiDesign = Literal["subset", "separate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Moments that an estimate needs: numbers, or arrays of one shape for many estimates.
+    """The moments that an estimate is computed from: numbers, or arrays of one shape for many estimates.
 
-    Variances have n - 1. `*_rest` is of the judge's scores of the items without label.
+    Variances have the divisor n - 1. `rest` are the judge's scores of items without a label.
     """
 
     n: int
     m: int
-    label: Floats
-    judged: Floats
-    rest: Floats
-    label_variance: Floats
-    judged_variance: Floats
-    covariance: Floats
-    rest_variance: Floats
+    label: FloatArray
+    judged: FloatArray
+    rest: FloatArray
+    label_variance: FloatArray
+    judged_variance: FloatArray
+    covariance: FloatArray
+    rest_variance: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solved:
-    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; shaped as the parts."""
+    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; same shape as the parts."""
 
-    estimate: Floats
-    error: Floats
-    df: Floats
-    weight: Floats
+    estimate: FloatArray
+    error: FloatArray
+    df: FloatArray
+    weight: FloatArray
 
 
 def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
-    """Compute the estimate with the weight given, or with the weight in [0, 1] of least variance.
+    """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance.
 
-    The latter was found in the same labels, which makes their variance look too small: it is counted as that of
-    a regression with its slope unknown, by (n - 1) / (n - 2) and 1 + 1 / n. Where that leaves no gain, the
-    weight is 0.
+    The latter is fitted on the same labels, which makes their variance look too small. It is corrected as in a
+    regression with unknown slope, by (n - 1) / (n - 2) and 1 + 1 / n. If that leaves no gain, the weight is 0.
     """
     share = parts.m / (parts.n + parts.m) if design == "subset" else 1.0
     if weight is not None:
         return _solved(parts, np.full_like(parts.label, weight * share), share, 1.0)
     n = parts.n
-    tuned = _solved(parts, _best(parts, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
+    tuned = _solved(parts, _best_weight(parts, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
     plain = _solved(parts, np.zeros_like(parts.label), share, 1.0)
     gains = tuned.error < plain.error
     return Solved(
@@ -97,19 +95,19 @@ def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
     )
 
 
-def _best(parts: Parts, share: float) -> Floats:
-    """The weight times the share that has the least variance."""
+def _best_weight(parts: Parts, share: float) -> FloatArray:
+    """The weight times the share that minimises the variance."""
     spread = parts.judged_variance / parts.n + parts.rest_variance / parts.m
     slope = parts.covariance / parts.n / np.where(spread > 0, spread, 1.0)
     return np.clip(np.where(spread > 0, slope, 0.0), 0.0, share)
 
 
-def _solved(parts: Parts, used: Floats, share: float, penalty: float) -> Solved:
+def _solved(parts: Parts, used: FloatArray, share: float, penalty: float) -> Solved:
     labelled = parts.label_variance - 2 * used * parts.covariance + used**2 * parts.judged_variance
-    ours = penalty * np.maximum(labelled, 0.0) / parts.n
-    theirs = used**2 * parts.rest_variance / parts.m
-    total = ours + theirs
-    welch = ours**2 / (parts.n - 1) + theirs**2 / (parts.m - 1)
+    of_labelled = penalty * np.maximum(labelled, 0.0) / parts.n
+    of_rest = used**2 * parts.rest_variance / parts.m
+    total = of_labelled + of_rest
+    welch = of_labelled**2 / (parts.n - 1) + of_rest**2 / (parts.m - 1)
     return Solved(
         estimate=parts.label - used * (parts.judged - parts.rest),
         error=np.sqrt(total),
@@ -118,14 +116,14 @@ def _solved(parts: Parts, used: Floats, share: float, penalty: float) -> Solved:
     )
 
 
-def half_width(solved: Solved, level: float) -> Floats:
+def half_width(solved: Solved, level: float) -> FloatArray:
     """Return the half width of each interval, by Student's t."""
-    different, places = np.unique(solved.df, return_inverse=True)
+    different, positions = np.unique(solved.df, return_inverse=True)
     quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in different])
-    return quantiles[places].reshape(np.shape(solved.error)) * solved.error
+    return quantiles[positions].reshape(np.shape(solved.error)) * solved.error
 
 
-def parts_of(labels: Floats, judged: Floats, rest: Floats) -> Parts:
+def parts_of(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> Parts:
     """Compute the moments of at least 2 labelled and 2 other items."""
     return Parts(
         n=labels.size,
@@ -140,8 +138,14 @@ def parts_of(labels: Floats, judged: Floats, rest: Floats) -> Parts:
     )
 
 
-def binary_parts(*, both: Floats, judge_alone: Floats, person_alone: Floats, n: int, rest: Floats, m: int) -> Parts:
-    """The moments of yes and no: how many of n have both yeses, only one, and how many of m the judge's yes."""
+def binary_parts(
+    *, both: FloatArray, judge_alone: FloatArray, person_alone: FloatArray, n: int, rest: FloatArray, m: int
+) -> Parts:
+    """Compute the moments of binary labels and verdicts.
+
+    `both`, `judge_alone`, `person_alone`: how many of n labelled items both, only the judge or only the person accepts;
+    `rest`: how many of m other items the judge accepts.
+    """
     label, judged, others = (both + person_alone) / n, (both + judge_alone) / n, rest / m
     unbiased = n / (n - 1)
     return Parts(
@@ -158,13 +162,13 @@ def binary_parts(*, both: Floats, judge_alone: Floats, person_alone: Floats, n: 
 
 
 FEWEST_LABELS = 30
-"""The least number of labels for an estimate."""
+"""Minimum number of labels for an estimate."""
 FEWEST_RARE = 5
-"""The least number of labels that differ from the judge's score, or from the most common label, for an interval."""
+"""Minimum number of rare cases (see `_rare`) for an interval."""
 ENOUGH_RARE = 20
-"""The least number of cases with 93.5 to 96.5 % coverage of 95 % intervals in simulation."""
+"""Number of rare cases from which 95 % intervals covered 93.5 to 96.5 % in simulation."""
 MEASURED = "92 to 95 %"
-"""What 95 % intervals covered in simulation where 5 to 19 rare cases were to be expected."""
+"""Coverage of 95 % intervals in simulation with 5 to 19 expected rare cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +176,7 @@ class PoweredMean:
     """An estimate of the mean label, with its inputs."""
 
     interval: Interval
-    """The estimate as computed; it can be outside the range of labels. n is the number of values."""
+    """The estimate with its interval, which can exceed the range of labels; n is the number of values."""
     clipped: Interval
     """Estimate and bounds, clipped to the range of labels."""
     labels: int
@@ -180,21 +184,21 @@ class PoweredMean:
     judged: int
     """Number of items in the judge's mean; 0 if the judge is not used."""
     weight: float
-    """Weight of the judge: 0 not used, 1 fully, before the correction by labels."""
+    """Weight of the judge's scores, in [0, 1]; 0: not used."""
     error: float
     """Standard error."""
     df: float
     """Degrees of freedom of t; infinite for the normal distribution."""
-    worth: float | None
-    """How many labels without a judge would give the same standard error; None where the labels do not vary or
-    none was used."""
+    effective_labels: float | None
+    """The number of labels that give the same standard error without a judge; None if the labels do not vary or none
+    is used."""
     warning: str = ""
-    """A caution about the interval; empty without one."""
+    """A warning about the interval; empty without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoweredMeans:
-    """The mean label, estimated in four ways, or why it is not."""
+    """Four estimates of the mean label, or why there is none."""
 
     classical: PoweredMean | NoInterval
     """The estimate from labels alone."""
@@ -233,12 +237,11 @@ def powered_means(
 ) -> PoweredMeans:
     """Estimate the mean label by labels alone, by the judge alone, by PPI and by PPI++.
 
-    `labels[i]` and `judged[i]` are what a person and the judge said of the same item, `rest` what the judge said
-    of the items without label; `bounds` are the range of a label. For the difference of two runs over the same
-    items give the differences of their labels, of their scores, and bounds (-1, 1). PPI and PPI++ are
-    refused with fewer than 30 labels, 2 items without one, or 5 rare cases, and warn below 20 of these: errors of
-    the judge, its rarer answer, the rarer label. Raises ValueError for NaN, or where labels and
-    judged differ in length.
+    `labels[i]` and `judged[i]` are the label and the judge's score of the same item, `rest` the judge's scores of items
+    without a label; `bounds` is the range of a label. For the difference of two runs over the same items, pass the
+    differences of their labels and of their scores, and bounds (-1, 1). There is no estimate by PPI and PPI++ with
+    fewer than 30 labels, 2 items without a label, or 5 rare cases (errors of the judge, its rarer verdict, the rarer
+    label), and a warning below 20 rare cases. Raises ValueError for NaN, or if labels and judged differ in length.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     everything = np.concatenate([judged, rest]) if design == "subset" else rest
@@ -261,10 +264,10 @@ def powered_mean(
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
 ) -> PoweredMean | NoInterval:
-    """Estimate the mean label by PPI with the weight given, by PPI++ without; see `powered_means`.
+    """Estimate the mean label by PPI with this weight, or by PPI++ without one; see `powered_means`.
 
-    `compat="ares"` computes what ARES does: weight 1, the labelled items a set of their own, variances with
-    n, the normal distribution, and neither refusal nor warning.
+    `compat="ares"` computes it as ARES does: weight 1, labelled items as a separate set, variances with divisor n, the
+    normal distribution, and always an estimate without a warning.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if compat == "ares":
@@ -285,7 +288,7 @@ def powered_mean(
         weight=float(solved.weight),
         error=error,
         df=df,
-        worth=_worth(labels, error),
+        effective_labels=_effective_labels(labels, error),
         warning=_warning(labels, judged),
     )
 
@@ -293,14 +296,14 @@ def powered_mean(
 def powered_difference(
     first: PoweredMean, second: PoweredMean, *, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> Interval | NoInterval:
-    """Return `second - first` of two estimates from independent items, by Welch's t, clipped at the bounds.
+    """Return the interval of `second - first` of two estimates from independent items, by Welch's t, within the bounds.
 
-    For two runs over the same items the differences go into `powered_means` instead: that is narrower.
+    For two runs over the same items, pass the differences to `powered_means` instead: its interval is narrower.
     """
     n = first.labels + second.labels
     squares = (first.error**2, second.error**2)
     if not all(squares):
-        return NoInterval(reason="one of the two has no standard error, for its values do not vary", n=n)
+        return NoInterval(reason="one of the two has no standard error, because its values do not vary", n=n)
     df = math.floor(sum(squares) ** 2 / (squares[0] ** 2 / first.df + squares[1] ** 2 / second.df) + 1e-9)
     half = t_quantile((1 + first.interval.level) / 2, df) * math.sqrt(sum(squares))
     method = f"difference of {first.interval.method} and {second.interval.method}, Welch's t"
@@ -319,7 +322,7 @@ def labels_needed(
 ) -> LabelsNeeded:
     """Return the number of labels for an interval of the given width, with the judge (PPI++) and without.
 
-    Where the labels are a subset there can be no more of them than items. Raises ValueError for a width that is
+    If the labels are a subset, there cannot be more labels than items. Raises ValueError for a width that is
     not above 0, or fewer than 30 labels.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
@@ -329,7 +332,7 @@ def labels_needed(
     most = labels.size + rest.size - 2 if design == "subset" else 2**40
     needed = _least(lambda n: _width_at(n, parts, design, level, tuned=True), width, most)
     alone = _least(lambda n: _width_at(n, parts, design, level, tuned=False), width, most)
-    reason = "" if needed else f"with all {labels.size + rest.size} items labelled the interval would still be wider"
+    reason = "" if needed else f"with all {labels.size + rest.size} items labelled, the interval would still be wider"
     return LabelsNeeded(
         width=width,
         level=level,
@@ -340,7 +343,7 @@ def labels_needed(
     )
 
 
-def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[Floats, Floats, Floats]:
+def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, FloatArray, FloatArray]:
     if len(labels) != len(judged):
         raise ValueError(f"{len(labels)} labels and {len(judged)} scores of the same items differ in number")
     return (
@@ -350,7 +353,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[Floats, Float
     )
 
 
-def _rare(labels: Floats, judged: Floats) -> tuple[int, str]:
+def _rare(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
     """Count the cases that the interval depends on, and name them: errors of the judge, or rarer answers."""
     counts = {
         "errors of the judge": moments(labels - judged).varying,
@@ -361,23 +364,25 @@ def _rare(labels: Floats, judged: Floats) -> tuple[int, str]:
     return min(counts.values()), f"{words} among {labels.size}"
 
 
-def _refusal(labels: Floats, judged: Floats, rest: Floats) -> str:
+def _refusal(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
     if labels.size < FEWEST_LABELS:
         return f"an estimate needs at least {FEWEST_LABELS} labels, got {labels.size}"
     if rest.size < 2:
-        return f"{rest.size} items have no label: the labels alone say it all"
+        return f"{rest.size} items have no label: the labels alone are enough"
     rare, words = _rare(labels, judged)
     return f"an interval needs at least {FEWEST_RARE} of each: {words}" if rare < FEWEST_RARE else ""
 
 
-def _warning(labels: Floats, judged: Floats) -> str:
+def _warning(labels: FloatArray, judged: FloatArray) -> str:
     rare, words = _rare(labels, judged)
     if rare >= ENOUGH_RARE:
         return ""
-    return f"too narrow, for rare cases are few ({words}): 95 % intervals covered {MEASURED} in simulation"
+    return f"too narrow, because there are few rare cases ({words}): 95 % intervals covered {MEASURED} in simulation"
 
 
-def _as_ares(labels: Floats, judged: Floats, rest: Floats, bounds: tuple[float, float], level: float) -> PoweredMean:
+def _as_ares(
+    labels: FloatArray, judged: FloatArray, rest: FloatArray, bounds: tuple[float, float], level: float
+) -> PoweredMean:
     wrong = judged - labels
     error = math.sqrt(rest.var() / rest.size + wrong.var() / labels.size)
     half = normal_quantile((1 + level) / 2) * error
@@ -391,17 +396,17 @@ def _as_ares(labels: Floats, judged: Floats, rest: Floats, bounds: tuple[float, 
         weight=1.0,
         error=error,
         df=math.inf,
-        worth=_worth(labels, error),
+        effective_labels=_effective_labels(labels, error),
     )
 
 
-def _worth(labels: Floats, error: float) -> float | None:
+def _effective_labels(labels: FloatArray, error: float) -> float | None:
     variance = float(labels.var(ddof=1))
     return variance / error**2 if variance and error else None
 
 
 def _plain(
-    values: Floats, bounds: tuple[float, float], level: float, *, labels: int, judged: int
+    values: FloatArray, bounds: tuple[float, float], level: float, *, labels: int, judged: int
 ) -> PoweredMean | NoInterval:
     known = moments(values)
     interval = mean_interval(known, bounds=bounds, level=level)
@@ -415,7 +420,7 @@ def _plain(
         weight=0.0 if labels else 1.0,
         error=known.deviation / math.sqrt(known.n),
         df=known.n - 1.0,
-        worth=float(labels) if labels and known.deviation else None,
+        effective_labels=float(labels) if labels and known.deviation else None,
     )
 
 

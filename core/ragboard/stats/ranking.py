@@ -1,4 +1,4 @@
-"""Rankings of systems, and how certain they are."""
+"""Rankings of systems, with the uncertainty of each rank."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.stats.checks import numbers
-from ragboard.stats.intervals import Floats, Interval, NoInterval
+from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.intervals import Interval, NoInterval
 from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
 
 __all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
@@ -27,10 +27,10 @@ class Ranked:
     rank: int
     """Rank by estimate, 1 is the highest; equal estimates share the better rank."""
     best: int
-    """The best and worst possible rank, given its differences from the others."""
+    """The best possible rank, given its differences from the others; likewise `worst`."""
     worst: int
     level: float
-    """Confidence that all true ranks are within their bounds."""
+    """Probability with which all true ranks are within their bounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Arm:
 
     name: str
     tau: float
-    """Mean Kendall's tau-b of estimated and true order; 0 for a repetition without any order."""
+    """Mean Kendall's tau-b of estimated and true order; 0 for a repetition in which all estimates are tied."""
     tau_error: float
     """Monte Carlo standard error of that mean."""
     tau_low: float
@@ -73,18 +73,18 @@ def rank_systems(
 ) -> tuple[Ranked, ...]:
     """Rank systems by estimate, highest first, with the ranks that their differences allow.
 
-    `difference(a, b, level)` is the interval of b less a; it is asked for each two systems at a level so high that
-    all hold at once (Bonferroni). A system cannot be better than 1 + those surely above it (Mogstad et
-    al. 2024). Where there is no interval, neither is above the other. Raises ValueError for NaN.
+    `difference(a, b, level)` returns the interval of b minus a; it is called for every two systems, at a level adjusted
+    for their number (Bonferroni). The best rank of a system is 1 + the number of systems significantly above it
+    (Mogstad et al. 2024). Without an interval, neither is above the other. Raises ValueError for NaN.
     """
     numbers(list(estimates.values()), "estimates")
     names = sorted(estimates, key=lambda name: -estimates[name])
-    pairs = [(a, b) for place, a in enumerate(names) for b in names[place + 1 :]]
-    each = 1 - (1 - level) / max(1, len(pairs))
+    pairs = [(a, b) for index, a in enumerate(names) for b in names[index + 1 :]]
+    adjusted_level = 1 - (1 - level) / max(1, len(pairs))
     above = dict.fromkeys(names, 0)
     below = dict.fromkeys(names, 0)
     for a, b in pairs:
-        found = difference(a, b, each)
+        found = difference(a, b, adjusted_level)
         if isinstance(found, NoInterval) or found.low <= 0 <= found.high:
             continue
         higher, lower = (a, b) if found.high < 0 else (b, a)
@@ -116,23 +116,23 @@ def simulate_ranking(
 ) -> RankingSimulation:
     """Simulate systems of known success rates, judge all `items`, label some, and compare the resulting orders.
 
-    Of the items of each system `labels`, drawn at random, have a person's answer. The judge says yes of a success
-    with the sensitivity and no of a failure with the specificity, one for all systems or one each. Raises ValueError
-    where these are not as many as the rates, or labels and the rest are not 3 and 2 at least.
+    For each system, a random subset of `labels` items has labels. `sensitivity` is the probability that the judge
+    accepts a success, `specificity` that it rejects a failure: one number for all systems, or one each. Raises
+    ValueError if their number differs from that of the rates, and for fewer than 3 labels or 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
         raise ValueError(f"needs 3 labels or more and 2 items without one, got {labels} of {items}")
     truth = np.asarray(rates, dtype=float)
     right, wrong = _each(sensitivity, truth.size), _each(specificity, truth.size)
     parts = _drawn(truth, right, wrong, labels, items, repeats, seed)
-    ways = {
+    methods = {
         "judge alone": _judge_alone(parts),
         "labels alone": solve(parts, design="subset", weight=0.0),
         "PPI": solve(parts, design="subset", weight=1.0),
         "PPI++": solve(parts, design="subset", weight=None),
     }
     return RankingSimulation(
-        arms=tuple(_arm(name, solved, truth, level) for name, solved in ways.items()),
+        arms=tuple(_arm(name, solved, truth, level) for name, solved in methods.items()),
         rates=tuple(truth.tolist()),
         sensitivity=tuple(right.tolist()),
         specificity=tuple(wrong.tolist()),
@@ -144,15 +144,17 @@ def simulate_ranking(
     )
 
 
-def _each(value: float | Sequence[float], count: int) -> Floats:
+def _each(value: float | Sequence[float], count: int) -> FloatArray:
     values = np.broadcast_to(np.asarray(value, dtype=float), (count,))
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError("sensitivity and specificity lie between 0 and 1")
     return values
 
 
-def _drawn(truth: Floats, right: Floats, wrong: Floats, n: int, items: int, repeats: int, seed: int) -> Parts:
-    """Shape: repetitions by systems."""
+def _drawn(
+    truth: FloatArray, right: FloatArray, wrong: FloatArray, n: int, items: int, repeats: int, seed: int
+) -> Parts:
+    """Draw labels and verdicts; arrays have the shape repetitions x systems."""
     rng = np.random.default_rng(seed)
     both, judge_alone, person_alone = truth * right, (1 - truth) * (1 - wrong), truth * (1 - right)
     shares = np.stack([both, judge_alone, person_alone, np.maximum(1 - both - judge_alone - person_alone, 0)], axis=-1)
@@ -170,23 +172,23 @@ def _judge_alone(parts: Parts) -> Solved:
     return Solved(estimate=estimate, error=error, df=np.full_like(estimate, size - 1), weight=np.ones_like(estimate))
 
 
-def _arm(name: str, solved: Solved, truth: Floats, level: float) -> Arm:
+def _arm(name: str, solved: Solved, truth: FloatArray, level: float) -> Arm:
     taus = _taus(solved.estimate, truth)
-    held = np.abs(solved.estimate - truth) <= half_width(solved, level) + 1e-12
+    covered = np.abs(solved.estimate - truth) <= half_width(solved, level) + 1e-12
     return Arm(
         name=name,
         tau=float(taus.mean()),
         tau_error=float(taus.std(ddof=1)) / math.sqrt(taus.size) if taus.size > 1 else math.inf,
         tau_low=float(np.quantile(taus, 0.025)),
         tau_high=float(np.quantile(taus, 0.975)),
-        coverage=float(held.mean()),
+        coverage=float(covered.mean()),
     )
 
 
-def _taus(estimates: Floats, truth: Floats) -> Floats:
+def _taus(estimates: FloatArray, truth: FloatArray) -> FloatArray:
     """Return Kendall's tau-b of each row of estimates with the truth."""
     first, second = np.triu_indices(truth.size, k=1)
-    ours = np.sign(np.round(estimates[:, first] - estimates[:, second], 12))
-    theirs = np.sign(np.round(truth[first] - truth[second], 12))
-    decided = np.sqrt((ours != 0).sum(axis=1) * float((theirs != 0).sum()))
-    return (ours @ theirs) / np.where(decided > 0, decided, 1.0)
+    estimated = np.sign(np.round(estimates[:, first] - estimates[:, second], 12))
+    true = np.sign(np.round(truth[first] - truth[second], 12))
+    untied = np.sqrt((estimated != 0).sum(axis=1) * float((true != 0).sum()))
+    return (estimated @ true) / np.where(untied > 0, untied, 1.0)

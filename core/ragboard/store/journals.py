@@ -1,4 +1,4 @@
-"""Files of an evaluation beside the database, and the lock of the process that works on it."""
+"""The files of an evaluation, and the lock of the process that works on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError
 
-__all__ = ["GLANCE_SECONDS", "hold_journals", "journals_of", "remove_journals"]
+__all__ = ["GLANCE_SECONDS", "journals_of", "lock_journals", "remove_journals"]
 
 GLANCE_SECONDS = 0.3
 """Seconds to wait for a lock; a process that only checks a journal releases it much sooner."""
@@ -21,21 +21,21 @@ ENDINGS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", "
 
 
 def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[str]) -> tuple[Path, ...]:
-    """Return the ids of journals of these evaluations, and of evaluations of these runs that were never loaded."""
+    """Return the journals of these evaluations, and of evaluations of these runs that were never loaded."""
     runs = set(run_ids)
-    begun = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
-    return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *begun)))
+    unloaded = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
+    return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *unloaded)))
 
 
 @contextmanager
-def hold_journals(journals: Iterable[Path]) -> Generator[None]:
+def lock_journals(journals: Iterable[Path]) -> Generator[None]:
     """Lock these evaluations, so that no process works on them. Raises StoreBusyError if one does."""
-    with ExitStack() as held:
+    with ExitStack() as locks:
         for path in journals:
             lock = path.with_suffix(".lock")
             try:
                 if lock.exists():
-                    held.enter_context(FileLock(lock, timeout=GLANCE_SECONDS, is_singleton=False))
+                    locks.enter_context(FileLock(lock, timeout=GLANCE_SECONDS, is_singleton=False))
             except (Timeout, PermissionError):
                 raise StoreBusyError(
                     f"evaluation {path.stem} of this run is running{_process(path)}; stop it (Ctrl+C, or Cancel on"
@@ -53,7 +53,7 @@ def remove_journals(journals: Iterable[Path]) -> None:
 
 
 def _run_of(header: Path) -> str:
-    """Return the run in the header of a journal; empty if it names none."""
+    """Return the run id in the header of a journal; empty if there is none."""
     try:
         run = json.loads(header.read_text(encoding="utf-8"))["run"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -26,10 +26,10 @@ class AddedRun:
 
     id: str
     name: str
-    """Its name in the store; a run that was there already can have been renamed."""
+    """Its name in the store; an existing run can have been renamed."""
     samples: int
     added: bool
-    """False if the same run was there already."""
+    """False if the store already had the same run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +44,16 @@ class RunRef:
     name: str
     evaluation_id: str | None
     """The evaluation of the statements and verdicts; None if the run was never evaluated."""
-    elsewhere: tuple[tuple[str, str], ...] = ()
+    other_evaluations: tuple[tuple[str, str], ...] = ()
     """Metrics whose scores are not from `evaluation_id`, each with its evaluation."""
     chosen: bool = True
     """Whether the user named the evaluation; False for the name of a run alone."""
 
     def evaluation_of(self, metric: str) -> str | None:
         """Return the evaluation that the scores of a metric are taken from."""
-        return dict(self.elsewhere).get(metric, self.evaluation_id)
+        return dict(self.other_evaluations).get(metric, self.evaluation_id)
 
     @property
     def evaluations(self) -> tuple[str, ...]:
-        """Every evaluation referred to, that of the statements first; evaluations of run files are not included."""
-        return tuple(dict.fromkeys(filter(None, (self.evaluation_id, *(one for _, one in self.elsewhere)))))
+        """All evaluations referred to, that of the statements first; evaluations of run files are not included."""
+        return tuple(dict.fromkeys(filter(None, (self.evaluation_id, *(one for _, one in self.other_evaluations)))))

@@ -22,8 +22,8 @@ __all__ = [
     "run_shown",
 ]
 
-NAMED = 5
-"""The most samples that a message names."""
+MAX_LISTED_IDS = 5
+"""Maximum number of sample ids in a message."""
 
 
 def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[int, Sample]:
@@ -40,23 +40,23 @@ def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: s
 def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
     """Return the first few ids of a run, for a message."""
     rows = connection.execute(
-        "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, NAMED + 1]
+        "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, MAX_LISTED_IDS + 1]
     ).fetchall()
-    return ", ".join(f"{row[0]:.40}" for row in rows[:NAMED]) + (", ..." if len(rows) > NAMED else "")
+    return ", ".join(f"{row[0]:.40}" for row in rows[:MAX_LISTED_IDS]) + (", ..." if len(rows) > MAX_LISTED_IDS else "")
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
     """Return the samples at the positions from `start` up to `stop`, with their positions."""
-    given = [run_id, start, stop]
+    parameters = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
         " metadata FROM samples WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
-        given,
+        parameters,
     ).fetchall()
     passages = connection.execute(
         "SELECT position, rank, passage_id, text, score FROM passages"
         " WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position, rank",
-        given,
+        parameters,
     ).fetchall()
     by_sample: dict[int, list[Passage]] = {}
     for position, rank, passage_id, text, score in passages:
@@ -78,22 +78,22 @@ def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
     )
 
 
-def column(connection: duckdb.DuckDBPyConnection, sql: str, given: list[Any]) -> list[str]:
+def column(connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[Any]) -> list[str]:
     """Return the first column of the result of a query."""
-    return [row[0] for row in connection.execute(sql, given).fetchall()]
+    return [row[0] for row in connection.execute(sql, parameters).fetchall()]
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
-    """Return id and name of the run with this name, else with this id; None if there is none."""
-    found: tuple[str, str] | None = connection.execute(
+    """Return id and name of the run with this name or, if there is none, with this id; None without either."""
+    run: tuple[str, str] | None = connection.execute(
         "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
         [name, name, name],
     ).fetchone()
-    return found
+    return run
 
 
 def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> RunRef:
-    """Return a reference to a run by its name alone: statements and scores of the evaluations that pages show."""
+    """Return the reference that a run's name alone means: the evaluations whose statements and scores pages show."""
     main = column(connection, "SELECT evaluation_id FROM shown_evaluations WHERE run_id = ?", [run_id])
     rows = connection.execute(
         "SELECT metric, evaluation_id FROM shown_metrics WHERE run_id = ? AND evaluation_id <> ? ORDER BY metric",
@@ -103,28 +103,31 @@ def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> 
         run_id=run_id,
         name=name,
         evaluation_id=main[0] if main else None,
-        elsewhere=tuple((metric, evaluation) for metric, evaluation in rows),
+        other_evaluations=tuple((metric, evaluation) for metric, evaluation in rows),
         chosen=False,
     )
 
 
-def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, wanted: str) -> str:
-    """Return the evaluation of a run whose id begins with this. Raises NotFoundError that names the possible ones."""
-    there = column(
-        connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ? ORDER BY finished DESC", [run_id]
-    )
-    found = [evaluation for evaluation in there if wanted and evaluation.startswith(wanted)]
-    if len(found) != 1:
-        raise NotFoundError(f"no evaluation of this run is called {wanted!r}; it has {', '.join(there) or 'none'}")
-    return found[0]
+def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> str:
+    """Return the id of the only evaluation of a run whose id begins with `name`, or whose judge has that name.
+
+    Raises NotFoundError, whose message lists the evaluations.
+    """
+    evaluations = read_evaluations(connection, "run_id = ?", run_id)
+    matching = [one.id for one in evaluations if name and (one.id.startswith(name) or one.judge == name)]
+    if len(matching) != 1:
+        problem = "more than one evaluation" if matching else "no evaluation"
+        names = ", ".join(f"{one.id} ({one.judge})" for one in evaluations) or "none"
+        raise NotFoundError(f"{problem} of this run is called {name!r}; it has {names}")
+    return matching[0]
 
 
-def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *given: str) -> tuple[Evaluation, ...]:
+def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *parameters: str) -> tuple[Evaluation, ...]:
     """Return the evaluations that meet a condition, newest first."""
     rows = connection.execute(
         "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
         f" WHERE {where} ORDER BY finished DESC, evaluation_id",
-        given,
+        parameters,
     ).fetchall()
     return tuple(
         Evaluation(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from hashlib import md5
-from typing import Any, Literal
+from itertools import count
+from typing import Any, Literal, TypeAlias
 
 import duckdb
 import pyarrow as pa
 
-from ragboard.records import Outcome, Sample, Score
+from ragboard.records import Outcome, RecordedSample, Sample, Score
 
-__all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "sample_row", "score_row"]
+__all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "recorded_rows", "sample_row", "score_row"]
+
+RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 
 def as_json(value: Any) -> str:
-    """Return JSON text; equal values give equal texts."""
+    """Return JSON text with sorted keys: equal values give equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -28,9 +32,9 @@ def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
 
 
 def answer_key(sample: Sample) -> str:
-    """Return the key of an answer that labels refer to, the same in every run.
+    """Return the key by which labels refer to an answer: a digest of question, history, answer and passage texts.
 
-    The order of the passages does not matter.
+    It is the same in every run. The order of the passages does not matter.
     """
     history = json.dumps([asdict(turn) for turn in sample.history], ensure_ascii=False, sort_keys=True)
     passages = sorted(_digest(passage.text) for passage in sample.contexts or ())
@@ -43,10 +47,10 @@ def _digest(text: str) -> str:
 
 def append_rows(
     connection: duckdb.DuckDBPyConnection,
-    table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"],
+    table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"] | RecordedTable,
     rows: list[tuple[Any, ...]],
 ) -> None:
-    """Append rows to a table, one column at a time."""
+    """Append rows to a table as one Arrow table; a row has the columns of the table's schema, in order."""
     if not rows:
         return
     schema = _SCHEMAS[table]
@@ -80,6 +84,21 @@ def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, 
     ]
 
 
+def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table, without evaluation and position, for the judgements of a tool on a sample."""
+    if table == "judgements":
+        yield from ((one.about, one.number, one.says, one.value, one.reason) for one in recorded.judgements)
+        return
+    numbers = {"response": count(), "reference": count()}
+    for statement, verdict in recorded.statements:
+        key = (statement.side, next(numbers[statement.side]))
+        if table == "statements":
+            span = statement.span
+            yield (*key, statement.text, *((span.start, span.end, span.how) if span else (None, None, None)))
+        elif verdict:
+            yield (*key, "joint", verdict.label, verdict.reason, verdict.score, "[]")
+
+
 _TEXT = pa.string()
 _SCHEMAS = {
     "samples": pa.schema(
@@ -105,6 +124,42 @@ _SCHEMAS = {
             ("passage_id", _TEXT),
             ("text", _TEXT),
             ("score", pa.float64()),
+        ]
+    ),
+    "statements": pa.schema(
+        [
+            ("evaluation_id", _TEXT),
+            ("position", pa.int32()),
+            ("side", _TEXT),
+            ("statement", pa.int32()),
+            ("text", _TEXT),
+            ("span_start", pa.int32()),
+            ("span_end", pa.int32()),
+            ("span_how", _TEXT),
+        ]
+    ),
+    "verdicts": pa.schema(
+        [
+            ("evaluation_id", _TEXT),
+            ("position", pa.int32()),
+            ("side", _TEXT),
+            ("statement", pa.int32()),
+            ("target", _TEXT),
+            ("label", _TEXT),
+            ("reason", _TEXT),
+            ("score", pa.float64()),
+            ("evidence", _TEXT),
+        ]
+    ),
+    "judgements": pa.schema(
+        [
+            ("evaluation_id", _TEXT),
+            ("position", pa.int32()),
+            ("about", _TEXT),
+            ("number", pa.int32()),
+            ("says", _TEXT),
+            ("value", pa.float64()),
+            ("reason", _TEXT),
         ]
     ),
     "scores": pa.schema(

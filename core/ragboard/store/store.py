@@ -17,7 +17,7 @@ from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
-from ragboard.store.journals import hold_journals, journals_of, remove_journals
+from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.reading import (
@@ -54,14 +54,14 @@ def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
     first: Path | None = None
     try:
         for owner in owners:
-            kept = folder / owner / file.name
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            target = folder / owner / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
             if first is None:
-                first = _copied(file, kept)
-            elif not kept.exists():
-                _linked(first, kept)
+                first = _copy(file, target)
+            elif not target.exists():
+                _link(first, target)
     except OSError as error:
-        raise StoreError(f"{file.name}: the file itself is not kept: {error.strerror or error}") from error
+        raise StoreError(f"{file.name}: cannot store the uploaded file: {error.strerror or error}") from error
 
 
 def drop_uploads(folder: Path, owners: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ def drop_uploads(folder: Path, owners: Iterable[str]) -> None:
         shutil.rmtree(folder / owner, ignore_errors=True)
 
 
-def _copied(file: Path, to: Path) -> Path:
+def _copy(file: Path, to: Path) -> Path:
     part = to.with_name(f"{to.name}.part")
     try:
         shutil.copyfile(file, part)
@@ -79,23 +79,23 @@ def _copied(file: Path, to: Path) -> Path:
         part.unlink(missing_ok=True)
 
 
-def _linked(first: Path, to: Path) -> None:
+def _link(first: Path, to: Path) -> None:
     try:
         os.link(first, to)
     except OSError:  # a file system without links
-        _copied(first, to)
+        _copy(first, to)
 
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
-PAGE = 256
+PAGE_SIZE = 256
 """Samples to read in one lease of the database."""
 
 
 class Store:
     """Runs, evaluations and results in a folder. Every call takes one short lease on the database.
 
-    Of a store that is not `writable` every call that would change something raises StoreError. `wait` is how
-    long, in seconds, a call waits for other processes.
+    If it is not `writable`, every call that would change something raises StoreError. `wait`: seconds that a call waits
+    for other processes.
     """
 
     def __init__(self, folder: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
@@ -129,36 +129,35 @@ class Store:
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
         """Add runs, all or none. Adding the same run again changes nothing.
 
-        Raises RunExistsError where another run already has the name, SettingError for a run without
-        samples or name.
+        Raises RunExistsError if another run already has the name, SettingError for a run without samples or name.
         """
-        given = tuple(runs)
-        for run in given:
+        prepared: list[tuple[Run, str]] = []
+        for run in runs:
             check_run(run)
-        prepared = [(run, run_digest(run)) for run in given]
+            prepared.append((run, run_digest(run)))
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
 
     def same_run(self, run: Run) -> str | None:
-        """Return the id of the same run in the store, whatever its name; None if it is not there."""
+        """Return the id of the same run in the store, whatever its name; None if there is none."""
         with self.database.read() as connection:
-            there = same_run(connection, run.name, run_digest(run))
-        return there[0] if there else None
+            existing = same_run(connection, run.name, run_digest(run))
+        return existing[0] if existing else None
 
     def append(self, run: Run) -> tuple[str, ...]:
         """Append samples to a run that grows, and return their ids. The first call creates the run.
 
-        An id that is taken gets a number: `s1#2`. Configuration and dataset are those that came first. Safe
-        for several processes at once. Raises RunExistsError where a run that does not grow has the name,
-        SettingError where another configuration is given than the run has.
+        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. Safe for
+        several processes at once. Raises RunExistsError if a run that does not grow has the name, SettingError if the
+        configuration differs from that of the run.
         """
         check_run(run)
         run_id = growing_id(run.name)
         with self.database.write() as connection:
-            there = find_run(connection, run.name)
-            if there and there[0] != run_id:
+            existing = find_run(connection, run.name)
+            if existing and existing[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
-            if not there:
+            if not existing:
                 connection.execute("DELETE FROM draws WHERE run_id = $run OR other_run_id = $run", {"run": run_id})
                 insert_run(connection, replace(run, samples=()), run_id)
             return grow(connection, run, run_id)
@@ -166,16 +165,16 @@ class Store:
     def remove_runs(self, run_ids: Iterable[str]) -> None:
         """Delete runs with everything that belongs to them, also their journals and uploaded files.
 
-        Raises StoreBusyError where a process evaluates one of them.
+        Raises StoreBusyError if a process evaluates one of them.
         """
         ids = list(run_ids)
-        with ExitStack() as held:
+        with ExitStack() as locks:
             with self.database.write() as connection:
                 evaluations = column(
                     connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
                 )
                 journals = journals_of(self.folder / "journals", ids, evaluations)
-                held.enter_context(hold_journals(journals))
+                locks.enter_context(lock_journals(journals))
                 for table in ("metrics", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
                 for table in ("evaluations", "passages", "samples", "runs"):
@@ -195,32 +194,32 @@ class Store:
     def rename_run(self, run_id: str, name: str) -> None:
         """Rename a run; its results stay.
 
-        Raises SettingError for a name that cannot be stored, RunExistsError where another run has it,
-        NotFoundError where the run is gone.
+        Raises SettingError for a name that cannot be stored, RunExistsError if another run has it, NotFoundError if the
+        run does not exist.
         """
         check_name(name)
         with self.database.write() as connection:
-            there = find_run(connection, name)
-            if there and there[0] != run_id:
+            existing = find_run(connection, name)
+            if existing and existing[0] != run_id:
                 raise RunExistsError(f"another run is already called {name!r}")
             set_column(connection, run_id, "name", name)
 
     def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
-        """Replace the tags of a run; blank ones and repetitions are dropped. Raises NotFoundError."""
-        kept = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
-        check_text("tags", *kept)
+        """Replace the tags of a run; blank and repeated ones are dropped. Raises NotFoundError."""
+        unique = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
+        check_text("tags", *unique)
         with self.database.write() as connection:
-            set_column(connection, run_id, "tags", list(kept))
+            set_column(connection, run_id, "tags", list(unique))
 
     def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
-        """Add and remove tags of a run; return the tags that it has then. Raises NotFoundError."""
-        gone, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
+        """Add and remove tags of a run, and return its tags. Raises NotFoundError."""
+        dropped, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
         check_text("tags", *new)
         with self.database.write() as connection:
             row = connection.execute("SELECT tags FROM runs WHERE run_id = ?", [run_id]).fetchone()
-            kept = [tag for tag in dict.fromkeys([*(row[0] if row else ()), *new]) if tag not in gone]
-            set_column(connection, run_id, "tags", kept)
-        return tuple(kept)
+            result = [tag for tag in dict.fromkeys([*(row[0] if row else ()), *new]) if tag not in dropped]
+            set_column(connection, run_id, "tags", result)
+        return tuple(result)
 
     def set_notes(self, run_id: str, notes: str) -> None:
         """Replace the notes of a run. Raises NotFoundError if the run does not exist."""
@@ -242,10 +241,10 @@ class Store:
             return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """Return the run with this name or id, or the evaluation `RUN@EVALUATION`.
+        """Return the run with this name or id, or the evaluation `RUN@EVALUATION`: an id or a judge.
 
-        A bare run means, for each metric, the newest evaluation of our own that has it, one of all samples before one
-        of a part. Raises NotFoundError that names what there is.
+        For the name of a run alone, each metric is taken from its newest evaluation, preferably one of all samples;
+        scores of run files do not count. Raises NotFoundError, whose message lists the existing names.
         """
         with self.database.read() as connection:
             found = find_run(connection, name)
@@ -255,8 +254,8 @@ class Store:
             found = find_run(connection, run)
             if not found:
                 names = column(connection, "SELECT name FROM runs ORDER BY imported DESC LIMIT 20", [])
-                there = f"there are {', '.join(names)}" if names else "the store is empty"
-                raise NotFoundError(f"no run is called {name!r}; {there}")
+                existing = f"there are {', '.join(names)}" if names else "the store is empty"
+                raise NotFoundError(f"no run is called {name!r}; {existing}")
             return RunRef(
                 run_id=found[0], name=found[1], evaluation_id=evaluation_named(connection, found[0], evaluation)
             )
@@ -266,11 +265,11 @@ class Store:
         start = 0
         while True:
             with self.database.read() as connection:
-                page = read_samples(connection, run_id, start, start + PAGE)
+                page = read_samples(connection, run_id, start, start + PAGE_SIZE)
             yield from page
-            if len(page) < PAGE:
+            if len(page) < PAGE_SIZE:
                 return
-            start += PAGE
+            start += PAGE_SIZE
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
         """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
@@ -299,7 +298,7 @@ class Store:
 
     @property
     def cache_path(self) -> Path:
-        """The path of the cache of answers that evaluations share."""
+        """The path of the cache of judge replies that evaluations share."""
         return self.folder / "answers.sqlite"
 
     def covered(self, evaluation_id: str) -> frozenset[int]:
@@ -310,8 +309,8 @@ class Store:
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
-    def judging(self, evaluation_id: str) -> JudgeOptions | None:
-        """Return the options that named the judges of an evaluation; None if there are none."""
+    def judge_options(self, evaluation_id: str) -> JudgeOptions | None:
+        """Return the options of an evaluation's judges; None if the judges were built in Python."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
@@ -331,8 +330,8 @@ class Store:
         with self.database.read() as connection:
             return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
-    def answer_places(self, evaluation_id: str, position: int) -> tuple[int, ...]:
-        """Return the offsets in an evaluation's journal of the answers behind a sample's results."""
+    def journal_offsets(self, evaluation_id: str, position: int) -> tuple[int, ...]:
+        """Return the byte offsets, in the evaluation's journal, of the replies behind a sample's results."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
@@ -348,7 +347,10 @@ class Store:
                 " AND prompt_price IS NOT NULL",
                 [evaluation_id],
             ).fetchall()
-        return {model: Price(prompt=prompt, completion=said, cached=kept) for model, prompt, said, kept in rows}
+        return {
+            model: Price(prompt=prompt, completion=completion, cached=cached)
+            for model, prompt, completion, cached in rows
+        }
 
     def load(
         self,
@@ -358,27 +360,26 @@ class Store:
         *,
         tasks: Mapping[str, Sequence[str]] | None = None,
         covered: int | None = None,
-        judging: JudgeOptions | None = None,
+        judge_options: JudgeOptions | None = None,
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results` gives a Parquet file for each of `RESULT_TABLES`; `metrics` describes those counted, `tasks` names
-        the task types that each can lead to. What other metrics had counted stays: nobody may have been there who
-        knows them. `covered` says of how
-        many samples these are (None: all), `judging` how the judges were named. Loading twice changes nothing.
-        Raises NotFoundError where the run was deleted meanwhile.
+        `results`: a Parquet file for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
+        `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
+        (None: all). Scores of other metrics stay, because their plugins may be missing. Loading twice changes nothing.
+        Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
             if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
-                raise NotFoundError("the run was deleted while it was evaluated; nothing is kept of it")
-            kept = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
-            whole = replace(evaluation, metrics=(*kept, *evaluation.metrics))
-            put_evaluation(connection, whole, metrics, tasks=tasks, covered=covered, judging=judging)
+                raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
+            others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
+            complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
+            put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
-                others = " AND NOT list_contains($kept, metric)" if table == "scores" else ""
+                condition = " AND NOT list_contains($others, metric)" if table == "scores" else ""
                 connection.execute(
-                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{others}",
-                    {"evaluation": evaluation.id} | ({"kept": kept} if others else {}),
+                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}",
+                    {"evaluation": evaluation.id} | ({"others": others} if condition else {}),
                 )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
@@ -387,7 +388,7 @@ class Store:
             mark_statements(connection, evaluation.id)
 
     def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
-        """Store people's ratings of items and the scorers' results, replacing an earlier version of the agreement."""
+        """Store an agreement with annotators' ratings and scorers' results, replacing an earlier version of it."""
         with self.database.write() as connection:
             drop_agreement(connection, agreement.id)
             keep_agreement(connection, agreement, items, results)

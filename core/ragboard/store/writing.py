@@ -26,7 +26,7 @@ from ragboard.records import (
 )
 from ragboard.store.nouns import AddedRun
 from ragboard.store.reading import column, find_run, read_samples
-from ragboard.store.rows import append_rows, as_json, passage_rows, sample_row, score_row
+from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 
 __all__ = [
     "add_run",
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-PART = 1_000
+PAGE_SIZE = 1_000
 """Samples of a stored run to read at a time."""
 
 
@@ -92,14 +92,14 @@ def check_run(run: Run) -> None:
 def run_digest(run: Run) -> str:
     """Return the digest of a run's name, configuration, samples and file scores, which is its id.
 
-    It depends on what is there, not on the order of keys nor on fields that a run does not use.
+    It depends neither on the order of keys nor on fields that a run does not use.
     """
     scores = run.scores.outcomes if run.scores else ()
     return _digest(run.name, run.config, run.dataset, run.samples, scores)
 
 
 def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
-    """Return the `run_digest` of a run in the store; older versions gave it another kind of id."""
+    """Return the `run_digest` of a run in the store, which is not its id if an older version added it."""
     row = connection.execute(
         "SELECT name, config, dataset, dataset_key, (SELECT count(DISTINCT question) FROM samples WHERE run_id = $run)"
         " FROM runs WHERE run_id = $run",
@@ -108,9 +108,9 @@ def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
     if row is None:
         raise NotFoundError("the run is no longer in the store")
     name, config, dataset, key, questions = row
-    given = None if dataset == _dataset_name(questions, key) else dataset
+    named = None if dataset == _dataset_name(questions, key) else dataset
     return _digest(
-        name, json.loads(config), given, _stored_samples(connection, run_id), _stored_scores(connection, run_id)
+        name, json.loads(config), named, _stored_samples(connection, run_id), _stored_scores(connection, run_id)
     )
 
 
@@ -122,16 +122,16 @@ def _digest(
     scores: Iterable[Mapping[str, Outcome]],
 ) -> str:
     digest = blake2b(digest_size=6)
-    filed = ([place, _outcomes(one)] for place, one in enumerate(scores) if one)
-    for part in chain(([name, config, dataset],), map(_content, samples), filed):
+    scored = ([position, _outcomes(outcomes)] for position, outcomes in enumerate(scores) if outcomes)
+    for part in chain(([name, config, dataset],), map(_content, samples), scored):
         digest.update(as_json(part).encode("utf-8", errors="surrogatepass") + b"\n")
     return digest.hexdigest()
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """Return the content of a sample without the fields that its file lacks, so that a new field keeps old ids."""
-    given = {field.name: getattr(sample, field.name) for field in fields(Sample)}
-    content = {name: value for name, value in given.items() if value not in _EMPTY.get(name, ())}
+    """Return the content of a sample without fields at their default, so that a new field does not change old ids."""
+    values = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    content = {name: value for name, value in values.items() if value not in _EMPTY.get(name, ())}
     for name in ("contexts", "history"):
         if name in content:
             content[name] = [[getattr(item, field.name) for field in fields(item)] for item in content[name]]
@@ -143,7 +143,7 @@ _EMPTY: dict[str, tuple[Any, ...]] = {
     for field in fields(Sample)
     if field.default is not MISSING or field.default_factory is not MISSING
 }
-"""The values of the fields of a sample that its file does not have."""
+"""The defaults of the fields of a sample."""
 
 
 def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
@@ -151,10 +151,10 @@ def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
 
 
 def _stored_samples(connection: duckdb.DuckDBPyConnection, run_id: str) -> Iterator[Sample]:
-    for start in count(0, PART):
-        page = read_samples(connection, run_id, start, start + PART)
+    for start in count(0, PAGE_SIZE):
+        page = read_samples(connection, run_id, start, start + PAGE_SIZE)
         yield from (sample for _, sample in page)
-        if len(page) < PART:
+        if len(page) < PAGE_SIZE:
             return
 
 
@@ -165,15 +165,15 @@ def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[d
         " WHERE run_id = ? AND imported",
         [run_id],
     ).fetchall()
-    found: dict[int, dict[str, Outcome]] = {}
+    scores: dict[int, dict[str, Outcome]] = {}
     for position, metric, value, counted, reason, detail in rows:
-        scored = Score(value=value, counted=counted) if value is not None else Unscored(reason=reason, detail=detail)
-        found.setdefault(position, {})[metric] = scored
-    return [found.get(position, {}) for position in range(1 + max(found))] if found else []
+        outcome = Score(value=value, counted=counted) if value is not None else Unscored(reason=reason, detail=detail)
+        scores.setdefault(position, {})[metric] = outcome
+    return [scores.get(position, {}) for position in range(1 + max(scores))] if scores else []
 
 
 def _questions_key(questions: Iterable[str]) -> str:
-    """Return the digest of the questions, which tells runs over the same questions."""
+    """Return a digest of the questions; runs over the same questions share it."""
     digest = blake2b(digest_size=6)
     for question in sorted(set(questions)):
         digest.update(question.encode() + b"\0")
@@ -182,11 +182,11 @@ def _questions_key(questions: Iterable[str]) -> str:
 
 def _dataset_name(questions: int, key: str) -> str:
     """Return the name of a dataset that the user did not name."""
-    return f"{questions:,} questions ({key[:4]})"
+    return f"{questions:,} question{'' if questions == 1 else 's'} ({key[:4]})"
 
 
 def growing_id(name: str) -> str:
-    """Return the id of a run that grows, from its name, as its content changes."""
+    """Return the id of a run that grows: a digest of its name, because its content changes."""
     return blake2b(as_json(["grows", name]).encode(), digest_size=6).hexdigest()
 
 
@@ -197,61 +197,64 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
         " FROM runs r WHERE run_id = ?",
         [run_id],
     ).fetchone()
-    there, config, talks = row or (0, "{}", False)
+    stored, config, has_history = row or (0, "{}", False)
     if run.config and json.loads(config) != json.loads(as_json(run.config)):
         raise SettingError(f"run {run.name!r} has the configuration {config}; log another one under another name")
     ids = set(column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
     named: list[Sample] = []
     for sample in run.samples:
-        named.append(replace(sample, id=_free(sample.id, ids)))
+        named.append(replace(sample, id=_unique_id(sample.id, ids)))
         ids.add(named[-1].id)
-    asked = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
-    _insert_samples(connection, run_id, named, there)
-    of_one_question = there > 1 and len(asked) == 1  # becomes a cluster as soon as there is another question
-    if talks or of_one_question or _may_belong(connection, named, asked):
+    earlier_questions = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
+    _insert_samples(connection, run_id, named, stored)
+    one_question = stored > 1 and len(earlier_questions) == 1  # becomes a cluster as soon as there is another question
+    if has_history or one_question or _can_join_cluster(connection, named, earlier_questions):
         _mark_clusters(connection, run_id)
-    questions = asked | {sample.question for sample in named}
+    questions = earlier_questions | {sample.question for sample in named}
     connection.execute(
         "UPDATE runs SET samples = ?, dataset_key = ? WHERE run_id = ?",
-        [there + len(named), _questions_key(questions), run_id],
+        [stored + len(named), _questions_key(questions), run_id],
     )
     return tuple(sample.id for sample in named)
 
 
-def _may_belong(connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], asked: set[str]) -> bool:
+def _can_join_cluster(
+    connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], earlier_questions: set[str]
+) -> bool:
     """Return whether a new sample is a turn of a conversation, or repeats a question."""
     names = set(column(connection, "SELECT unnest(conversation_columns())", []))
     questions = {sample.question for sample in samples}
     return (
         len(questions) < len(samples)
-        or not asked.isdisjoint(questions)
+        or not earlier_questions.isdisjoint(questions)
         or any(sample.history or not names.isdisjoint(sample.metadata) for sample in samples)
     )
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """Return the id, or `ID#2` and so on if it is taken."""
-    return next(name for name in chain([wanted], (f"{wanted}#{n}" for n in count(2))) if name not in taken)
+def _unique_id(sample_id: str, existing: set[str]) -> str:
+    """Return the id, or `ID#2` and so on if it exists already."""
+    candidates = chain([sample_id], (f"{sample_id}#{n}" for n in count(2)))
+    return next(name for name in candidates if name not in existing)
 
 
 def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
-    """Add a run unless it is there already. Raises RunExistsError if a different run has its name."""
-    there = same_run(connection, run.name, run_id)
-    if there is None:
+    """Add a run unless the store has it already. Raises RunExistsError if a different run has its name."""
+    existing = same_run(connection, run.name, run_id)
+    if existing is None:
         if find_run(connection, run.name):
             raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
         insert_run(connection, run, run_id)
-    kept_id, name = there or (run_id, run.name)
-    return AddedRun(id=kept_id, name=name, samples=len(run.samples), added=there is None)
+    stored_id, name = existing or (run_id, run.name)
+    return AddedRun(id=stored_id, name=name, samples=len(run.samples), added=existing is None)
 
 
 def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
     """Return id and name of the stored run with this digest: by its id, or by content for runs of older versions."""
-    there = find_run(connection, digest)
-    if there and there[0] == digest:
-        return there
-    there = find_run(connection, name)
-    return there if there and stored_digest(connection, there[0]) == digest else None
+    run = find_run(connection, digest)
+    if run and run[0] == digest:
+        return run
+    run = find_run(connection, name)
+    return run if run and stored_digest(connection, run[0]) == digest else None
 
 
 def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> None:
@@ -297,24 +300,53 @@ def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
-    """Insert the file scores of a run as an imported evaluation."""
-    said: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
+    """Insert the scores and verdicts of a run file as an evaluation.
+
+    With verdicts it is like an evaluation by a judge of ours: pages show its statements, and scores that our formula
+    reproduces from its verdicts count as scores of our metric.
+    """
+    source: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
+    judge_identity = f"file/{scores.format.rpartition(' (')[0]}/{scores.judge}"
+    has_verdicts = bool(scores.recorded)
+    metrics = [_recounted(scores, metric) for metric in scores.metrics]
     evaluation = Evaluation(
-        id=blake2b(as_json([run_id, said]).encode(), digest_size=6).hexdigest(),
+        id=blake2b(as_json([run_id, source]).encode(), digest_size=6).hexdigest(),
         run_id=run_id,
-        judge=f"{scores.tool} (file)",
+        judge=f"{scores.judge or scores.tool} ({scores.tool + ' ' if scores.judge else ''}file)",
         heuristic=False,
-        identity={"imported": said},
-        metrics=tuple(metric.spec for metric in scores.metrics),
-        imported=True,
+        identity={"imported": source} | (dict.fromkeys(STATEMENT_TASKS, judge_identity) if has_verdicts else {}),
+        metrics=tuple(metric.spec for metric in metrics),
+        imported=not has_verdicts,
     )
-    put_evaluation(connection, evaluation, scores.metrics)
+    tasks = dict.fromkeys(scores.recounted.values(), STATEMENT_TASKS)
+    put_evaluation(connection, evaluation, metrics, tasks=tasks)
     rows = (
-        (evaluation.id, *score_row(position, metric, outcome))
+        (evaluation.id, *score_row(position, scores.recounted.get(metric, metric), outcome))
         for position, outcomes in enumerate(scores.outcomes)
         for metric, outcome in outcomes.items()
     )
     append_rows(connection, "scores", list(rows))
+    for table in ("statements", "verdicts", "judgements"):
+        table_rows = [
+            (evaluation.id, position, *row)
+            for position, recorded in enumerate(scores.recorded)
+            for row in recorded_rows(table, recorded)
+        ]
+        append_rows(connection, table, table_rows)
+    mark_statements(connection, evaluation.id)
+
+
+STATEMENT_TASKS = ("ExtractStatements", "Verify")
+"""Names of the tasks that produce statements and their verdicts."""
+
+
+def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
+    """The description of a metric; under the name of our metric if our formula reproduces its scores."""
+    spec = scores.recounted.get(metric.spec, metric.spec)
+    if spec == metric.spec:
+        return metric
+    label = metric.label.removesuffix(f" ({scores.tool} file)")
+    return replace(metric, spec=spec, label=label, source=spec.partition(".")[0], low=0.0, high=1.0)
 
 
 def put_evaluation(
@@ -324,9 +356,9 @@ def put_evaluation(
     *,
     tasks: Mapping[str, Sequence[str]] | None = None,
     covered: int | None = None,
-    judging: JudgeOptions | None = None,
+    judge_options: JudgeOptions | None = None,
 ) -> None:
-    """Write an evaluation and its metrics, replacing those stored; options of judges that are stored stay."""
+    """Write an evaluation and its metrics, replacing the stored ones; stored judge options stay if none are given."""
     connection.execute(
         "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
         " covered, judging, imported, has_statements, reads_history) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
@@ -340,7 +372,7 @@ def put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            None if judging is None else json.dumps(options_to_json(judging)),
+            None if judge_options is None else json.dumps(options_to_json(judge_options)),
             evaluation.id,
             evaluation.imported,
             evaluation.run_id,
@@ -366,5 +398,5 @@ def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> 
     """Delete an agreement with everything that belongs to it; return whether there was one."""
     for table in ("agreement_items", "agreement_scores"):
         connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
-    gone = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])
-    return gone.fetchone() is not None
+    deleted = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])
+    return deleted.fetchone() is not None

@@ -96,6 +96,8 @@ class Task(ABC, Generic[R_co]):
 
     role: ClassVar[Role]
     """Which judge of an evaluation answers it."""
+    judges: ClassVar[bool] = True
+    """Whether the reply is a judgement; False: it only splits, writes or compares texts."""
     reply: ClassVar[type[Reply]]
     """The type of its reply."""
     runs_first: ClassVar[bool] = False
@@ -181,14 +183,14 @@ class NotAsked(Failure):
 class Exchange:
     """One answered call to a model: the text of the reply, and the tokens that the server counted."""
 
-    said: str = ""
-    """The raw text of the reply; empty for embeddings."""
+    text: str = ""
+    """The raw reply; empty for embeddings."""
     prompt_tokens: int | None = None
-    """None if the server does not say."""
+    """None if the server does not report it."""
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Prompt tokens that the server took from its cache."""
-    cut: bool = False
+    truncated: bool = False
     """Whether the reply was cut off at the token limit."""
 
     def __post_init__(self) -> None:
@@ -200,7 +202,7 @@ class Exchange:
 
 
 OnCall: TypeAlias = Callable[[Task, Exchange], None]
-"""Told of every call as soon as it is answered; one that served several tasks is told with the first."""
+"""Called for every answered call to a model; a call that served several tasks is passed with the first of them."""
 
 
 def ignore_call(_task: Task, _exchange: Exchange) -> None:

@@ -34,6 +34,7 @@ class ExtractEntities(Task[Entities]):
     """List the people, places, things, dates and amounts that a text names."""
 
     role = "ask"
+    judges = False
     reply = Entities
     reply_model = EntitiesJson
     prompts: ClassVar[PromptFiles] = {"extract_entities": ("text",)}

@@ -65,6 +65,7 @@ class ExtractStatements(Task[Extraction]):
     """Split the answer to a question into atomic statements."""
 
     role = "extract"
+    judges = False
     reply = Extraction
     runs_first = True
     reply_model = StatementsJson

@@ -46,6 +46,7 @@ class GenerateQuestions(Task[Questions]):
     """Generate `n` questions that the answer answers."""
 
     role = "ask"
+    judges = False
     reply = Questions
     runs_first = True
     reply_model = QuestionsJson

@@ -25,6 +25,7 @@ class Similarity(Task[Similarities]):
     """Compare `text` with each of `others` in meaning. Embedders answer it, without a prompt."""
 
     role = "embed"
+    judges = False
     reply = Similarities
 
     text: str

@@ -106,20 +106,20 @@ class _Together(ReplyModel):
 
 class _Row(ReplyModel):
     statement: WholeNumber
-    said: SkipJsonSchema[dict[str, Any]]
+    raw: SkipJsonSchema[dict[str, Any]]
     """The row as the model wrote it."""
 
     @model_validator(mode="before")
     @classmethod
     def _keep(cls, row: dict[str, Any]) -> dict[str, Any]:
-        return {**row, "said": row}
+        return {**row, "raw": row}
 
     def quotes(self) -> list[tuple[object, object]]:
         """Return (passage, quote) pairs of the joint verdict, or else of single verdicts with the same label."""
-        together = self.said["together"]
+        together = self.raw["together"]
         if quotes := _quotes(together.get("quotes")):
             return [(item.get("passage"), item.get("quote")) for item in quotes]
-        same = (cell for cell in _quotes(self.said.get("passages")) if cell.get("label") == together.get("label"))
+        same = (cell for cell in _quotes(self.raw.get("passages")) if cell.get("label") == together.get("label"))
         return [(cell.get("passage"), cell.get("quote")) for cell in same]
 
 

@@ -41,6 +41,7 @@ class WriteAnswer(Task[Written]):
     """Write an answer of the given kind to a question."""
 
     role = "ask"
+    judges = False
     reply = Written
     reply_model = AnswerJson
     prompts: ClassVar[PromptFiles] = {

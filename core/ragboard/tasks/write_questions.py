@@ -19,6 +19,7 @@ class WriteQuestions(Task[Questions]):
     """Write `n` questions that the passage answers and that are clear without it."""
 
     role = "ask"
+    judges = False
     reply = Questions
     runs_first = True
     reply_model = QuestionsJson

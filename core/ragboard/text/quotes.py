@@ -12,8 +12,7 @@ _MARKS = "\"'\u201c\u201d\u2018\u2019 \t\n"
 def locate(quote: str, text: str, start: int = 0) -> Span | None:
     """Return the span of a quote in the text, first searching from `start`, then everywhere; None if not found.
 
-    As it is, else with upper and lower case and the lengths of white space made equal; nothing
-    looser. None where it is not found.
+    Searches the exact text first, then ignores case and the amount of white space.
     """
     quote = quote.strip() if quote.strip() in text else quote.strip(_MARKS)
     if not quote:

@@ -1,4 +1,4 @@
-"""Judges trained on synthetic data: questions and answers from a corpus with negatives, and a judge fitted to them.
+"""Training of judges: synthetic questions, answers and negatives from a corpus, and a judge fitted to them.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476.
 """
@@ -6,18 +6,18 @@ Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476.
 from __future__ import annotations
 
 from ragboard.training.optimise import Epoch, TrainConfig
-from ragboard.training.synth import KINDS, Kind, SynthConfig, SynthResult, choose, synthesise
+from ragboard.training.synth import FORMAT_ANSWERS, SynthConfig, SynthFormat, SynthResult, choose_passages, synthesise
 from ragboard.training.train import TrainResult, train_judge
 
 __all__ = [
-    "KINDS",
+    "FORMAT_ANSWERS",
     "Epoch",
-    "Kind",
     "SynthConfig",
+    "SynthFormat",
     "SynthResult",
     "TrainConfig",
     "TrainResult",
-    "choose",
+    "choose_passages",
     "synthesise",
     "train_judge",
 ]

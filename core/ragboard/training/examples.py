@@ -1,4 +1,4 @@
-"""Training examples of a quality from labelled rows, in three parts without common documents."""
+"""Training examples of a quality from labelled rows, in three splits without common documents."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SIDES", "Example", "Side", "documents_in", "examples_of", "held_out", "labelled_examples", "sides_of"]
+__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "held_out", "labelled_examples", "split_rows"]
 
-Side: TypeAlias = Literal["train", "validation", "held out"]
-SIDES: tuple[Side, ...] = get_args(Side)
-"""Parts: training, validation (when to stop, and calibration), and held out (scores)."""
+Split: TypeAlias = Literal["train", "validation", "held out"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+"""Training; validation: early stopping and calibration; held out: scores."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Share of documents to hold out, and of the rest for validation, if the file does not say."""
+"""Share of documents to hold out, and share of the rest for validation, for files without splits."""
 
-SHORTEST = 100
-"""The least characters of a training document, as in ARES, exclusive."""
+MIN_CHARACTERS = 100
+"""A training document has more characters than this, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
@@ -36,46 +36,49 @@ class Example:
     answer: str
     holds: bool
     cluster: str
-    """Its document; examples of one document are not independent."""
+    """The document; examples of one document are not independent."""
     strong: bool = False
     """Whether it is a hard negative."""
 
 
-def sides_of(rows: Rows, seed: int) -> tuple[dict[Side, list[AresRow]], int]:
-    """Split rows into the parts; also count rows that belong to none.
+def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
+    """Split rows by the file's column `split`; also count rows that belong to no split.
 
-    As the file's `split` says. Where it says nothing documents are drawn, and rows that join two sides by their
-    document, its text or their question, such as a question with a passage from elsewhere, are left out.
-    Raises SettingError where the file's own split has one document on two sides, or says something unknown.
+    Without that column documents are drawn at random. Rows that connect two splits by their document, its text or their
+    question (such as a question with a passage of another document) are then left out. Raises SettingError if the
+    file's own splits share a document or have an unknown name.
     """
-    found: dict[Side, list[AresRow]] = {side: [] for side in SIDES}
+    splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
     if not any(row.split for row in rows):
-        rest, found["held out"], lost = _drawn(rows, HELD_OUT, seed)
+        rest, splits["held out"], dropped = _draw(rows, HELD_OUT, seed)
     else:
         for row in rows:
-            if row.split not in SIDES:
-                raise SettingError(f"split is {row.split!r} in a row, expected {', '.join(SIDES)}")
-            found[row.split].append(row)
-        rest, lost = found["train"], 0
-    found["train"] = rest
-    if not found["validation"]:
-        found["train"], found["validation"], more = _drawn(rest, VALIDATION, seed)
-        lost += more
-    _need_apart(found)
-    return found, lost
+            if row.split not in SPLITS:
+                raise SettingError(f"split is {row.split!r} in a row, expected {', '.join(SPLITS)}")
+            splits[row.split].append(row)
+        rest, dropped = splits["train"], 0
+    splits["train"] = rest
+    if not splits["validation"]:
+        splits["train"], splits["validation"], more = _draw(rest, VALIDATION, seed)
+        dropped += more
+    _check_disjoint(splits)
+    return splits, dropped
 
 
-def _drawn(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Return rows of other documents, rows of the drawn documents, and the number of rows that join both."""
-    home, asked = _homes(rows), _asked(rows)
-    documents = sorted({*home.values(), *map(_document, rows)})
-    random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
+def _draw(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
+    """Draw documents; return rows without them, rows of them, and the number of rows that connect both."""
+    by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
+    documents = sorted({*by_text.values(), *map(_document, rows)})
+    random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
     drawn = set(documents[: round(share * len(documents)) or int(len(documents) > 1)])
-    sides = [[of in drawn for of in (_document(row), home[row.document], asked[row.question])] for row in rows]
+    memberships = [
+        [document in drawn for document in (_document(row), by_text[row.document], by_question[row.question])]
+        for row in rows
+    ]
     return (
-        [row for row, side in zip(rows, sides, strict=True) if not any(side)],
-        [row for row, side in zip(rows, sides, strict=True) if all(side)],
-        sum(any(side) and not all(side) for side in sides),
+        [row for row, inside in zip(rows, memberships, strict=True) if not any(inside)],
+        [row for row, inside in zip(rows, memberships, strict=True) if all(inside)],
+        sum(any(inside) and not all(inside) for inside in memberships),
     )
 
 
@@ -83,41 +86,41 @@ def _document(row: AresRow) -> str:
     return row.document_id or row.document
 
 
-def _homes(rows: Rows) -> dict[str, str]:
-    """Return the document of each text: that of a row in which it is relevant, else the text itself."""
-    homes: dict[str, str] = {}
+def _documents_by_text(rows: Rows) -> dict[str, str]:
+    """Return the document of each text: that of a row in which it is relevant or, without one, the text itself."""
+    documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
-            homes.setdefault(row.document, _document(row))
-    return {row.document: row.document for row in rows} | homes
+            documents.setdefault(row.document, _document(row))
+    return {row.document: row.document for row in rows} | documents
 
 
-def _asked(rows: Rows) -> dict[str, str]:
-    """Return the document of each question: that of the first row with a helpful document, else of its first row."""
-    asked: dict[str, str] = {}
+def _documents_by_question(rows: Rows) -> dict[str, str]:
+    """Return the document of each question: that of its first row with a relevant document or, without, first row."""
+    documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
-        asked.setdefault(row.question, _document(row))
-    return asked
+        documents.setdefault(row.question, _document(row))
+    return documents
 
 
-def _need_apart(sides: Mapping[Side, Rows]) -> None:
-    seen: dict[str, Side] = {}
-    for side, rows in sides.items():
+def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
+    split_of_name: dict[str, Split] = {}
+    for split, rows in splits.items():
         for name in {*(row.document for row in rows), *(row.document_id for row in rows if row.document_id)}:
-            if seen.setdefault(name, side) != side:
+            if split_of_name.setdefault(name, split) != split:
                 raise SettingError(
-                    f"{' '.join(name.split())[:60]!r} is on two sides of the split, {seen[name]} and {side};"
-                    " a judge is tested on documents that it was not taught on"
+                    f"{' '.join(name.split())[:60]!r} is in two splits, {split_of_name[name]} and {split};"
+                    " a judge is tested on documents that it was not trained on"
                 )
 
 
 def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
-    """Return the examples of a quality without repetition, and count dropped rows by reason.
+    """Return the examples of a quality without repetition, and count dropped rows by reason in `dropped`.
 
-    As ARES filters: no short documents, nothing twice, and for the two qualities of an answer no passage that does not
-    help. Rows that differ in nothing but the label contradict each other, and none of them is taken.
+    Filters as ARES does: no short documents, no duplicates and, for the two qualities of an answer, no passage that is
+    not relevant. Rows that differ only in the label contradict each other, and are all dropped.
     """
-    found: dict[tuple[str, str, str], set[Example]] = {}
+    by_texts: dict[tuple[str, str, str], set[Example]] = {}
     for row in rows:
         if getattr(row, quality) is None:
             continue
@@ -126,18 +129,18 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
             dropped[reason] += 1
             continue
         example = _example(row, quality, cluster=_document(row))
-        held = found.setdefault(_read(example), set())
-        if any(other.holds == example.holds for other in held):
+        same_texts = by_texts.setdefault(_texts(example), set())
+        if any(other.holds == example.holds for other in same_texts):
             dropped["twice"] += 1
         else:
-            held.add(example)
-    dropped["labelled both ways"] += sum(len(held) for held in found.values() if len(held) > 1)
-    return [example for held in found.values() if len(held) == 1 for example in held]
+            same_texts.add(example)
+    dropped["labelled both ways"] += sum(len(examples) for examples in by_texts.values() if len(examples) > 1)
+    return [example for examples in by_texts.values() if len(examples) == 1 for example in examples]
 
 
 def _unfit(row: AresRow, quality: AresQuality) -> str:
-    if len(row.document) <= SHORTEST:
-        return f"with a document of at most {SHORTEST} characters"
+    if len(row.document) <= MIN_CHARACTERS:
+        return f"with a document of at most {MIN_CHARACTERS} characters"
     if quality == "context_relevance":
         return ""
     if not row.answer.strip():
@@ -146,7 +149,7 @@ def _unfit(row: AresRow, quality: AresQuality) -> str:
 
 
 def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
-    """Return the examples that people labelled; rows on one document or question are not independent."""
+    """Return the human-labelled examples; rows on one document or question are not independent."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
         for row in rows
@@ -154,13 +157,13 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def held_out(examples: Sequence[Example], learnt: Sequence[Example]) -> list[Example]:
-    """Return the examples whose texts differ from all examples that the judge was trained on."""
-    known = set(map(_read, learnt))
-    return [example for example in examples if _read(example) not in known]
+def held_out(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
+    """Return the examples whose texts differ from those of all training examples."""
+    known = set(map(_texts, training))
+    return [example for example in examples if _texts(example) not in known]
 
 
-def _read(example: Example) -> tuple[str, str, str]:
+def _texts(example: Example) -> tuple[str, str, str]:
     return example.question, example.document, example.answer
 
 

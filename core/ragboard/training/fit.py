@@ -19,14 +19,14 @@ from ragboard.judges.trained.reading import READS, Classifier, TextTooLongError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example, Side, examples_of, held_out, labelled_examples
+from ragboard.training.examples import Example, Split, examples_of, held_out, labelled_examples
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score
 
 __all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "fresh"]
 
 OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
-"""A callback after every step: quality, steps done, most steps, and the epoch if one just ended."""
+"""A callback after every step: quality, steps done, maximum number of steps, and the epoch if one just ended."""
 
 THRESHOLD = 0.5
 """The calibrated probability at which a quality holds."""
@@ -44,7 +44,7 @@ class FitResult:
     taught: TrainedQuality
     device: str
     sizes: Mapping[str, tuple[int, int]]
-    """(positive, negative) examples by part of the split."""
+    """Numbers of (positive, negative) examples by split."""
     dropped: Mapping[str, int]
     """Unused rows, by reason."""
     epochs: tuple[Epoch, ...]
@@ -59,50 +59,50 @@ class TrainContext:
     """Settings and data that all qualities share."""
 
     folder: Path
-    """Digest of the model to fine-tune."""
+    """Folder of the model to fine-tune."""
     max_length: int
     config: TrainConfig
-    sides: Mapping[Side, Sequence[AresRow]]
+    splits: Mapping[Split, Sequence[AresRow]]
     straddling: int
-    """Rows left out because they join documents of two parts."""
+    """Number of rows left out because they connect documents of two splits."""
     labels: Sequence[AresRow]
 
 
 def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
     """Fine-tune and calibrate a model of the quality, and write it into the folder `out`. Raises OneClassError."""
     start = time.perf_counter()
-    dropped = Counter({"that join documents of two sides": context.straddling} if context.straddling else ())
-    examples: dict[Side, list[Example]] = {
-        side: examples_of(rows, quality, dropped) for side, rows in context.sides.items()
+    dropped = Counter({"that join documents of two splits": context.straddling} if context.straddling else ())
+    examples: dict[Split, list[Example]] = {
+        split: examples_of(rows, quality, dropped) for split, rows in context.splits.items()
     }
     with _seeded(context.config.seed):
         classifier = Classifier(fresh(context.folder), READS[quality], context.max_length)
-        training, validation = (_inputs(classifier, examples[side], dropped) for side in ("train", "validation"))
-        for side, inputs in (("train", training), ("validation", validation)):
+        training, validation = (_inputs(classifier, examples[split], dropped) for split in ("train", "validation"))
+        for split, inputs in (("train", training), ("validation", validation)):
             if len({holds for _, holds in inputs}) < 2:
-                raise OneClassError(f"its examples for {side} are not of both classes")
+                raise OneClassError(f"its examples for {split} are not of both classes")
 
-        def report(done: int, of: int, epoch: Epoch | None) -> None:
+        def report(done: int, total: int, epoch: Epoch | None) -> None:
             if on_progress:
-                on_progress(quality, done, of, epoch)
+                on_progress(quality, done, total, epoch)
 
-        epochs, kept = optimise(classifier, training, validation, context.config, report)
+        epochs, best = optimise(classifier, training, validation, context.config, report)
     outputs = classifier.logits([text for text, _ in validation])
     calibration = fit_platt(outputs, [holds for _, holds in validation])
-    taught = TrainedQuality(reads=READS[quality], calibration=calibration, threshold=THRESHOLD)
+    trained = TrainedQuality(reads=READS[quality], calibration=calibration, threshold=THRESHOLD)
     _save(classifier, out)
     return FitResult(
         quality=quality,
-        taught=taught,
+        taught=trained,
         device=str(classifier.encoder.device.type),
         sizes={
-            side: (sum(each.holds for each in given), sum(not each.holds for each in given))
-            for side, given in examples.items()
+            split: (sum(one.holds for one in of_split), sum(not one.holds for one in of_split))
+            for split, of_split in examples.items()
         },
         dropped={reason: count for reason, count in dropped.items() if count},
         epochs=epochs,
-        kept=kept,
-        scores=tuple(_scores(context, quality, examples, classifier, taught)),
+        kept=best,
+        scores=tuple(_scores(context, quality, examples, classifier, trained)),
         seconds=time.perf_counter() - start,
     )
 
@@ -120,7 +120,7 @@ def _seeded(seed: int) -> Generator[None]:
 def _quiet() -> Generator[None]:
     """Silence the libraries' warning about new weights."""
     logs = import_module("transformers.utils.logging")
-    verbosity, shown = logs.get_verbosity(), logs.is_progress_bar_enabled()
+    verbosity, progress_bar = logs.get_verbosity(), logs.is_progress_bar_enabled()
     library = logging.getLogger("sentence_transformers")
     level = library.level
     logs.set_verbosity_error()
@@ -131,12 +131,12 @@ def _quiet() -> Generator[None]:
     finally:
         library.setLevel(level)
         logs.set_verbosity(verbosity)
-        if shown:
+        if progress_bar:
             logs.enable_progress_bar()
 
 
 def fresh(folder: Path) -> Any:
-    """Return the model with one output (a new one, if it has none or several), in 32-bit floats, as AdamW needs."""
+    """Return the model with one output, replacing its own if it has several, in 32-bit floats, which AdamW needs."""
     with _quiet():
         return load(
             "CrossEncoder",
@@ -154,26 +154,26 @@ def _save(classifier: Classifier, out: Path) -> None:
         with _quiet():
             classifier.encoder.save_pretrained(str(out), create_model_card=False)
     except (OSError, unsaved) as error:
-        raise StoreError(f"{out}: cannot be written: {error}; name another with --out") from error
+        raise StoreError(f"{out}: cannot be written: {error}; choose another folder with --out") from error
 
 
 def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
-    """Return examples as inputs of the model; a document that is too long is cut at its end."""
-    found: list[Input] = []
+    """Return examples as inputs of the model; documents that are too long are truncated."""
+    inputs: list[Input] = []
     for example in examples:
         try:
-            found.append((classifier.texts(example.question, [example.document], example.answer)[0], example.holds))
+            inputs.append((classifier.texts(example.question, [example.document], example.answer)[0], example.holds))
         except TextTooLongError:
             dropped["whose question and answer leave no room for a document"] += 1
-    return found
+    return inputs
 
 
 def _scores(
     context: TrainContext,
     quality: AresQuality,
-    examples: Mapping[Side, Sequence[Example]],
+    examples: Mapping[Split, Sequence[Example]],
     classifier: Classifier,
-    taught: TrainedQuality,
+    trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
     cuts = cuts_of(quality, examples["validation"])
     synthetic = examples["held out"]
@@ -182,18 +182,17 @@ def _scores(
         "the same, strong negatives only": [one for one in synthetic if one.holds or one.strong],
         PEOPLE: held_out(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
-    for on, given in sets.items():
-        probabilities = [(one, _probability(classifier, one, taught.calibration)) for one in given]
-        read = [(one, each) for one, each in probabilities if each is not None]
-        scores = score(
-            on, quality, [one for one, _ in read], [each for _, each in read], cuts, threshold=taught.threshold
-        )
+    for name, of_set in sets.items():
+        all_probabilities = [(one, _probability(classifier, one, trained.calibration)) for one in of_set]
+        scored = [(one, probability) for one, probability in all_probabilities if probability is not None]
+        readable, probabilities = [one for one, _ in scored], [probability for _, probability in scored]
+        scores = score(name, quality, readable, probabilities, cuts, threshold=trained.threshold)
         if scores:
             yield scores
 
 
 def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
-    """Return the highest probability over the windows, as the judge does; None if it cannot be read."""
+    """Return the highest probability over the windows, as the judge does; None if question and answer are too long."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
     except TextTooLongError:

@@ -20,7 +20,7 @@ WARM_UP = 0.1
 """Share of the steps in which the learning rate rises."""
 
 SIMILAR_LENGTH = 200
-"""Most difference in characters of texts in a batch."""
+"""Maximum difference in length of the texts in a batch, in characters."""
 
 Input = tuple[str, bool]
 """A text for the model, and whether the quality holds."""
@@ -33,14 +33,14 @@ class TrainConfig:
     model: str | None = None
     """A folder or a name on Hugging Face; None: MiniLM, from its package if that is installed."""
     epochs: int = 10
-    """Most epochs."""
+    """Maximum number of epochs."""
     patience: int = 3
     """Epochs without a lower validation loss after which training stops."""
     batch: int = 8
     learning_rate: float = 1e-4
     """Peak learning rate; it rises over the first tenth of the steps and then falls to 0."""
     max_length: int | None = None
-    """Most tokens of an input; None: 256, or the model's limit if that is less."""
+    """Maximum tokens of an input; None: 256, or the model's limit if that is less."""
     seed: int = 0
 
 
@@ -65,8 +65,8 @@ def optimise(
 ) -> tuple[tuple[Epoch, ...], int]:
     """Train the classifier and restore its best epoch's weights; return the epochs and the best one's number.
 
-    Cross-entropy, classes weighed alike; AdamW; on a GPU that can, in bfloat16. Each side needs both classes.
-    Raises SettingError where the loss on validation is no number any more.
+    Minimises cross-entropy with equal weight for both classes by AdamW, in bfloat16 if the GPU supports it. Training
+    and validation examples need both classes. Raises SettingError if the validation loss is NaN or infinite.
     """
     torch = import_module("torch")
     per_epoch = math.ceil(len(training) / config.batch)
@@ -76,15 +76,15 @@ def optimise(
     positive = sum(holds for _, holds in training)
     odds = torch.tensor((len(training) - positive) / positive, device=classifier.encoder.device)
     loss = torch.nn.BCEWithLogitsLoss(pos_weight=odds)
-    order = random.Random(config.seed)  # noqa: S311 - no secret hangs on it
+    order = random.Random(config.seed)  # noqa: S311 - not a secret
     epochs: list[Epoch] = []
     best = 0
     weights: dict[str, Any] = {}
     for number in range(1, config.epochs + 1):
         losses: list[float] = []
         classifier.encoder.train()
-        for some in _batches(training, config.batch, order):
-            losses.append(_step(classifier, some, loss, optimiser))
+        for batch in _batches(training, config.batch, order):
+            losses.append(_step(classifier, batch, loss, optimiser))
             schedule.step()
             on_progress((number - 1) * per_epoch + len(losses), steps, None)
         epochs.append(_evaluate(classifier, number, sum(losses) / len(losses), validation))
@@ -104,23 +104,23 @@ def _schedule(step: int, steps: int) -> float:
 
 
 def _batches(inputs: Sequence[Input], size: int, order: random.Random) -> list[list[Input]]:
-    """Yield all inputs in batches, in random order; texts in a batch have similar length, to save padding."""
+    """Return all inputs in batches, in random order; texts in a batch have similar length, to save padding."""
     mixed = list(inputs)
     order.shuffle(mixed)
-    mixed.sort(key=lambda shown: len(shown[0]) // SIMILAR_LENGTH)
+    mixed.sort(key=lambda one: len(one[0]) // SIMILAR_LENGTH)
     batches = [mixed[start : start + size] for start in range(0, len(mixed), size)]
     order.shuffle(batches)
     return batches
 
 
-def _step(classifier: Classifier, some: Sequence[Input], loss: Any, optimiser: Any) -> float:
+def _step(classifier: Classifier, batch: Sequence[Input], loss: Any, optimiser: Any) -> float:
     torch = import_module("torch")
-    halved = classifier.encoder.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    bfloat16 = classifier.encoder.device.type == "cuda" and torch.cuda.is_bf16_supported()
     optimiser.zero_grad()
-    with torch.autocast("cuda", dtype=torch.bfloat16) if halved else nullcontext():
-        outputs = classifier.outputs([text for text, _ in some])
-    wanted = torch.tensor([float(holds) for _, holds in some], device=outputs.device)
-    error = loss(outputs.float(), wanted)
+    with torch.autocast("cuda", dtype=torch.bfloat16) if bfloat16 else nullcontext():
+        outputs = classifier.outputs([text for text, _ in batch])
+    targets = torch.tensor([float(holds) for _, holds in batch], device=outputs.device)
+    error = loss(outputs.float(), targets)
     error.backward()
     torch.nn.utils.clip_grad_norm_([*classifier.encoder.parameters()], 1.0)
     optimiser.step()
@@ -132,7 +132,7 @@ def _evaluate(classifier: Classifier, number: int, training_loss: float, validat
     truth = [holds for _, holds in validation]
     loss = sum(map(_loss, logits, truth)) / len(truth)
     if not math.isfinite(loss):
-        raise SettingError(f"epoch {number}: the loss is no number any more; lower --learning-rate")
+        raise SettingError(f"epoch {number}: the loss is not finite; lower --learning-rate")
     return Epoch(
         number=number,
         training_loss=training_loss,

@@ -1,6 +1,6 @@
-"""Questions and answers about a corpus, asked of a judge with the journal and budget of an evaluation.
+"""Questions and answers about a corpus, written by a judge with the journal and budget of an evaluation.
 
-The round trip keeps a question only where its own passage comes first for it.
+The round trip keeps a question only if it retrieves its own passage first.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -30,13 +30,13 @@ from ragboard.text.sentences import Language, language_of, term, words_in
 
 __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answers", "write_questions"]
 
-TOGETHER = 32
-"""Most passages at a time."""
-NEAREST = 20
-"""Most passages that the embedder ranks, of those that share most words with the question."""
+MAX_CONCURRENT = 32
+"""Maximum number of passages, or questions, that the judge works on at a time."""
+MAX_RANKED = 20
+"""Maximum number of passages that the embedder ranks: those that BM25 ranks first."""
 
 K1, B = 1.2, 0.75
-"""BM25's k1 and b: saturation of repeated words, and penalty of long passages; the usual values."""
+"""BM25's k1 and b, the usual values: saturation of repeated words, and penalty for long passages."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -55,21 +55,21 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTrip:
-    """Questions that the round trip kept, and those that it dropped, by reason."""
+    """The questions that the round trip kept, and the numbers of dropped ones by reason."""
 
     kept: tuple[Question, ...]
-    elsewhere: int
-    """Questions that retrieve another passage first."""
+    other_passage_first: int
+    """Number of questions that retrieve another passage first."""
     repeated: int
-    """Repeated questions, ignoring case, space and punctuation."""
+    """Number of duplicates, ignoring case, space and punctuation."""
     failed: tuple[str, ...] = ()
-    """Errors of the embedder, one per question it did not rank."""
+    """Errors of the embedder, one per question that it did not rank."""
 
 
 def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool) -> int:
-    """Return the most calls without repairs: one per passage, question and kind of answer, and embedded question.
+    """Return the maximum number of calls without repairs: one per passage, and one per question and kind of answer.
 
-    The last only where the round trip goes by meaning.
+    `by_meaning`: whether the round trip uses an embedder, with another call per question.
     """
     return passages + passages * questions * (kinds + by_meaning)
 
@@ -80,87 +80,97 @@ async def write_questions(
     """Ask for up to `n` questions per chosen passage; also return why some have none."""
 
     async def one(place: int) -> Questions | Failure:
-        said = await ask(_id(corpus[place]))(WriteQuestions(passage=corpus[place].text, n=n, examples=examples))
-        return said if isinstance(said, Questions | Failure) else Failure(detail="another kind of reply")
+        reply = await ask(_id(corpus[place]))(WriteQuestions(passage=corpus[place].text, n=n, examples=examples))
+        return reply if isinstance(reply, Questions | Failure) else Failure(detail="another kind of reply")
 
     replies = await _all(one, places)
-    found = [
+    questions = [
         Question(question=question, place=place, answers={})
-        for place, said in zip(places, replies, strict=True)
-        if isinstance(said, Questions)
-        for question in said.questions
+        for place, reply in zip(places, replies, strict=True)
+        if isinstance(reply, Questions)
+        for question in reply.questions
     ]
-    return tuple(found), tuple(said.detail for said in replies if isinstance(said, Failure))
+    return tuple(questions), tuple(reply.detail for reply in replies if isinstance(reply, Failure))
 
 
-async def round_trip(corpus: Sequence[CorpusPassage], asked: Sequence[Question], near: AnswerTask | None) -> RoundTrip:
-    """Keep questions that retrieve their own passage first, without repetition; `near` ranks by meaning."""
+async def round_trip(
+    corpus: Sequence[CorpusPassage], questions: Sequence[Question], embed: AnswerTask | None
+) -> RoundTrip:
+    """Keep questions that retrieve their own passage first, without duplicates.
+
+    Passages are ranked by BM25; with `embed`, the best of them are ranked again by similarity.
+    """
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
     kept: list[Question] = []
-    elsewhere = 0
+    other_passage_first = 0
     failed: list[str] = []
-    for each in asked:
+    for each in questions:
         key = "".join(filter(str.isalnum, each.question.casefold()))
         if key in seen:
             continue
         seen.add(key)
-        places = index.ranked(each.question, 1 if near is None else NEAREST)
-        first = places[:1] if near is None else await _nearest(each.question, corpus, places, near)
+        places = index.ranked(each.question, 1 if embed is None else MAX_RANKED)
+        first = places[:1] if embed is None else await _nearest(each.question, corpus, places, embed)
         if isinstance(first, Failure):
             failed.append(first.detail)
         elif first == (each.place,):
             kept.append(each)
         else:
-            elsewhere += 1
-    return RoundTrip(kept=tuple(kept), elsewhere=elsewhere, repeated=len(asked) - len(seen), failed=tuple(failed))
+            other_passage_first += 1
+    return RoundTrip(
+        kept=tuple(kept),
+        other_passage_first=other_passage_first,
+        repeated=len(questions) - len(seen),
+        failed=tuple(failed),
+    )
 
 
 async def _nearest(
-    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], near: AnswerTask
+    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], embed: AnswerTask
 ) -> tuple[int, ...] | Failure:
     if not places:
         return ()
-    said = await near(Similarity(text=question, others=tuple(corpus[place].text for place in places)))
-    if not isinstance(said, Similarities):
-        return said if isinstance(said, Failure) else Failure(detail="another kind of reply")
-    return (max(zip(places, said.values, strict=True), key=lambda pair: pair[1])[0],)
+    reply = await embed(Similarity(text=question, others=tuple(corpus[place].text for place in places)))
+    if not isinstance(reply, Similarities):
+        return reply if isinstance(reply, Failure) else Failure(detail="another kind of reply")
+    return (max(zip(places, reply.values, strict=True), key=lambda pair: pair[1])[0],)
 
 
 async def write_answers(
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     kinds: Sequence[AnswerKind],
     examples: tuple[Example, ...],
     ask: ForPassage,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Ask for answers; return questions with answers, and why some have none."""
+    """Ask for answers of these kinds; return the questions with their answers, and the reasons for missing ones."""
 
     async def one(pair: tuple[Question, AnswerKind]) -> Written | Failure:
         each, kind = pair
         passage = corpus[each.place]
-        shown = "" if kind == "unaided" else passage.text
-        task = WriteAnswer(question=each.question, passage=shown, kind=kind, examples=examples)
-        said = await ask(_id(passage))(task)
-        return said if isinstance(said, Written | Failure) else Failure(detail="another kind of reply")
+        text = "" if kind == "unaided" else passage.text
+        task = WriteAnswer(question=each.question, passage=text, kind=kind, examples=examples)
+        reply = await ask(_id(passage))(task)
+        return reply if isinstance(reply, Written | Failure) else Failure(detail="another kind of reply")
 
-    wanted: list[tuple[Question, AnswerKind]] = [(each, kind) for each in asked for kind in kinds]
-    replies = await _all(one, wanted)
-    answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in asked}
-    for (each, kind), said in zip(wanted, replies, strict=True):
-        if isinstance(said, Written) and said.text.strip():
-            answers[each.question][kind] = said.text
-    found = tuple(Question(question=each.question, place=each.place, answers=answers[each.question]) for each in asked)
-    return found, tuple(said.detail for said in replies if isinstance(said, Failure))
+    pairs: list[tuple[Question, AnswerKind]] = [(each, kind) for each in questions for kind in kinds]
+    replies = await _all(one, pairs)
+    answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in questions}
+    for (each, kind), reply in zip(pairs, replies, strict=True):
+        if isinstance(reply, Written) and reply.text.strip():
+            answers[each.question][kind] = reply.text
+    answered = tuple(replace(each, answers=answers[each.question]) for each in questions)
+    return answered, tuple(reply.detail for reply in replies if isinstance(reply, Failure))
 
 
-async def _all(one: Callable[[S], Awaitable[T]], of: Sequence[S]) -> list[T]:
-    """Yield results in order, with a limited number of passages at a time."""
-    found: list[T] = []
-    waiting = iter(of)
-    while some := list(islice(waiting, TOGETHER)):
-        found += await asyncio.gather(*(one(each) for each in some))
-    return found
+async def _all(one: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
+    """Return the results of all items in order, computing at most `MAX_CONCURRENT` at a time."""
+    results: list[T] = []
+    waiting = iter(items)
+    while batch := list(islice(waiting, MAX_CONCURRENT)):
+        results += await asyncio.gather(*(one(each) for each in batch))
+    return results
 
 
 def _id(passage: CorpusPassage) -> str:
@@ -175,15 +185,17 @@ class Bm25:
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._language: Language = language_of(" ".join(passages[:20]))
-        self._held = [Counter(self._terms(text)) for text in passages]
-        lengths = [sum(held.values()) for held in self._held]
+        self._counts = [Counter(self._terms(text)) for text in passages]
+        lengths = [sum(counts.values()) for counts in self._counts]
         mean = sum(lengths) / len(lengths) if lengths else 1.0
         self._penalty = [K1 * (1 - B + B * length / (mean or 1.0)) for length in lengths]
-        seen = Counter(each for held in self._held for each in held)
-        self._weight = {each: math.log1p((len(passages) - count + 0.5) / (count + 0.5)) for each, count in seen.items()}
+        frequency = Counter(each for counts in self._counts for each in counts)
+        self._weight = {
+            each: math.log1p((len(passages) - count + 0.5) / (count + 0.5)) for each, count in frequency.items()
+        }
         self._places: dict[str, list[int]] = {}
-        for place, held in enumerate(self._held):
-            for each in held:
+        for place, counts in enumerate(self._counts):
+            for each in counts:
                 self._places.setdefault(each, []).append(place)
 
     def ranked(self, question: str, limit: int) -> tuple[int, ...]:
@@ -191,9 +203,9 @@ class Bm25:
         scores: dict[int, float] = {}
         for each in dict.fromkeys(self._terms(question)):
             for place in self._places.get(each, ()):
-                count = self._held[place][each]
-                worth = self._weight[each] * count * (K1 + 1) / (count + self._penalty[place])
-                scores[place] = scores.get(place, 0.0) + worth
+                count = self._counts[place][each]
+                score = self._weight[each] * count * (K1 + 1) / (count + self._penalty[place])
+                scores[place] = scores.get(place, 0.0) + score
         return tuple(sorted(scores, key=lambda place: (-scores[place], place))[:limit])
 
     def _terms(self, text: str) -> list[str]:

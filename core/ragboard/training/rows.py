@@ -1,6 +1,6 @@
-"""From questions with answers to rows: ARES's, labelled, with negatives and a split by document, or WikiEval's pairs.
+"""Rows of synthetic data: labelled ARES rows with negatives, split by document, or WikiEval pairs.
 
-Es et al. 2023, arXiv 2309.15217, section 4, for the pairs: to each question two contexts and three answers.
+Es et al. 2023, arXiv 2309.15217, section 4, for the pairs: two contexts and three answers per question.
 """
 
 from __future__ import annotations
@@ -16,78 +16,78 @@ from ragboard.judges.embedded.reading import entities
 from ragboard.readers.ares import AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.text.sentences import sentence_spans, words_in
+from ragboard.training.examples import SPLITS, Split
 from ragboard.training.questions import Question
 
-__all__ = ["PARTS", "labelled_rows", "split_of", "wikieval_lines"]
+__all__ = ["assign_splits", "labelled_rows", "wikieval_lines"]
 
-PARTS = ("train", "validation", "held out")
 HELD_OUT, VALIDATION = 0.3, 0.15
-"""Shares of the documents that a judge is scored on, and on which is decided when its training stops."""
+"""Shares of documents: to score a judge on, and for early stopping."""
 
-ALIKE_IN_LENGTH, HARDEST = 8, 3
-"""A negative is drawn from so many that share most words with the question, of so many that are nearest to the
-positive in length: so neither tells the label by itself."""
+SIMILAR_LENGTH, SHARED_WORDS = 8, 3
+"""Candidates for a negative: of the 8 nearest to the positive in length, the 3 that share most words with the question.
+Neither length nor overlap then gives the label away."""
 SHORT = 6
-"""Words up to which an answer may be a bare name or date, which could answer any question of its kind."""
+"""An answer with fewer words may be a bare name or date, which could answer any question of its kind."""
 SAME = 0.5
-"""The share of an answer's words from which on another says the same."""
+"""The minimum share of common words at which two answers count as the same."""
 
-DILUTING = 2
-"""Passages that the diluted context has besides its own."""
+DISTRACTORS = 2
+"""Number of other passages in a diluted context."""
 
 NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
-"""First words of questions that ask for a number, and of those that ask for a name."""
+"""First words of questions that ask for a number, and of questions that ask for a name."""
 
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
 
 
-def split_of(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> dict[str, str]:
-    """Assign each document to a part, with all its passages and questions.
+def assign_splits(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> dict[str, Split]:
+    """Assign each document, with all its passages and questions, to a split.
 
-    Each part gets its share of the documents with questions, and of the others, whose passages are negatives.
+    Each split gets its share of the documents with questions, and of the others, whose passages are negatives.
     """
     documents = sorted({passage.document for passage in corpus})
-    random.Random(seed).shuffle(documents)  # noqa: S311 - no secret hangs on it
-    used = {corpus[each.place].document for each in asked}
-    return _parts([each for each in documents if each in used]) | _parts(
+    random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
+    used = {corpus[each.place].document for each in questions}
+    return _assign([each for each in documents if each in used]) | _assign(
         [each for each in documents if each not in used]
     )
 
 
-def _parts(documents: Sequence[str]) -> dict[str, str]:
-    held = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
-    tried = held + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
+def _assign(documents: Sequence[str]) -> dict[str, Split]:
+    held_out = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
+    validation = held_out + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
     return {
-        document: "held out" if place < held else "validation" if place < tried else "train"
+        document: "held out" if place < held_out else "validation" if place < validation else "train"
         for place, document in enumerate(documents)
     }
 
 
-def labelled_rows(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
-    """Make rows: one per question in which all qualities hold, and one per quality in which it does not.
+def labelled_rows(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
+    """Make rows: for each question, one in which all qualities hold, and for each quality one in which it does not.
 
-    Every other negative is strong where one can be had: a passage of the same document, an answer that
-    contradicts the passage; an answer to another question, a sentence or a bare name of the same document.
-    A weak one takes its passage or answer from another document of the same split.
+    Every other negative is strong if possible: a passage of the same document, an answer that contradicts the passage,
+    or an answer to another question, a sentence or a bare name from the same document. A weak negative takes its
+    passage or answer from another document of the same split.
     """
-    whole = [each for each in asked if each.answers.get("grounded")]
-    split = split_of(corpus, whole, seed)
+    answered = [each for each in questions if each.answers.get("grounded")]
+    splits = assign_splits(corpus, answered, seed)
     return tuple(
         row
-        for part in PARTS
-        for row in _part(
-            corpus, [each for each in whole if split[corpus[each.place].document] == part], part, split, seed
+        for split in SPLITS
+        for row in _split_rows(
+            corpus, [each for each in answered if splits[corpus[each.place].document] == split], split, splits, seed
         )
     )
 
 
-def _part(
-    corpus: Sequence[CorpusPassage], asked: Sequence[Question], part: str, split: dict[str, str], seed: int
+def _split_rows(
+    corpus: Sequence[CorpusPassage], questions: Sequence[Question], split: Split, splits: dict[str, Split], seed: int
 ) -> Iterator[AresRow]:
-    rng = random.Random(f"{seed} {part}")  # noqa: S311 - no secret hangs on it
-    places = [place for place, passage in enumerate(corpus) if split[passage.document] == part]
-    for number, each in enumerate(asked):
+    rng = random.Random(f"{seed} {split}")  # noqa: S311 - not a secret
+    places = [place for place, passage in enumerate(corpus) if splits[passage.document] == split]
+    for number, each in enumerate(questions):
         row = AresRow(
             question=each.question,
             document=corpus[each.place].text,
@@ -96,13 +96,13 @@ def _part(
             answer_faithfulness=True,
             answer_relevance=True,
             document_id=corpus[each.place].document,
-            split=part,
+            split=split,
         )
         yield row
         strength: Strength = "strong" if number % 2 else "weak"
         yield from _other_passage(row, each, corpus, places, strength, rng)
-        yield from _unfaithful(row, each, corpus, asked, strength, rng)
-        yield from _beside_the_point(row, each, corpus, asked, strength, rng)
+        yield from _unfaithful(row, each, corpus, questions, strength, rng)
+        yield from _irrelevant(row, each, corpus, questions, strength, rng)
 
 
 def _other_passage(
@@ -128,13 +128,13 @@ def _unfaithful(
     row: AresRow,
     each: Question,
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
     contradictory = each.answers.get("contradictory", "")
     near = [contradictory] if contradictory and not _same(contradictory, row.answer) else []
-    far = [answer for answer in _far_answers(row, corpus, asked) if not _stands_in(answer, row.document)]
+    far = [answer for answer in _far_answers(row, corpus, questions) if not _stands_in(answer, row.document)]
     found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
         answer, strength = found
@@ -142,18 +142,23 @@ def _unfaithful(
         yield replace(bare, answer=answer, answer_faithfulness=False, negative=strength)
 
 
-def _beside_the_point(
+def _irrelevant(
     row: AresRow,
     each: Question,
     corpus: Sequence[CorpusPassage],
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    others = [other for other in asked if other is not each and not _same_kind(row.question, other)]
+    others = [other for other in questions if other is not each and not _same_kind(row.question, other)]
     near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
-    near += [text for passage in corpus if passage.document == row.document_id for text in _said_in(passage.text, row)]
-    near = [answer for answer in dict.fromkeys(near) if not _says_as_much(answer, row.answer)]
+    near += [
+        text
+        for passage in corpus
+        if passage.document == row.document_id
+        for text in _sentences_and_names(passage.text, row)
+    ]
+    near = [answer for answer in dict.fromkeys(near) if not _overlaps(answer, row.answer)]
     far = _far_answers(row, corpus, others)
     found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
     if found:
@@ -162,16 +167,16 @@ def _beside_the_point(
         yield replace(bare, answer=answer, answer_relevance=False, negative=strength)
 
 
-def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], asked: Sequence[Question]) -> list[str]:
-    """Return answers to questions of other documents, without those that also answer this question."""
-    far = (other.answers["grounded"] for other in asked if corpus[other.place].document != row.document_id)
+def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], questions: Sequence[Question]) -> list[str]:
+    """Return answers to questions on other documents, without those that equal this answer."""
+    far = (other.answers["grounded"] for other in questions if corpus[other.place].document != row.document_id)
     return [answer for answer in far if not _same(answer, row.answer)]
 
 
 def _same(one: str, other: str) -> bool:
     """Return whether two texts are equal, ignoring case, space and punctuation."""
-    mine, theirs = ("".join(filter(str.isalnum, text.casefold())) for text in (one, other))
-    return mine == theirs
+    first, second = ("".join(filter(str.isalnum, text.casefold())) for text in (one, other))
+    return first == second
 
 
 def _stands_in(answer: str, text: str) -> bool:
@@ -184,17 +189,17 @@ def _same_kind(question: str, other: Question) -> bool:
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
 
-def _says_as_much(one: str, other: str) -> bool:
-    mine, theirs = _words(one), _words(other)
-    return len(mine & theirs) >= SAME * min(len(mine), len(theirs))
+def _overlaps(one: str, other: str) -> bool:
+    first, second = _words(one), _words(other)
+    return len(first & second) >= SAME * min(len(first), len(second))
 
 
 def _words(text: str) -> set[str]:
     return set(words_in(text.casefold(), 0, len(text.casefold())))
 
 
-def _said_in(text: str, row: AresRow) -> Iterator[str]:
-    """Return sentences that can be read on their own, without bare names or numbers of the kind asked for."""
+def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
+    """Yield sentences without pronouns, and bare names or numbers of a kind that the question does not ask for."""
     for start, end in sentence_spans(text):
         if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
             yield text[start:end]
@@ -204,17 +209,17 @@ def _said_in(text: str, row: AresRow) -> Iterator[str]:
 
 
 def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
-    """Selects candidates that superficially resemble the positive."""
-    asked = _words(question)
+    """Return a function that selects the candidates that superficially resemble the positive."""
+    question_words = _words(question)
 
     def shared(each: T) -> int:
-        return len(asked & _words(text(each)))
+        return len(question_words & _words(text(each)))
 
-    def chosen(candidates: Sequence[T]) -> list[T]:
-        close = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:ALIKE_IN_LENGTH]
-        return sorted(close, key=shared, reverse=True)[:HARDEST]
+    def select(candidates: Sequence[T]) -> list[T]:
+        similar = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:SIMILAR_LENGTH]
+        return sorted(similar, key=shared, reverse=True)[:SHARED_WORDS]
 
-    return chosen
+    return select
 
 
 def _choice(
@@ -224,22 +229,22 @@ def _choice(
     rng: random.Random,
     harder: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
-    """Return a negative of the wanted strength, else of the other; None without any."""
+    """Return a negative of this strength or, if there is none, of the other one; None without any."""
     strong = bool(near) and (strength == "strong" or not far)
-    from_these = harder(near if strong else far)
-    return (rng.choice(from_these), "strong" if strong else "weak") if from_these else None
+    candidates = harder(near if strong else far)
+    return (rng.choice(candidates), "strong" if strong else "weak") if candidates else None
 
 
 # Pairs
 
 
-def wikieval_lines(corpus: Sequence[CorpusPassage], asked: Sequence[Question], seed: int) -> str:
+def wikieval_lines(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> str:
     """Return JSONL lines with WikiEval's columns, without questions that lack one of three answers.
 
-    Rules write no answer without the passage, and a contradictory one would not be the same thing.
+    The embedded judge writes none, because its rules write no answer without a passage.
     """
-    rng = random.Random(seed)  # noqa: S311 - no secret hangs on it
-    rows = [_pair(corpus, each, rng) for each in asked if len(each.answers) == 3]
+    rng = random.Random(seed)  # noqa: S311 - not a secret
+    rows = [_pair(corpus, each, rng) for each in questions if len(each.answers) == 3]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -257,11 +262,11 @@ def _pair(corpus: Sequence[CorpusPassage], each: Question, rng: random.Random) -
 
 
 def _diluted(corpus: Sequence[CorpusPassage], own: CorpusPassage, rng: random.Random) -> list[str]:
-    """Put the passage among others, its own document's first: similar in subject, no help with the question."""
+    """Shuffle the passage among distractors, preferably from its own document, which are on a similar subject."""
     near = [passage.text for passage in corpus if passage.document == own.document and passage is not own]
     far = [passage.text for passage in corpus if passage.document != own.document]
-    others = rng.sample(near, min(DILUTING, len(near)))
-    others += rng.sample(far, min(DILUTING - len(others), len(far)))
+    others = rng.sample(near, min(DISTRACTORS, len(near)))
+    others += rng.sample(far, min(DISTRACTORS - len(others), len(far)))
     mixed = [own.text, *others]
     rng.shuffle(mixed)
     return mixed

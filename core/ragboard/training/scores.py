@@ -1,4 +1,4 @@
-"""Scores of a trained judge, beside word overlap and length."""
+"""Scores of a trained judge and of the baselines word overlap and length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.training.examples import Example
 __all__ = ["PEOPLE", "ScoreSet", "cuts_of", "score", "trivial"]
 
 PEOPLE = "people's labels"
-"""Name of the set of examples that people labelled."""
+"""Name of the set of human-labelled examples."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, floa
     """Return the threshold of each baseline that separates these examples best."""
     values = [trivial(quality, example) for example in examples]
     truth = [example.holds for example in examples]
-    found = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
-    return {name: cut.threshold for name, cut in found.items() if cut}
+    cuts = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
+    return {name: cut.threshold for name, cut in cuts.items() if cut}
 
 
 def score(
@@ -56,7 +56,7 @@ def score(
     *,
     threshold: float,
 ) -> ScoreSet | None:
-    """Score judge and baselines on these examples; None if they are all of one class."""
+    """Score the judge and the baselines on these examples; None if they are all of one class."""
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
         return None

@@ -1,4 +1,4 @@
-"""Synthetic data from a corpus: questions, answers, negatives, a card; resumable, and the same for the same seed.
+"""Synthetic data from a corpus: questions, answers, negatives and a card; resumable, and reproducible by its seed.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.1. Es et al. 2023 (RAGAS), arXiv 2309.15217,
 section 4, for the WikiEval construction.
@@ -25,62 +25,66 @@ from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.tasks import AnswerKind, Example, Similarity, WriteAnswer, WriteQuestions
+from ragboard.training.examples import SPLITS
 from ragboard.training.questions import RoundTrip, planned_calls, round_trip, write_answers, write_questions
-from ragboard.training.rows import PARTS, labelled_rows, wikieval_lines
+from ragboard.training.rows import labelled_rows, wikieval_lines
 
-__all__ = ["KINDS", "Kind", "SynthConfig", "SynthResult", "choose", "synthesise"]
+__all__ = ["FORMAT_ANSWERS", "SynthConfig", "SynthFormat", "SynthResult", "choose_passages", "synthesise"]
 
-Kind = Literal["ares", "wikieval"]
-KINDS: Mapping[Kind, tuple[AnswerKind, ...]] = {
+SynthFormat = Literal["ares", "wikieval"]
+FORMAT_ANSWERS: Mapping[SynthFormat, tuple[AnswerKind, ...]] = {
     "ares": ("grounded", "contradictory"),
     "wikieval": ("grounded", "unaided", "incomplete"),
 }
-"""Kinds of answers for each kind of data."""
+"""The kinds of answers that are written for each format of the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthConfig:
-    """Settings of the data; with judge and corpus they determine every row."""
+    """Settings of the data; together with judge and corpus, they determine every row."""
 
-    kind: Kind = "ares"
+    kind: SynthFormat = "ares"
     passages: int | None = None
-    """Number of passages to write questions for, drawn at random; None: all long enough."""
+    """Number of random passages to write questions for; None: all that are long enough."""
     questions: int = 3
-    """Most questions per passage."""
-    least_words: int = 30
-    """Least length of a passage to get questions; the round trip can retrieve shorter ones."""
+    """Maximum number of questions per passage."""
+    min_words: int = 30
+    """Shorter passages get no questions, but the round trip can still retrieve them."""
     seed: int = 0
     examples: tuple[Example, ...] = ()
-    """The user's examples for the judge."""
+    """Your own examples, shown to the judge in its prompts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthResult:
-    """The resulting data, and what was dropped."""
+    """The file, and the numbers of questions and rows that were kept and dropped."""
 
     file: Path
     passages: int
-    """Passages asked about."""
+    """Passages that questions were written for."""
     written: int
     """Questions before the round trip."""
     kept: int
-    elsewhere: int
+    """Questions that retrieved their own passage first."""
+    other_passage_first: int
     """Questions that retrieved another passage first."""
     repeated: int
+    """Questions that were written more than once."""
     rows: int
+    """Rows of the file."""
     labels: Mapping[str, Mapping[str, int]]
     """Numbers of (Yes, No) rows, by quality; empty for pairs."""
     calls: int
     """Calls to models in this run, without answers from the journal."""
     planned: int
-    """Most calls without repairs."""
+    """Upper limit of the calls, without retries for malformed replies."""
     failed: Mapping[str, int] = field(default_factory=dict[str, int])
     """Tasks without a usable reply, by reason."""
     stopped: str = ""
-    """Why not all tasks were asked; empty if all were."""
+    """Why not all tasks were run; empty if all were."""
 
 
-FILES: Mapping[Kind, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
+FILES: Mapping[SynthFormat, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
 CARD = "card.md"
 
 
@@ -93,31 +97,31 @@ def synthesise(
     *,
     force: bool = False,
 ) -> SynthResult:
-    """Make the data and write it with its card into the folder `out`.
+    """Generate the data and write it with its card into the folder `out`.
 
-    What was answered is kept in a journal there: the same command goes on where it stopped. Raises
-    SettingError where the corpus has nothing long enough and, unless `force`, where the folder has such files
-    without a journal; JudgeError where the judge does not write, StoreBusyError where another process writes there.
+    Replies are kept in a journal in that folder, so the same call resumes where it stopped. Raises SettingError if no
+    passage of the corpus is long enough and, unless `force`, if the folder has such files but no journal; JudgeError
+    if the judge cannot write texts; StoreBusyError if another process writes to the folder.
     """
     for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _by_meaning(panel) else ())):
         panel.for_task(kind)
-    chosen = choose(corpus, config)
+    chosen = choose_passages(corpus, config)
     options = options or EvaluationOptions()
     journal_path = out / "journal" / "answers.jsonl"
     for name in (FILES[config.kind], CARD):
         check_output(out / name, force=force or journal_path.exists())
     with open_journal(journal_path, {"kind": config.kind, "seed": config.seed}) as journal:
-        runner = TaskRunner(panel, journal, Budget.of(options, panel), retry=options.retry)
-        asked = wait_for(_ask_all(corpus, chosen, config, runner))
-    rows = labelled_rows(corpus, asked.trip.kept, config.seed) if config.kind == "ares" else ()
-    lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, asked.trip.kept, config.seed)
+        runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), retry=options.retry)
+        generated = wait_for(_generate(corpus, chosen, config, runner))
+    rows = labelled_rows(corpus, generated.trip.kept, config.seed) if config.kind == "ares" else ()
+    lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, generated.trip.kept, config.seed)
     result = SynthResult(
         file=out / FILES[config.kind],
         passages=len(chosen),
-        written=asked.written,
-        kept=len(asked.trip.kept),
-        elsewhere=asked.trip.elsewhere,
-        repeated=asked.trip.repeated,
+        written=generated.written,
+        kept=len(generated.trip.kept),
+        other_passage_first=generated.trip.other_passage_first,
+        repeated=generated.trip.repeated,
         rows=len(rows) if config.kind == "ares" else lines.count("\n"),
         labels={
             quality: {
@@ -127,8 +131,10 @@ def synthesise(
             for quality in (ARES_QUALITIES if rows else ())
         },
         calls=runner.budget.calls,
-        planned=planned_calls(len(chosen), config.questions, len(KINDS[config.kind]), by_meaning=_by_meaning(panel)),
-        failed=dict(asked.problems),
+        planned=planned_calls(
+            len(chosen), config.questions, len(FORMAT_ANSWERS[config.kind]), by_meaning=_by_meaning(panel)
+        ),
+        failed=dict(generated.problems),
         stopped=runner.budget.stopped,
     )
     digest = blake2b(lines.encode(), digest_size=8).hexdigest()
@@ -137,38 +143,47 @@ def synthesise(
     return result
 
 
-def choose(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tuple[int, ...]:
-    """Choose the passages to write questions for. Return positions, ascending. Raises SettingError without any."""
-    long = [place for place, passage in enumerate(corpus) if len(passage.text.split()) >= config.least_words]
-    if not long:
+def choose_passages(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tuple[int, ...]:
+    """Choose the passages to write questions for and return their positions in the corpus, ascending.
+
+    Raises SettingError if no passage is long enough.
+    """
+    long_enough = [position for position, passage in enumerate(corpus) if len(passage.text.split()) >= config.min_words]
+    if not long_enough:
         raise SettingError(
-            f"no passage has {config.least_words} words; the longest of {len(corpus)} has"
+            f"no passage has {config.min_words} words; the longest of {len(corpus)} has"
             f" {max((len(passage.text.split()) for passage in corpus), default=0)}: set --least-words"
         )
-    if config.passages is None or config.passages >= len(long):
-        return tuple(long)
-    return tuple(sorted(random.Random(config.seed).sample(long, config.passages)))  # noqa: S311 - no secret
+    if config.passages is None or config.passages >= len(long_enough):
+        return tuple(long_enough)
+    return tuple(sorted(random.Random(config.seed).sample(long_enough, config.passages)))  # noqa: S311 - no secret
 
 
-class _Asked(NamedTuple):
-    """Questions kept with their answers, the number written, and failures."""
+class _Generated(NamedTuple):
+    """The kept questions with their answers, the number of questions written, and failures by reason."""
 
     trip: RoundTrip
     written: int
     problems: Counter[str]
 
 
-async def _ask_all(
+async def _generate(
     corpus: Sequence[CorpusPassage], chosen: Sequence[int], config: SynthConfig, runner: TaskRunner
-) -> _Asked:
-    written, unasked = await write_questions(corpus, chosen, config.questions, config.examples, runner.for_sample)
+) -> _Generated:
+    written, question_failures = await write_questions(
+        corpus, chosen, config.questions, config.examples, runner.for_sample
+    )
     trip = await round_trip(corpus, written, runner.for_sample("round trip") if _by_meaning(runner.panel) else None)
-    kept, unanswered = await write_answers(corpus, trip.kept, KINDS[config.kind], config.examples, runner.for_sample)
-    return _Asked(replace(trip, kept=kept), len(written), Counter([*unasked, *trip.failed, *unanswered]))
+    kept, answer_failures = await write_answers(
+        corpus, trip.kept, FORMAT_ANSWERS[config.kind], config.examples, runner.for_sample
+    )
+    return _Generated(
+        replace(trip, kept=kept), len(written), Counter([*question_failures, *trip.failed, *answer_failures])
+    )
 
 
 def _by_meaning(panel: Panel) -> bool:
-    """Whether the round trip uses an embedder; else words."""
+    """Whether the round trip retrieves by embeddings, not only by words."""
     return "embed" in (panel.roles or {})
 
 
@@ -185,12 +200,13 @@ def _card(
     lines = [
         f"# Synthetic data: {result.file.name}",
         "",
-        f"- corpus: {len(corpus):,} passages of {documents:,} documents; questions to {result.passages:,} of them",
+        f"- corpus: {len(corpus):,} passages of {documents:,} documents; questions on {result.passages:,} of them",
         f"- written by: {panel.name}{' (rules, no model)' if panel.heuristic else ''}"
         f" (`{panel.for_task(WriteAnswer).identity(WriteAnswer)}`)",
-        f"- seed {config.seed}, at most {config.questions} questions a passage, {len(config.examples)} examples shown",
-        f"- {result.written:,} questions written, {result.repeated:,} of them repeated; {result.elsewhere:,} dropped"
-        f" because another passage comes first for them; {result.kept:,} kept",
+        f"- seed {config.seed}, at most {config.questions} questions per passage,"
+        f" {len(config.examples)} few-shot examples",
+        f"- {result.written:,} questions written, {result.repeated:,} of them repeated;"
+        f" {result.other_passage_first:,} dropped because they retrieve another passage first; {result.kept:,} kept",
         f"- {result.rows:,} rows, BLAKE2b {digest}",
         *(f"- {count:,} tasks without a usable reply: {reason}" for reason, count in result.failed.items()),
         *([f"- **not complete**: {result.stopped}"] if result.stopped else []),
@@ -210,8 +226,8 @@ def _counts(rows: Sequence[AresRow]) -> Iterator[str]:
     )
     yield from ("", "| quality | split | positives | weak negatives | strong negatives |", "|---|---|---|---|---|")
     for quality in ARES_QUALITIES:
-        for split in PARTS:
+        for split in SPLITS:
             numbers = (counted[quality, split, label] for label in ("yes", "weak", "strong"))
             yield f"| {quality} | {split} | {' | '.join(map(str, numbers))} |"
     yield ""
-    yield "A label says how a row was made; nobody has read the rows. No document is in two splits."
+    yield "Labels follow from how a row was made; no person has checked the rows. No document is in two splits."

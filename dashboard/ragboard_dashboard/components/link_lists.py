@@ -1,4 +1,4 @@
-"""Lists of statements, of what they have in common, and of other texts, each a link; opening one hands back which."""
+"""Lists of links to statements, groups of statements, and other texts; they report which link was opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from ragboard.analysis import Hallucination, HallucinationGroup, UnsupportedStatement
-from ragboard.analysis.verdict_style import VERDICTS, VerdictStyle, human_verdict_line, statement_style
+from ragboard.analysis.verdict_style import (
+    VERDICT_STYLES,
+    VerdictStyle,
+    human_verdict_line,
+    statement_style,
+    verdict_words,
+)
 from ragboard.spans import inert
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.links import Link, address
@@ -21,42 +27,42 @@ _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONEN
 
 
 def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str) -> UnsupportedStatement | None:
-    """Draw the statements beside each other. Returns the one a person just opened, else None."""
+    """Draw statements in columns. Returns the one that was just opened, or None."""
     items = [
-        _item(place, VERDICTS[said.verdict.label], said.run, said.sample_id, said.number)
+        _item(index, VERDICT_STYLES[one.verdict.label], one.words, one.run, one.sample_id, one.number)
         | {
-            "text": inert(said.text),
-            "reason": inert(said.verdict.reason),
-            "where": inert(f"{said.run} · {said.question}"),
+            "text": inert(one.text),
+            "reason": inert(one.verdict.reason),
+            "where": inert(f"{one.run} · {one.question}"),
         }
-        for place, said in enumerate(found)
+        for index, one in enumerate(found)
     ]
     return _opened(found, items, name=name, key=key, layout="columns")
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
-    """Draw a page of statements, one a row; `opened_hallucination` says which was opened."""
+    """Draw a page of statements, one per row; `opened_hallucination` tells which was opened."""
     _draw([_hallucination(row) for row in found], name=name, key=key, layout="rows")
 
 
 def opened_hallucination(key: str) -> tuple[str, str, int] | None:
-    """Run, sample and number of the statement just opened in that list, known before the page is drawn again."""
+    """Run, sample and number of the statement just opened in a list, or None. Call it before drawing."""
     drawn = st.session_state.get(key)
     opened = drawn.get("open") if drawn else None
     return (str(opened[0]), str(opened[1]), int(opened[2])) if opened else None
 
 
 def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
-    """Draw what statements have in common, one a row; `query` is the name of its filter in the address."""
-    items = [_group(place, group, query) for place, group in enumerate(found)]
+    """Draw groups of statements, one per row; `query` is the URL parameter that filters by group."""
+    items = [_group(index, group, query) for index, group in enumerate(found)]
     return _opened(found, items, name=name, key=key, layout="rows")
 
 
 def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
-    """Draw texts that lead to pages. Returns the one a person just opened, else None."""
+    """Draw links to pages. Returns the one that was just opened, or None."""
     items = [
         {
-            "key": place,
+            "key": index,
             "href": address(link.page, link.query),
             "label": "",
             "verdict": inert(link.mark),
@@ -64,7 +70,7 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
             "reason": "",
             "where": inert(link.where),
         }
-        for place, link in enumerate(links)
+        for index, link in enumerate(links)
     ]
     return _opened(links, items, name=name, key=key, layout="columns")
 
@@ -79,33 +85,35 @@ def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> A
     return _mount(key=key, data=data, on_open_change=lambda: None)
 
 
-def _item(key: int | list[Any], look: VerdictStyle, run: str, sample_id: str, number: int) -> dict[str, Any]:
+def _item(
+    key: int | list[Any], style: VerdictStyle, words: str, run: str, sample_id: str, number: int
+) -> dict[str, Any]:
     return {
         "key": key,
         "href": address("sample", {"run": run, "sample": sample_id, "statement": number}),
-        "label": look.css,
-        "verdict": f"{look.icon} {look.word}",
+        "label": style.css,
+        "verdict": f"{style.icon} {words}",
     }
 
 
 def _hallucination(row: Hallucination) -> dict[str, Any]:
-    said = row.said
-    judge = row.judged.judge + (" (rule-based)" if row.judged.heuristic else "")
+    judged = row.judged_statement
+    words = verdict_words(judged, rule_based=row.judged.heuristic)
     key = [row.run, row.sample_id, row.number]
-    return _item(key, statement_style(said), row.run, row.sample_id, row.number) | {
-        "text": inert(said.statement.text),
-        "reason": inert(said.verdict.reason if said.verdict else said.alone_in_words),
+    return _item(key, statement_style(judged), words, row.run, row.sample_id, row.number) | {
+        "text": inert(judged.statement.text),
+        "reason": inert(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
         "where": inert(row.question),
         "aside": inert(row.run),
-        "note": inert(judge),
-        "people": [inert(human_verdict_line(one)) for one in said.people],
+        "note": inert(row.judged.in_words),
+        "people": [inert(human_verdict_line(one)) for one in judged.people],
     }
 
 
-def _group(place: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
-    contradicted = VERDICTS["contradicted"]
+def _group(index: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
+    contradicted = VERDICT_STYLES["contradicted"]
     return {
-        "key": place,
+        "key": index,
         "href": address("hallucinations", {query: group.key}),
         "label": contradicted.css if group.contradicted else "",
         "verdict": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",

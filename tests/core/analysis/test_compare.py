@@ -8,19 +8,34 @@ from dataclasses import replace
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, Score, Store, Verdict, evaluate_run
+from ragboard import (
+    DEFAULT_METRICS,
+    EmbeddedJudge,
+    NotFoundError,
+    Panel,
+    Passage,
+    Run,
+    Sample,
+    Score,
+    Store,
+    Verdict,
+    evaluate_run,
+)
 from ragboard.analysis import (
     Comparison,
     JudgedStatement,
     PairQuery,
     Which,
     compare_runs,
-    pair_place,
+    detectable_in_words,
+    most_changed,
+    pair_position,
     pair_report,
     pair_rows,
     pair_runs,
     statement_changes,
 )
+from ragboard.analysis.paired import is_cost
 from ragboard.metrics import metrics_named
 from ragboard.records import Statement, Turn
 
@@ -136,8 +151,11 @@ def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None
     other = answers("b", [ALL, ALL, ALL])
     turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
     keep(store, replace(other, samples=(other.samples[0], turn, replace(other.samples[2], question="Other?"))))
-    assert compare(store, "a", "b").cautions[-1] == (
-        "Not paired: 2 samples have the same id in A and B, but a different question or conversation history."
+    said = compare(store, "a", "b").cautions
+    assert said[:2] == (
+        "1 of the 3 questions of B is not paired because A has them without a conversation history. Import A again"
+        " with its history column: --map history=COLUMN",
+        "Not paired: 1 sample has the same id in A and B but a different question.",
     )
 
 
@@ -208,8 +226,8 @@ def test_a_pair_knows_its_neighbours_in_the_order_of_the_list(store: Store) -> N
     pairing = pair_runs(store, a, b)
 
     def near(sample: str, which: Which) -> tuple[int, int, str | None, str | None]:
-        at = pair_place(store, a, b, pairing, PairQuery(metric=FAITHFULNESS, which=which, limit=1), sample)
-        return at.place, at.total, at.previous, at.following
+        at = pair_position(store, a, b, pairing, PairQuery(metric=FAITHFULNESS, which=which, limit=1), sample)
+        return at.position, at.total, at.previous, at.following
 
     assert near("s3", "all") == (1, 5, None, "s0")
     assert near("s4", "all") == (3, 5, "s0", "s1")
@@ -245,7 +263,7 @@ def test_a_sample_without_partner_is_refused(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL]))
     keep(store, answers("b", [ALL]))
     a, b = store.resolve("a"), store.resolve("b")
-    with pytest.raises(NotFoundError, match="'s1' of 'a' has no partner in 'b'"):
+    with pytest.raises(NotFoundError, match="'s1' of 'a' has no counterpart in 'b'"):
         pair_report(store, a, b, pair_runs(store, a, b), "s1")
 
 
@@ -277,8 +295,168 @@ def test_what_became_of_a_statement_is_what_its_two_verdicts_say() -> None:
     assert (found["dropped"].a, found["dropped"].b) == (a[5], None)
 
 
+def test_statements_with_other_verdicts_are_one_claim_only_if_their_content_words_agree() -> None:
+    a = [said("In the end Prussia took about two fifths of Saxony.", "supported"), said("59 died there.", "supported")]
+    b = [
+        said("Prussia kept about two fifths of its army in Saxony.", "unsupported"),
+        said("60 died there.", "unsupported"),
+    ]
+    assert [change.kind for change in statement_changes(a, b)] == ["added", "added", "dropped", "dropped"]
+    a, b = (
+        [said("The bridge opened in May 1890.", "supported")],
+        [said("The bridge opened in June 1890.", "contradicted")],
+    )
+    assert [change.kind for change in statement_changes(a, b)] == ["broken"]
+
+
+def test_a_passage_that_is_only_cut_elsewhere_is_neither_lost_nor_gained(store: Store) -> None:
+    texts = {
+        "a": [
+            "The bridge has three cantilevers. Its spans measure 521 m.",
+            "A tunnel.",
+            "The lake is deep. It is cold.",
+        ],
+        "b": ["Its spans measure 521 m. It opened in 1890.", "The lake  is deep.", "A lake."],
+    }
+    for name, passages in texts.items():
+        contexts = tuple(Passage(id=f"p{at}", text=text, rank=at) for at, text in enumerate(passages, 1))
+        store.add_runs([Run(name=name, samples=(Sample(id="s0", question="Which?", contexts=contexts),))])
+    a, b = store.resolve("a"), store.resolve("b")
+    found = pair_report(store, a, b, pair_runs(store, a, b), "s0")
+    ranks = [[one.rank for one in side] for side in (found.rechunked_a, found.rechunked_b, found.lost, found.gained)]
+    assert ranks == [[1, 3], [1, 2], [2], [3]]
+
+
 def test_default_metrics_compare_too(store: Store) -> None:
     for name in "ab":
         (added,) = store.add_runs([answers(name, [ALL] * 6)])
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     assert [metric.change for metric in compare(store, "a", "b").metrics] == ["no significant difference"] * 3
+
+
+def test_a_metric_that_moves_with_the_number_of_passages_says_so_where_that_differs(store: Store) -> None:
+    metrics = ["faithfulness", "context_relevance", "retrieval.precision", "retrieval.precision(k=2)"]
+    for name, passages in (("a", 3), ("b", 5), ("c", 5)):
+        samples = tuple(make_sample(number, contexts=passages) for number in range(6))
+        (added,) = store.add_runs([Run(name=name, samples=samples)])
+        evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=PlainJudge()))
+    found = compare(store, "a", "b")
+    assert (found.passages_a, found.passages_b) == (3, 5)
+    assert {one.metric: one.caution for one in found.metrics if one.caution} == {
+        "ragas.context_relevance": "Context relevance usually falls with more passages: 3.0 in A, 5.0 in B",
+        "retrieval.precision": "Retrieval precision usually falls with more passages: 3.0 in A, 5.0 in B",
+    }
+    assert not any(one.caution for one in compare(store, "b", "c").metrics)
+
+
+def test_a_fact_that_older_versions_did_not_store_is_no_other_definition(store: Store) -> None:
+    keep(store, answers("a", [ALL]))
+    keep(store, answers("b", [ALL]))
+    older = "json_merge_patch(description, '{\"more_passages\": null}')"
+    with store.database.write() as connection:
+        connection.execute(
+            f"UPDATE metrics SET description = {older} WHERE evaluation_id = (SELECT min(evaluation_id) FROM metrics)"
+        )
+    assert compare(store, "a", "b").cautions == ()
+    with store.database.write() as connection:
+        connection.execute(
+            'UPDATE metrics SET description = json_merge_patch(description, \'{"formula": "other"}\')'
+            " WHERE evaluation_id = (SELECT min(evaluation_id) FROM metrics)"
+        )
+    assert compare(store, "a", "b").cautions[0].startswith("The definition changed")
+
+
+def test_cost_and_time_are_compared_over_the_pairs_that_have_them_and_less_is_better(store: Store) -> None:
+    for name, slower, price in (("a", 0.0, 0.001), ("b", 250.0, 0.0005)):
+        samples = [
+            replace(make_sample(at), metadata={"latency_ms": 1000.0 + 10 * at + slower, "cost": price, "topic": at})
+            for at in range(30)
+        ]
+        samples[0] = replace(samples[0], metadata={"cost": price})
+        keep(store, Run(name=name, samples=tuple(samples)))
+    cost, latency = compare(store, "a", "b").costs
+    assert (cost.metric, latency.metric) == ("metadata.cost", "metadata.latency_ms")
+    assert latency.pairs
+    assert (latency.pairs.n, latency.unscored, latency.change) == (29, 1, "worse")
+    assert (latency.pairs.first, latency.pairs.second, latency.pairs.difference) == pytest.approx((1150, 1400, 250))
+    assert cost.pairs
+    assert (cost.pairs.n, cost.direction, cost.change) == (30, "lower", "better")
+    back = compare(store, "b", "a").costs
+    assert [one.pairs.difference for one in back if one.pairs] == [-cost.pairs.difference, -latency.pairs.difference]
+
+
+@pytest.mark.parametrize(
+    "name", ["latency_ms", "cost", "totalTokens", "prompt_tokens", "Response time (s)", "total_cost_usd"]
+)
+def test_columns_of_money_time_and_tokens_are_known_by_their_names(name: str) -> None:
+    assert is_cost(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["topic", "start_time", "timestamp", "max_tokens", "costume", "rating", "tokens_per_second"]
+)
+def test_other_columns_are_not(name: str) -> None:
+    assert not is_cost(name)
+
+
+def test_the_questions_that_moved_furthest_are_the_same_from_either_side(store: Store) -> None:
+    keep(store, answers("a", [ALL, HALF, ALL, HALF, ALL, ""]))
+    keep(store, answers("b", [ALL, NONE, NONE, ALL, HALF, ALL]))
+    a, b = store.resolve("a"), store.resolve("b")
+    forth, back = most_changed(store, a, b), most_changed(store, b, a)
+    assert [one.sample_a for one in forth] == ["s2", "s1", "s3"]
+    assert [str(score) for score in forth[0].scores] == ["Faithfulness 1.00 → 0.00"]
+    assert [score.change for score in forth[0].scores] == ["worse"]
+    assert (dict(forth[0].statements), dict(back[0].statements)) == ({"added": 1, "dropped": 1},) * 2
+    assert dict(forth[1].statements) == {"dropped": 1}
+    assert str(forth[1]) == "statements: 1 dropped"
+    assert [one.sample_b for one in back] == [one.sample_a for one in forth]
+    assert [[(s.label, s.b, s.a) for s in one.scores] for one in back] == [
+        [(s.label, s.a, s.b) for s in one.scores] for one in forth
+    ]
+    assert dict(back[1].statements) == {"added": 1}
+
+
+def test_the_largest_changes_have_losses_beside_gains_and_count_refusals(store: Store) -> None:
+    keep(store, answers("a", [NONE, NONE, NONE, HALF, ALL]))
+    keep(store, answers("b", [ALL, ALL, ALL, NONE, ALL]))
+    a, b = store.resolve("a"), store.resolve("b")
+    found = most_changed(store, a, b)
+    assert [(one.sample_a, one.scores[0].change) for one in found] == [
+        ("s0", "better"),
+        ("s1", "better"),
+        ("s3", "worse"),
+    ]
+    assert [one.refuses for one in found] == [""] * 3
+
+
+@pytest.mark.parametrize("metrics", [["faithfulness"], ["faithfulness", "refusal"]])
+def test_an_answer_that_only_one_run_refuses_is_a_large_change(store: Store, metrics: list[str]) -> None:
+    for name, said in (("a", ["It is red.", "It is red."]), ("b", ["The passages do not say.", "It is red."])):
+        (added,) = store.add_runs([answers(name, said)])
+        evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
+    (found,) = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert (found.sample_a, found.refuses) == ("s0", "B")
+    assert str(found).startswith("only B refuses; statements: ")
+
+
+def test_nothing_changed_is_no_question(store: Store) -> None:
+    keep(store, answers("a", [ALL, HALF]))
+    keep(store, answers("b", [ALL, HALF]))
+    keep(store, answers("judge", [NONE, NONE]), PlainJudge(name="strict", version="2"))
+    assert most_changed(store, store.resolve("a"), store.resolve("b")) == ()
+    assert most_changed(store, store.resolve("a"), store.resolve("judge")) == ()
+
+
+def test_how_many_questions_a_difference_takes_is_said_in_a_sentence(store: Store) -> None:
+    """Differences of -0.5, 0 and 0.5 in equal parts: their deviation is 0.4152, detectable 2.847 / sqrt(60) of it."""
+    keep(store, answers("a", [HALF, HALF, HALF] * 20))
+    keep(store, answers("b", [ALL, HALF, NONE] * 20))
+    found = next(one for one in compare(store, "a", "b").metrics if one.metric == FAITHFULNESS)
+    assert found.pairs
+    assert found.pairs.detectable == pytest.approx(0.4118 * 2.8487 / 60**0.5, abs=1e-4)
+    # (1.9613 + 0.8420)^2 x 0.4118^2 / 0.03^2 = 1481
+    assert detectable_in_words(found) == (
+        "With 60 questions, a difference of 0.15 can be detected (80% power); 0.03 would take about 1,500."
+    )
+    assert detectable_in_words(found, 0.2) == "With 60 questions, a difference of 0.15 can be detected (80% power)."

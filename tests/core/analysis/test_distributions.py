@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
@@ -21,15 +22,18 @@ def metadata(n: int) -> dict[str, JsonValue]:
     return found if n else {}
 
 
-@pytest.fixture
-def evaluated(store: Store) -> Store:
+def keep(store: Store) -> None:
     samples = tuple(
         replace(make_sample(n, answer="It is red. It is old." if n % 3 else None), metadata=metadata(n))
         for n in range(60)
     )
     run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    return store
+
+
+@pytest.fixture
+def evaluated(store: Store, once: Once) -> Store:
+    return once(keep, store)
 
 
 def test_columns_tell_numbers_from_categories(evaluated: Store) -> None:

@@ -184,7 +184,7 @@ def test_each_claim_is_kept_with_its_class(store: Store, tmp_path: Path) -> None
     assert dict(rows) == dict.fromkeys(CLASSES, 1) | {None: 1}
     shown = json.loads(invoke(store, "show", "six", "--json"))
     assert shown["origins"] == dict.fromkeys(CLASSES, 1)
-    assert "wrong, from an irrelevant passage" in invoke(store, "show", "six")
+    assert "not in the reference, from another passage" in invoke(store, "show", "six")
     assert ",self_knowledge," in invoke(store, "export", "six", "--what", "statements")
 
 
@@ -208,7 +208,7 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
     ref = checked(store, tmp_path, SIX)
     said = sample_report(store, ref, "1").statements
     assert [one.verdict for one in said] == [None] * 6
-    assert [one.alone for one in said] == [
+    assert [one.separate_verdict for one in said] == [
         "supported",
         "supported",
         "contradicted",
@@ -216,7 +216,7 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         "supported",
         "unsupported",
     ]
-    assert [one.alone_in_words for one in said] == [
+    assert [one.separate_verdicts_text for one in said] == [
         f"{words} (each passage judged on its own)"
         for words in (
             "supported by passages 1 and 2",
@@ -228,5 +228,5 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         )
     ]
     shown = invoke(store, "show", "six", "1")
-    assert f"  2 ✓ one passage  Two.\n{'':<19}supported by passage 2 (each passage judged on its own)" in shown
-    assert "not judged  " not in shown
+    assert "  2 ✓ one passage: Two.\n      supported by passage 2 (each passage judged on its own)" in shown
+    assert "not judged:" not in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragboard import SettingError
-from ragboard.analysis import Condition, read_condition, spec_named
+from ragboard.analysis import Condition, read_condition, resolve_spec
 
 SPECS = ("ragas.faithfulness", "ragchecker.faithfulness", "retrieval.recall(k=5)", "ragchecker.f1")
 
@@ -13,9 +13,9 @@ SPECS = ("ragas.faithfulness", "ragchecker.faithfulness", "retrieval.recall(k=5)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("faithfulness < -0.02", Condition(metric="faithfulness", fail="below", limit=-0.02)),
-        ("retrieval.recall(k=5)>.5", Condition(metric="retrieval.recall(k=5)", fail="above", limit=0.5)),
-        (" a < 1e-3 ", Condition(metric="a", fail="below", limit=0.001)),
+        ("faithfulness < -0.02", Condition(metric="faithfulness", fail="below", threshold=-0.02)),
+        ("retrieval.recall(k=5)>.5", Condition(metric="retrieval.recall(k=5)", fail="above", threshold=0.5)),
+        (" a < 1e-3 ", Condition(metric="a", fail="below", threshold=0.001)),
     ],
 )
 def test_a_condition_is_a_metric_a_sign_and_a_number(text: str, expected: Condition) -> None:
@@ -40,11 +40,11 @@ def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
     ],
 )
 def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
-    assert spec_named(name, SPECS) == spec
+    assert resolve_spec(name, SPECS) == spec
 
 
 def test_an_ambiguous_or_unknown_name_is_refused_with_the_candidates() -> None:
     with pytest.raises(SettingError, match=r"ambiguous: ragas\.faithfulness or ragchecker\.faithfulness"):
-        spec_named("faithfulness", SPECS)
+        resolve_spec("faithfulness", SPECS)
     with pytest.raises(SettingError, match=r"there are ragas\.faithfulness, "):
-        spec_named("nope", SPECS)
+        resolve_spec("nope", SPECS)

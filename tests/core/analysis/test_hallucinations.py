@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Once
 from tests.core.analysis.test_file_scores import SIX, checked
 from tests.core.conftest import PlainJudge, make_sample
 
@@ -30,17 +31,20 @@ def keep(store: Store, name: str, answers: list[str | None], judge: PlainJudge |
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=judge or PlainJudge()))
 
 
-@pytest.fixture
-def two(store: Store) -> Store:
-    """Run a: old, big | old | nothing. Run b: new."""
+def keep_two(store: Store) -> None:
     keep(store, "a", ANSWERS)
     keep(store, "b", ["It is new."])
-    return store
+
+
+@pytest.fixture
+def two(store: Store, once: Once) -> Store:
+    """Run a: old, big | old | nothing. Run b: new."""
+    return once(keep_two, store)
 
 
 def texts(store: Store, **query: Any) -> list[str]:
     page = hallucinations(store, HallucinationQuery(**query))
-    return [f"{row.run} {row.sample_id}.{row.number} {row.said.statement.text}" for row in page.rows]
+    return [f"{row.run} {row.sample_id}.{row.number} {row.judged_statement.statement.text}" for row in page.rows]
 
 
 OLD, BIG, OTHER, NEW = "a s0.2 It is old", "a s0.3 It is big", "a s1.1 It is old", "b s0.1 It is new"
@@ -85,6 +89,18 @@ def test_the_counts_are_of_all_verdicts_whichever_is_shown(two: Store) -> None:
     assert (page.rows, page.total, dict(page.labels)) == ((), 0, {"unsupported": 4, "supported": 2})
 
 
+def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_based(two: Store) -> None:
+    def sentence(**query: Any) -> str:
+        return hallucinations(two, HallucinationQuery(**query)).sentence
+
+    assert sentence() == sentence(limit=1, offset=3) == "4 of 6 statements are not supported"
+    assert sentence(verdict="contradicted") == "0 of 6 statements are contradicted"
+    keep(two, "c", ["It is older."], PlainJudge(heuristic=True))
+    assert sentence() == "5 of 7 statements are not supported"
+    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are likely not supported"
+    assert sentence(runs=(two.resolve("c"),), verdict="contradicted") == "0 of 1 statements are contradicted"
+
+
 def test_an_empty_store_has_none(store: Store) -> None:
     page = hallucinations(store, HallucinationQuery())
     assert (page.rows, page.total, dict(page.labels), judges_of(store)) == ((), 0, {}, ())
@@ -94,11 +110,11 @@ def test_an_empty_store_has_none(store: Store) -> None:
 def test_single_passages_speak_where_nobody_judged_them_together(store: Store, tmp_path: Path) -> None:
     checked(store, tmp_path, SIX)
     rows = hallucinations(store, HallucinationQuery()).rows
-    assert [(row.number, row.said.verdict, row.said.alone) for row in rows] == [
+    assert [(row.number, row.judged_statement.verdict, row.judged_statement.separate_verdict) for row in rows] == [
         (3, None, "contradicted"),
         (6, None, "unsupported"),
     ]
-    assert rows[0].said.ranks("contradicted") == (2,)
+    assert rows[0].judged_statement.ranks("contradicted") == (2,)
     assert dict(hallucinations(store, HallucinationQuery()).labels) == {
         "supported": 4,
         "contradicted": 1,

@@ -61,7 +61,9 @@ def test_of_several_settings_without_the_default_none_is_chosen() -> None:
     several = ["ragas.factual_correctness(mode=precision)", "ragas.factual_correctness(mode=recall)"]
     specs = [*several, "ragas.faithfulness", "ragas.context_recall"]
     found = ragas_score({spec: replace(summaries(any=0.5)["any"], metric=spec) for spec in specs})
-    assert found == Unscored(reason="undefined", detail=f"several settings and not the default: {', '.join(several)}")
+    assert found == Unscored(
+        reason="undefined", detail=f"several settings, none of them the default: {', '.join(several)}"
+    )
 
 
 def test_a_zero_makes_it_zero() -> None:
@@ -73,7 +75,7 @@ def test_a_zero_makes_it_zero() -> None:
 @pytest.mark.parametrize("mean", [None, -0.2])
 def test_a_metric_without_a_mean_is_named(mean: float | None) -> None:
     found = ragas_score(summaries(ragas__faithfulness=0.5, ragas__answer_relevance=mean))
-    assert found == Unscored(reason="undefined", detail="no mean, or one below 0: ragas.answer_relevance")
+    assert found == Unscored(reason="undefined", detail="no mean, or a mean below 0: ragas.answer_relevance")
 
 
 def test_one_metric_is_too_few() -> None:

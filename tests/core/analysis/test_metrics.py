@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from ragboard import METRICS, Store
-from ragboard.analysis import metric_descriptions, metric_groups, metric_range, metric_settings
+from ragboard.analysis import (
+    metric_descriptions,
+    metric_groups,
+    metric_judge,
+    metric_needs,
+    metric_range,
+    metric_settings,
+    metric_source_label,
+)
 from ragboard.metrics import describe, metrics_named
+from ragboard.metrics.base import CATEGORIES
+from ragboard.metrics.ragas import AnswerRelevance
 
 ALL = [describe(metric) for metric in METRICS.values()]
 
@@ -35,9 +45,38 @@ def test_a_store_without_evaluations_knows_our_metrics(store: Store) -> None:
 def test_groups_hold_one_of_each_name_in_order() -> None:
     variants = map(describe, metrics_named(["retrieval.recall(k=5)", "retrieval.recall(k=9)"]))
     groups = metric_groups([*ALL, *variants])
-    assert [metric for group in groups.values() for metric in group] == sorted(
-        ALL, key=lambda metric: [*groups].index(metric.source)
+    questions = [CATEGORIES[metric.category] for metric in METRICS.values()]
+    assert [*groups] == [question for question in CATEGORIES.values() if question in questions]
+    assert groups == {
+        question: tuple(one for one, its in zip(ALL, questions, strict=True) if its == question) for question in groups
+    }
+
+
+def test_every_metric_of_ours_answers_a_question_and_names_its_source() -> None:
+    assert {
+        metric.spec for metric in METRICS.values() if metric.category == "other" or not metric.source_label
+    } == set()
+    ours = {metric.spec: metric for metric in ALL}
+    assert metric_source_label(ours["ragas.faithfulness"]) == "RAGAS paper"
+    rated = describe(AnswerRelevance(method="direct"))
+    assert (metric_source_label(rated), metric_source_label(ours["ragas.answer_relevance"])) == (
+        "ragboard",
+        "RAGAS paper",
     )
+    assert metric_needs(ours["retrieval.recall"]) == "passages, gold passages"
+    assert [metric_judge(ours[spec]) for spec in ("overlap.bleu", "ragas.faithfulness", "ragas.coherence")] == [
+        "no judge",
+        "any judge",
+        "a chat model",
+    ]
+
+
+def test_metrics_without_code_are_grouped_by_what_they_are() -> None:
+    (ours,) = (metric for metric in ALL if metric.spec == "overlap.bleu")
+    theirs = replace(ours, spec="ragas-file.bleu", source="ragas-file")
+    own = replace(ours, spec="mine.bleu", source="mine")
+    assert [*metric_groups([theirs, own])] == ["Your own metrics", "Scores from run files, not computed by ragboard"]
+    assert (metric_source_label(own), metric_judge(own)) == (own.paper, "")
 
 
 def test_a_search_finds_those_with_all_of_its_words() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 from tests.core.human.test_estimates import label
 
@@ -17,7 +18,7 @@ from ragboard.analysis import (
     distribution,
     judge_noise,
     leaderboard,
-    overruled,
+    overruled_verdicts,
     run_summary,
 )
 from ragboard.export.run_report import run_report
@@ -51,12 +52,15 @@ def keep(store: Store, name: str, *, turns: bool, every: int = 2) -> None:
     evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
 
 
-@pytest.fixture
-def both(store: Store) -> Store:
-    """The same run with conversations and without."""
+def keep_both(store: Store) -> None:
     keep(store, "alone", turns=False)
     keep(store, "turns", turns=True)
-    return store
+
+
+@pytest.fixture
+def both(store: Store, once: Once) -> Store:
+    """The same run with conversations and without."""
+    return once(keep_both, store)
 
 
 def wider(turns: Interval | NoInterval, alone: Interval | NoInterval) -> None:
@@ -115,7 +119,7 @@ def test_a_diagnosis(both: Store) -> None:
     figures = [
         next(
             one.figure.interval
-            for one in (*found.findings, *found.silent)
+            for one in (*found.findings, *found.not_triggered)
             if one.figure and one.figure.label == "Faithfulness"
         )
         for found in (turns, alone)
@@ -127,23 +131,25 @@ def test_verdicts_that_people_overrule(both: Store) -> None:
     for name in ("turns", "alone"):
         for number in range(TURNS):
             label_statement(both, both.resolve(name), f"s{number}", 1, "unsupported", annotator="ada")
-    turns, alone = (overruled(both, run_summary(both, both.resolve(name))) for name in ("turns", "alone"))
+    turns, alone = (overruled_verdicts(both, run_summary(both, both.resolve(name))) for name in ("turns", "alone"))
     assert turns.metrics[FAITHFULNESS].mean == pytest.approx(SAMPLES / 2 / SAMPLES - TURNS / SAMPLES)
     wider(*(found.metrics[FAITHFULNESS].interval for found in (turns, alone)))
 
 
 def test_the_noise_of_a_judge(both: Store) -> None:
     for name in ("turns", "alone"):
-        judging = JudgeOptions(judge="plain", parameters={"seed": 2})
+        judge_options = JudgeOptions(judge="plain", parameters={"seed": 2})
         other = Panel(judge=PlainJudge(version="2"))
-        evaluate_run(both, both.resolve(name).run_id, DEFAULT_METRICS, other, EvaluationOptions(judging=judging))
+        evaluate_run(
+            both, both.resolve(name).run_id, DEFAULT_METRICS, other, EvaluationOptions(judge_options=judge_options)
+        )
     (turns,), (alone,) = (
         [one for one in judge_noise(both, both.resolve(name)) if one.metric == FAITHFULNESS]
         for name in ("turns", "alone")
     )
-    assert turns.found.difference == alone.found.difference == 0.0
-    assert isinstance(turns.found.interval, Interval)
-    assert turns.found.interval.method.endswith("24 clusters")
+    assert turns.paired.difference == alone.paired.difference == 0.0
+    assert isinstance(turns.paired.interval, Interval)
+    assert turns.paired.interval.method.endswith("24 clusters")
 
 
 def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) -> None:

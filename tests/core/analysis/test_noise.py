@@ -42,9 +42,13 @@ def run(store: Store) -> str:
 def evaluate(store: Store, run: str, seed: int, *names: str, judge: str = "wavering", parameters: bool = True) -> None:
     asked = Wavering(name=judge, version=f"seed {seed}")
     asked.seed = seed
-    judging = JudgeOptions(judge=judge, parameters={"seed": seed} if parameters else {})
+    judge_options = JudgeOptions(judge=judge, parameters={"seed": seed} if parameters else {})
     evaluate_run(
-        store, run, metrics_named(names or ["faithfulness"]), Panel(judge=asked), EvaluationOptions(judging=judging)
+        store,
+        run,
+        metrics_named(names or ["faithfulness"]),
+        Panel(judge=asked),
+        EvaluationOptions(judge_options=judge_options),
     )
 
 
@@ -54,13 +58,13 @@ def test_one_evaluation_has_no_noise(store: Store, run: str) -> None:
     assert judge_noise(store, store.resolve("a")) == ()
 
 
-def test_the_difference_is_the_other_less_the_shown_over_all_samples(store: Store, run: str) -> None:
+def test_the_difference_is_the_other_minus_the_shown_over_all_samples(store: Store, run: str) -> None:
     evaluate(store, run, 2)
     evaluate(store, run, 1)
     (found,) = judge_noise(store, store.resolve("a"))
-    assert (found.found.n, found.found.first, found.found.second) == (40, 1.0, 0.5)
-    assert isinstance(found.found.interval, Interval)
-    assert found.found.interval.high < 0
+    assert (found.paired.n, found.paired.first, found.paired.second) == (40, 1.0, 0.5)
+    assert isinstance(found.paired.interval, Interval)
+    assert found.paired.interval.high < 0
     assert str(found).startswith("two evaluations of a by wavering differ by -0.500 (95% CI -0.6")
     assert str(found).endswith("in Faithfulness, n = 40 (seed 1, 2)")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import examples
 from tests.core.pairing import pair_samples
 
 from ragboard import Run, Sample, Store, Turn
@@ -25,7 +26,7 @@ SAMPLES = st.lists(
 
 
 @given(SAMPLES, SAMPLES)
-@settings(max_examples=40)
+@examples(40)
 def test_the_database_pairs_as_python_does(a: list[Sample], b: list[Sample]) -> None:
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
@@ -12,8 +13,7 @@ FAITHFULNESS = "ragas.faithfulness"
 ANSWERS = ["It is red.", "It is red. It is old.", "It is old. It is big.", None, "Red herrings are red."]
 
 
-@pytest.fixture
-def evaluated(store: Store) -> Store:
+def keep(store: Store) -> None:
     from dataclasses import replace
 
     samples = tuple(
@@ -21,7 +21,11 @@ def evaluated(store: Store) -> Store:
     )
     run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    return store
+
+
+@pytest.fixture
+def evaluated(store: Store, once: Once) -> Store:
+    return once(keep, store)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ from ragboard.analysis import (
     hallucinations,
     hallucinations_sql,
     leaderboard,
+    means_sql,
     pair_rows,
     pair_runs,
     pairs_sql,
-    runs_sql,
     sample_rows,
     samples_sql,
     set_threshold,
@@ -68,7 +68,7 @@ def test_the_leaderboard(kept: Store) -> None:
         for run in leaderboard(kept)
         for spec, metric in run.metrics.items()
     }
-    got = found(kept, runs_sql(leaderboard(kept)))
+    got = found(kept, means_sql(leaderboard(kept)))
     of_run = {
         one.judged.evaluation_id: run.name for run in leaderboard(kept) for one in run.metrics.values() if one.judged
     }
@@ -141,7 +141,7 @@ def test_the_statements_that_passages_do_not_support(
 ) -> None:
     query = HallucinationQuery(**given_, runs=tuple(map(kept.resolve, runs)))
     expected = [
-        (row.judged.judge, row.sample_id, row.question, row.number, row.said.statement.text)
+        (row.judged.judge, row.sample_id, row.question, row.number, row.judged_statement.statement.text)
         for row in hallucinations(kept, query).rows
     ]
     assert [row[1:6] for row in found(kept, hallucinations_sql(kept, query))] == expected

@@ -154,14 +154,14 @@ def test_a_comparison_pairs_the_unscored_under_a_policy(store: Store) -> None:
 
 def test_a_gate_that_would_pass_is_left_open_where_the_unscored_could_fail_it(store: Store) -> None:
     store.add_runs([scored_run("run", [1.0] * 60 + [None] * 20)])
-    condition = [Condition(metric=FAITHFULNESS, fail="below", limit=0.9)]
+    condition = [Condition(metric=FAITHFULNESS, fail="below", threshold=0.9)]
     ref = store.resolve("run")
     verdicts = [check_run(run_summary(store, ref, unscored=one), condition)[0] for one in POLICIES]
     assert [gated.verdict for gated in verdicts] == ["pass", "fail", "inconclusive"]
     assert [gated.n for gated in verdicts] == [60, 80, 80]
     store.add_runs([scored_run("other", [1.0] * 60 + [0.0] * 20)])
     other = store.resolve("other")
-    loss = [Condition(metric=FAITHFULNESS, fail="below", limit=-0.05)]
+    loss = [Condition(metric=FAITHFULNESS, fail="below", threshold=-0.05)]
     found = [gate_comparison(compare_runs(store, ref, other, unscored=one), loss)[0].verdict for one in POLICIES]
     assert found == ["inconclusive", "pass", "inconclusive"]
 

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ragboard.analysis.verdict_style import ALONE, NOT_JUDGED, VERDICTS, style_of
+import pytest
+
+from ragboard.analysis.verdict_style import NOT_JUDGED, SINGLE_PASSAGE_STYLES, VERDICT_STYLES, style_of, verdict_words
 from ragboard.records import Label, Verdict
 
 
 def test_every_label_has_a_look_and_no_two_share_an_icon_a_word_or_a_class() -> None:
-    looks = [*VERDICTS.values(), NOT_JUDGED]
-    assert set(VERDICTS) == set(get_args(Label))
+    looks = [*VERDICT_STYLES.values(), NOT_JUDGED]
+    assert set(VERDICT_STYLES) == set(get_args(Label))
     for part in ("icon", "word", "css"):
         assert len({getattr(look, part) for look in looks}) == len(looks)
 
 
 def test_what_single_passages_say_has_words_and_a_class_of_its_own() -> None:
-    assert set(ALONE) == set(VERDICTS)
-    looks = [*VERDICTS.values(), *ALONE.values(), NOT_JUDGED]
+    assert set(SINGLE_PASSAGE_STYLES) == set(VERDICT_STYLES)
+    looks = [*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED]
     assert len({look.word for look in looks}) == len({look.css for look in looks}) == 7
 
 
 def test_the_absence_of_a_verdict_is_not_a_verdict() -> None:
     assert style_of(None) is NOT_JUDGED
-    assert style_of(Verdict(label="supported")) is VERDICTS["supported"]
+    assert style_of(Verdict(label="supported")) is VERDICT_STYLES["supported"]
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "words"),
+    [
+        ("supported", 0.7, "likely supported"),
+        ("supported", 0.69, "supported? check"),
+        ("unsupported", 0.31, "unsupported? check"),
+        ("unsupported", 0.3, "likely unsupported"),
+        ("contradicted", 0.45, "likely contradicted"),
+        ("unsupported", None, "unsupported"),
+    ],
+)
+def test_a_rule_based_verdict_says_how_sure_it_is_and_a_models_does_not(
+    label: Label, score: float | None, words: str
+) -> None:
+    verdict = Verdict(label=label, score=score)
+    assert verdict_words(verdict, rule_based=True) == words
+    assert verdict_words(verdict, rule_based=False) == label

@@ -32,8 +32,10 @@ def wikieval(tmp_path: Path) -> Path:
 def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval: Path, tmp_path: Path) -> None:
     said = ragboard("agree", wikieval, "--store", tmp_path / "s")
     assert said.exit_code == 0
-    lines = said.stdout.splitlines()
-    assert lines[0] == "30 pairs judged by embedded; a tie is a coin flip, seed 0"
+    answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
+    assert answers[0].startswith("RAGAS faithfulness: accuracy 1.00 on 10 pairs; counting shared words gives 0.80: ")
+    assert [one.partition(":")[0] for one in answers[1:]] == ["RAGAS answer relevance", "RAGAS context relevance"]
+    assert lines[0] == "30 pairs judged by embedded; ties: broken at random, seed 0"
     assert lines[1].split() == ["accuracy", "faithfulness", "answer_relevance", "context_relevance"]
     assert [line.split("  ")[0] for line in lines[2:10]] == [
         "ragas",
@@ -45,10 +47,9 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
         "GPT Score, published",
         "GPT Ranking, published",
     ]
-    assert "0.00 (0.00 to 0.28) of 10" in lines[3]
+    assert "0.00 (0.00 to 0.28), n = 10" in lines[3]
     assert "another model and other pairs" in lines[10]
-    assert lines[11].startswith("ragas is right more often than everything that reads nothing, beyond chance, in")
-    assert "GPT Score and GPT Ranking are left out: embedded does not rate and compare" in said.stderr
+    assert "GPT Score and GPT Ranking are left out: embedded does not answer these tasks" in said.stderr
     assert "rule-based" in said.stderr
 
 
@@ -59,7 +60,7 @@ def test_a_model_brings_both_baselines_and_is_asked_once(wikieval: Path, tmp_pat
         count = server.count
         again = ragboard("agree", wikieval, *asked, "--json", OPENAI_API_KEY="k")
         assert server.count == count > 0
-    assert "a tie is half right" in said.stdout
+    assert "ties: count 0.5" in said.stdout
     report: dict[str, Any] = json.loads(again.stdout)["report"]
     assert [line["contender"]["name"] for line in report["lines"]][:3] == ["ragas", "GPT Score", "GPT Ranking"]
     ranking = report["lines"][2]["cells"]["faithfulness"]["accuracy"]
@@ -88,7 +89,10 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
 def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
-    assert said.stdout.startswith(
+    first, second, *_ = said.stdout.splitlines()
+    assert first.startswith("embedded score: AUROC 0.")
+    assert first.endswith("these labels do not show that the metric adds anything.")
+    assert second.startswith(
         "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"
     )
     assert "rated good" in said.stdout
@@ -108,7 +112,8 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
-    assert said.stdout.startswith(
+    assert said.stdout.startswith("RAGAS faithfulness: AUROC 1.00 on 30 graded answers; ")
+    assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )
     assert "Krippendorff's alpha of 2 annotators" in said.stdout
@@ -155,6 +160,7 @@ def test_more_labels_than_items_are_refused_in_one_line() -> None:
         ("agree", "any.jsonl", "--seed", "-1"),
         ("agree", "any.jsonl", "--cut", "inf"),
         ("judge-report", "any.jsonl", "--seed", "-1"),
+        ("judge-bench", "any.jsonl", "--seed", "-1"),
         ("estimate", "any", "--width", "nan"),
     ],
 )

@@ -27,7 +27,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def ragboard(folder: Path, server: ChatServer, *words: object, query: str = "", key: str = KEY) -> Result:
-    given = [str(word) for word in words] + (["--store", str(folder)] if words[0] != "judge-report" else [])
+    given = [*map(str, words), "--store", str(folder)]
     environment = {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": server.url + query}
     return CliRunner().invoke(main, given, env=environment, catch_exceptions=False)
 
@@ -73,12 +73,14 @@ def test_people_are_met_and_runs_compared_with_the_conversation_too(tmp_path: Pa
     for columns in ({"statements": [label, label | {"label": 0}]}, {"sentences": [label, label | {"label": 0}]}):
         file = rows_file(tmp_path, history=HISTORY, **columns)
         ragboard(store, server, "agree", file, "--judge", "openai:m")
-        ragboard(store, server, "judge-report", file, "--judge", "openai:m")
+        asked = len(prompts(server))
+        ragboard(store, server, "judge-bench", file, "--judge", "openai:m", "--no-cache")
+        assert len(prompts(server)) == asked, "judge-bench takes the answers of agree"
     for name, answer in (("a", "It is 30 m high."), ("b", "I think 40 m.")):
         ragboard(store, server, "import", rows_file(tmp_path, history=HISTORY, answer=answer), "--name", name)
     done = ragboard(store, server, "prefer", "a", "b", "--quality", "answer_relevance", "--judge", "openai:m")
     assert done.exit_code == 0, done.output
-    assert len(prompts(server)) == 6
+    assert len(prompts(server)) == 4
     assert all("It stands at the harbour mouth." in prompt for prompt in prompts(server))
 
 

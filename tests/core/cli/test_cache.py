@@ -43,7 +43,7 @@ def left(store: Store) -> dict[str, int]:
 def test_it_lists_judges_and_tasks_with_how_many_answers_each_has(store: Store) -> None:
     assert left(store) == {"openai:a": 2, "openai:b": 1}
     lines = ragboard(store).stdout.splitlines()
-    assert lines[0].split() == ["judge", "task", "answers", "size", "oldest", "newest"]
+    assert lines[0].split() == ["judge", "task", "replies", "size", "oldest", "newest"]
     assert lines[1].split()[:3] == ["openai:a", "ExtractStatements", "2"]
 
 

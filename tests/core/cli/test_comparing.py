@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import Panel, Run, Store, evaluate_run
@@ -15,13 +17,16 @@ from ragboard.cli.markdown import escaped
 from ragboard.metrics import metrics_named
 
 
-@pytest.fixture
-def runs(store: Store) -> Store:
+def keep(store: Store) -> None:
     for name, answer in (("a", "It is red. It is old."), ("b<i>|\x1b[2J", "It is red."), ("c", "It is old.")):
         samples = tuple(make_sample(number, answer=answer) for number in range(40))
         (added,) = store.add_runs([Run(name=name, samples=samples, config={"k": name})])
         evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
-    return store
+
+
+@pytest.fixture
+def runs(store: Store, once: Once) -> Store:
+    return once(keep, store)
 
 
 def call(store: Store, *words: str) -> Result:
@@ -126,8 +131,8 @@ def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
     evaluate_run(runs, run.run_id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge(version="2")))
     printed = call(runs, "compare", "a", "c").output
     assert printed.count("noise: two evaluations of a by plain differ by +0.000 (95% CI ") == 1
-    said = json.loads(call(runs, "compare", "c", "a", "--json").output)["noise"]
-    assert [(one["run"], one["metric"], one["found"]["n"]) for one in said] == [("a", "ragas.faithfulness", 40)]
+    noise = json.loads(call(runs, "compare", "c", "a", "--json").output)["noise"]
+    assert [(one["run"], one["metric"], one["paired"]["n"]) for one in noise] == [("a", "ragas.faithfulness", 40)]
 
 
 def test_nothing_of_a_file_begins_a_line_of_what_is_said_of_it(store: Store, tmp_path: Path) -> None:
@@ -138,3 +143,22 @@ def test_nothing_of_a_file_begins_a_line_of_what_is_said_of_it(store: Store, tmp
     lines = [line for one in said for line in one.output.splitlines()]
     assert any("::error::named" in line for line in lines)
     assert not any(line.strip().startswith("::") for line in lines)
+
+
+def test_cost_and_the_questions_that_a_difference_takes_are_printed(store: Store) -> None:
+    for name, factor in (("a", 1.0), ("b", 1.5)):
+        said = ("It is red.", "It is red. It is old.")
+        samples = tuple(
+            replace(
+                make_sample(at, answer=said[at % 2 if name == "a" else 0]), metadata={"latency_ms": (900 + at) * factor}
+            )
+            for at in range(40)
+        )
+        (added,) = store.add_runs([Run(name=name, samples=samples)])
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
+    printed = call(store, "compare", "a", "b", "--detect", "0.1").output
+    assert "latency_ms  919.5  1,379.2  +459.8, 95% CI +457.9 to +461.6" in printed
+    assert (
+        "Faithfulness: With 40 questions, a difference of 0.12 can be detected (80% power); 0.1 would take" in printed
+    )
+    assert call(store, "compare", "a", "b", "--detect", "0").exit_code == 2

@@ -84,7 +84,7 @@ def test_damage_in_the_middle_of_a_table_is_named_by_doctor(whole: Path, tmp_pat
 
 def test_doctor_reads_every_table_as_far_as_time_allows(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "tables: 22 read in full, nothing damaged\n" in ragboard(whole, "doctor").stdout
-    monkeypatch.setattr(import_module("ragboard.cli.housekeeping"), "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(import_module("ragboard.cli.housekeeping"), "CHECK_SECONDS", 0.0)
     assert "tables: 0 read in full, nothing damaged; 22 not fully read within" in ragboard(whole, "doctor").stdout
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from starlette.requests import Request
 from starlette.responses import Response
 from tests.chat_server import Asked, ChatServer, chat_server, completion
-from tests.core.evaluation.test_interrupted import PATIENCE, At, ended, kept, start
+from tests.core.evaluation.test_interrupted import PATIENCE, At, ended, evaluate_here, kept, start
 
 from ragboard import Store, StoreBusyError
 from ragboard.cli import main
@@ -42,7 +42,7 @@ def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_goes_on(
     """A first evaluation is in no table of the store yet: its journal's header alone names the run."""
     store = kept(Store(tmp_path), 10)
     if before:
-        assert ended(start(store, server))[0] == 0
+        assert evaluate_here(store, server, "--no-cache")[0] == 0
     go_on = threading.Event()
 
     async def held(_request: Request, _asked: Asked, good: str) -> Response:

@@ -34,7 +34,9 @@ def test_findings_losses_and_silent_rules_are_printed(store: Store) -> None:
 def test_json_holds_every_rule(store: Store) -> None:
     keep(store, make_run("made", inventive))
     found = json.loads(said(store, "made", "--json"))
-    assert [one["rule"]["id"] for one in found["findings"]] == ["made-up", "own-knowledge-wrong", "unfaithful"]
+    assert {one["rule"]["id"] for one in found["findings"]} == {"made-up", "own-knowledge-wrong", "unfaithful"}
+    costs = [one["cost"] for one in found["findings"]]
+    assert costs == sorted(costs, reverse=True) != [0.0] * 3
     assert found["findings"][0]["figure"]["interval"]["n"] == 60
     assert len(found["findings"]) + len(found["silent"]) == 20
 

@@ -61,12 +61,12 @@ def test_the_table_has_estimates_ranks_and_the_judges_accuracy(store: Store, lab
 def test_without_a_declared_design_it_says_why_there_is_nothing(store: Store, labels: Path) -> None:
     said = told(store, "a", "b|b", "--labels", str(labels))
     assert said.count("none") == 4
-    assert "a: the 40 labelled samples were chosen in a way nobody declared" in said
+    assert "a: the 40 labelled samples are not declared random" in said
 
 
 def test_pooled_labels_come_with_their_caution(store: Store, labels: Path) -> None:
     said = told(store, "a", "b|b", "--labels", str(labels), "--design", "random", "--pool")
-    assert "caution: the labels of all runs correct each of them" in said
+    assert "caution: the labels of all runs correct each run" in said
 
 
 def test_few_labels_stand_alone_and_say_so(store: Store, tmp_path: Path, labels: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_three_qualities_of_ares_have_a_table_each(store: Store, tmp_path: P
         "ares.answer_faithfulness",
         "ares.answer_relevance",
     ]
-    assert said.count("the judge is no better than a coin: it says 1 of every labelled sample") == 3
+    assert said.count("the judge is no better than chance: it gives 1 to every labelled sample") == 3
     assert said.count("labels alone") == 3
 
 

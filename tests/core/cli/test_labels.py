@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import Once
 from tests.core.cli.test_managing import ragboard
 from tests.core.conftest import PlainJudge, make_sample
 
@@ -14,11 +15,14 @@ from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Store, evaluate
 HOSTILE = "\x1b[31mred\u202e"
 
 
-@pytest.fixture
-def run(store: Store) -> Store:
+def keep(store: Store) -> None:
     run_id = store.add_runs([Run(name="run", samples=(make_sample(),))])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    return store
+
+
+@pytest.fixture
+def run(store: Store, once: Once) -> Store:
+    return once(keep, store)
 
 
 def test_a_verdict_is_overruled_and_taken_back(run: Store) -> None:
@@ -70,8 +74,8 @@ def test_labels_are_drawn_for_exported_and_imported(run: Store, tmp_path: Path) 
     assert file.read_text(encoding="utf-8") == ragboard(run, "labels", "export", "run").stdout
     fresh = Store(tmp_path / "fresh")
     said = ragboard(fresh, "labels", "import", str(file), "--design", "not random")
-    assert said.stdout == "1 labels imported from 1 rows; 0 were already there\n"
-    assert "match no answer of a run in the store" in said.stderr
+    assert said.stdout == "1 labels imported from 1 rows; 0 already imported\n"
+    assert "without a matching answer in the store" in said.stderr
     found = json.loads(ragboard(fresh, "labels", "import", str(file), "--design", "not random", "--json").stdout)
     assert found["unchanged"] == 1
     (line,) = ragboard(fresh, "labels", "export").stdout.splitlines()

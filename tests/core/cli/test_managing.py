@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
@@ -65,28 +66,34 @@ def test_deleting_an_evaluation_by_a_runs_command_is_refused(runs: Store) -> Non
     assert names(runs) == {"first", "second"}
 
 
-@pytest.fixture
-def judged(store: Store) -> Store:
+def keep_judged(store: Store) -> None:
     samples = (make_sample(0, answer="It is red. =old()."), make_sample(1, answer="It is \x1b[31mbig."))
     run_id = store.add_runs([Run(name="run", samples=samples)])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    return store
+
+
+@pytest.fixture
+def judged(store: Store, once: Once) -> Store:
+    return once(keep_judged, store)
 
 
 def test_made_up_statements_are_listed_without_steering_the_terminal(judged: Store) -> None:
     said = ragboard(judged, "hallucinations").stdout
-    assert said.startswith("2 of 3 judged statements\n")
-    assert "? unsupported  =old()" in said
+    assert said.startswith("2 of 3 statements are not supported\n")
+    assert "? unsupported: =old()" in said
     assert "run s0: What is thing 0?" in said
     assert "\x1b" not in said
-    assert ragboard(judged, "hallucinations", "run", "--verdict", "contradicted").stdout == "0 of 3 judged statements\n"
+    assert (
+        ragboard(judged, "hallucinations", "run", "--verdict", "contradicted").stdout
+        == "0 of 3 statements are contradicted\n"
+    )
     assert "... 1 of 2" in ragboard(judged, "hallucinations", "--limit", "1").stderr
     assert "1           0             What is thing 1?" in ragboard(judged, "hallucinations", "--by", "question").stdout
 
 
 def test_made_up_statements_are_json_for_programs(judged: Store) -> None:
     found = json.loads(ragboard(judged, "hallucinations", "--text", "old", "--json").stdout)
-    assert (found["total"], found["rows"][0]["said"]["statement"]["text"]) == (1, "=old()")
+    assert (found["total"], found["rows"][0]["judged_statement"]["statement"]["text"]) == (1, "=old()")
     groups = json.loads(ragboard(judged, "hallucinations", "--by", "judge", "--json").stdout)
     assert [(group["key"], group["statements"]) for group in groups["groups"]] == [("plain", 2)]
 

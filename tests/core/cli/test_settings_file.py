@@ -71,9 +71,10 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
     ("text", "message"),
     [
         ('juge = "x"', "unknown setting 'juge'; known settings: store, judge, extract"),
-        ("judge = 3", "judge is 3, expected a text"),
-        ('metrics = "ragas"', "metrics is 'ragas', expected a list of texts"),
+        ("judge = 3", "judge is 3, expected a string"),
+        ('metrics = "ragas"', "metrics is 'ragas', expected a list of strings"),
         ("judge-param = 3", "judge-param is 3, expected a table of parameters"),
+        ("judge_param = 3", "judge_param is 3, expected a table of parameters"),
         ("judge = ", "no TOML"),
         ('api_key = "abc"', "api_key holds a key or password; keep keys in the environment"),
         ('OPENAI_API_KEY = "abc"', "OPENAI_API_KEY holds a key or password"),
@@ -107,7 +108,7 @@ def test_a_reasoning_model_gets_its_parameters_from_file_or_command_line(here: P
         write(
             here,
             f'judge = "openai:thinks"\nembed = "embedded"\nbase_url = "{server.url}"\n'
-            '[judge-param]\nreasoning_effort = "low"\nmax_completion_tokens = 4000\n',
+            '[judge_param]\nreasoning_effort = "low"\nmax_completion_tokens = 4000\n',
         )
         assert ragboard("evaluate", "answers.jsonl").exit_code == 0
         assert {(asked["reasoning_effort"], asked["max_completion_tokens"]) for asked in chat(server)} == {

@@ -6,19 +6,22 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
 from ragboard.cli import main
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    store = Store(tmp_path / "store")
+def keep(store: Store) -> None:
     runs = [make_run("one"), Run(name="two", samples=make_run().samples, config={"k": 3})]
     for added in store.add_runs(runs):
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    return store.folder
+
+
+@pytest.fixture
+def folder(store: Store, once: Once) -> Path:
+    return once(keep, store).folder
 
 
 def ragboard(folder: Path, *arguments: object) -> Result:

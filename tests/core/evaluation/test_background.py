@@ -73,22 +73,25 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
     around = LaunchContext(plugins=(write_plugin(folder),))
     with chat_server() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        judging = JudgeOptions(
+        judge_options = JudgeOptions(
             judge="openai:j",
             extract="openai:x",
             embed="embedded",
             parameters={"reasoning_effort": "low", "max_completion_tokens": 4000},
             base_url=server.url,
             concurrency=3,
+            device="cpu",
+            threads=2,
+            backend="onnx",
         )
-        choice = Choice(metrics=SPECS, judging=judging, limits={"sample": 2, "max_minutes": 5.0})
+        choice = Choice(metrics=SPECS, judge_options=judge_options, limits={"sample": 2, "max_minutes": 5.0})
         command = evaluation_command(store, ref, choice, around)
-        subprocess.run(command, env=evaluation_environment(judging), check=True, capture_output=True)
+        subprocess.run(command, env=evaluation_environment(judge_options), check=True, capture_output=True)
         assert {asked["model"] for asked in server.asked} == {"j", "x"}
         assert all(asked["reasoning_effort"] == "low" and "seed" not in asked for asked in server.asked)
         assert server.keys[0] == f"Bearer {SECRET}"
         known = metrics_with(around.plugins)
-        expected = evaluation_of(store, ref.run_id, panel_named(judging), metrics_named(SPECS, known), known)
+        expected = evaluation_of(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
     (live,) = live_evaluations(store)
     assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS
@@ -111,7 +114,8 @@ def test_the_key_of_the_environment_goes_to_no_address_that_was_typed(monkeypatc
 def test_a_key_that_is_given_reaches_the_server_and_no_file(store: Store, folder: Path) -> None:
     with chat_server() as server:
         choice = Choice(
-            metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url)
+            metrics=("faithfulness",),
+            judge_options=JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url),
         )
         started = start_evaluation(store, kept(store), choice, key="sk-typed-in")
         live = ended(store, started)
@@ -134,10 +138,10 @@ def test_no_python_file_of_the_current_folder_is_run(store: Store, folder: Path)
 @pytest.mark.usefixtures("folder")
 def test_what_failed_is_asked_again_in_the_background(store: Store) -> None:
     with chat_server() as server:
-        judging = JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url)
+        judge_options = JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url)
         server.rules = [lambda _: PlainTextResponse("teapot", 418)]
         ref = kept(store)
-        started = start_evaluation(store, ref, Choice(metrics=("faithfulness",), judging=judging))
+        started = start_evaluation(store, ref, Choice(metrics=("faithfulness",), judge_options=judge_options))
         live = ended(store, started)
         assert (live.state, live.progress.failed) == ("finished", 3)
         server.rules = []
@@ -158,18 +162,20 @@ def test_one_that_dies_before_its_first_word_says_why(store: Store, monkeypatch:
 @pytest.mark.usefixtures("folder")
 def test_what_cannot_be_is_refused_before_anything_starts(store: Store) -> None:
     ref = kept(store)
-    priceless = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j"), limits={"max_cost": 1})
+    priceless = Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:j"), limits={"max_cost": 1})
     with pytest.raises(SettingError, match="needs a price for j"):
         start_evaluation(store, ref, priceless)
     with pytest.raises(SettingError, match="no judge is called 'nobody'"):
-        start_evaluation(store, ref, Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="nobody")))
+        start_evaluation(store, ref, Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="nobody")))
     assert live_evaluations(store) == ()
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_plan_needs_no_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
-    choice = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:gpt-4o-mini"), limits={"sample": 1})
+    choice = Choice(
+        metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:gpt-4o-mini"), limits={"sample": 1}
+    )
     plan = plan_choice(store, kept(store), choice)
     assert (plan.samples, plan.total.expected.chat_calls) == (1, 2)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set"):
@@ -179,7 +185,7 @@ def test_a_plan_needs_no_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("address", ["http://[::1/v1", "localhost:8000", "http://me:abc@host/v1"])
 def test_an_address_that_cannot_be_asked_is_refused_before_anything_starts(store: Store, address: str) -> None:
     run = kept(store)
-    choice = Choice(metrics=("faithfulness",), judging=JudgeOptions(judge="openai:j", base_url=address))
+    choice = Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:j", base_url=address))
     with pytest.raises(SettingError, match="base URL"):
         start_evaluation(store, run, choice, key=SECRET)
     assert not live_evaluations(store)

@@ -45,7 +45,7 @@ class Batches(PlainJudge):
         if self.error:
             raise self.error
         for task in reversed(tasks):
-            hear(task, Exchange(said=_text(task)))
+            hear(task, Exchange(text=_text(task)))
         return [Questions(questions=(_text(task),)) for task in tasks]
 
 
@@ -61,7 +61,7 @@ def ask_all(judge: Any, texts: Sequence[str]) -> tuple[list[Any], list[list[str]
 
     async def ask(place: int, text: str) -> Any:
         def hear(_: Task, exchange: Exchange) -> None:
-            heard[place].append(exchange.said)
+            heard[place].append(exchange.text)
 
         return await batcher.answer(judge, Generate(answer=text, n=1), hear)
 

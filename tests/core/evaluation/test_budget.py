@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.conftest import PlainJudge
 
 from ragboard import Panel, SettingError
-from ragboard.evaluation.budget import FAILURES, Budget
+from ragboard.evaluation.budget import MAX_FAILURES_IN_A_ROW, Budget
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.base import NotAskedError, RequestSize
 from ragboard.judges.llm import Endpoint, LlmJudge
@@ -20,7 +20,7 @@ from ragboard.tasks import Exchange, Failure, GenerateQuestions, Questions, Rate
 
 TASK = GenerateQuestions(answer="a", n=1)
 LOCAL = RateAnswer(question="q", answer="a")
-CALL = Exchange(said="x", prompt_tokens=1000, completion_tokens=100)
+CALL = Exchange(text="x", prompt_tokens=1000, completion_tokens=100)
 PRICES = {"m": Price(prompt=1.0, completion=10.0)}
 """A call costs $0.002."""
 
@@ -77,7 +77,7 @@ def test_every_request_counts_towards_the_limit_of_calls_answered_or_not() -> No
     spent = budget(max_calls=4)
     called(spent)
     lost = asyncio.run(spent.admit(TASK, SMALL))
-    spent.lose(lost, billed=False)
+    spent.drop(lost, may_be_billed=False)
     assert admitted(spent)
     assert admitted(spent)
     assert not admitted(spent)
@@ -94,7 +94,7 @@ def test_what_a_reply_did_not_take_is_there_for_the_next_request() -> None:
     spent = budget(max_cost=0.005)
     reservations = [asyncio.run(spent.admit(TASK, SMALL)) for _ in range(2)]
     assert not admitted(spent)
-    spent.settle(TASK, Exchange(said="x", prompt_tokens=1000, completion_tokens=0), reservations[0])
+    spent.settle(TASK, Exchange(text="x", prompt_tokens=1000, completion_tokens=0), reservations[0])
     assert admitted(spent)
 
 
@@ -127,7 +127,7 @@ def test_who_waits_goes_on_as_soon_as_enough_is_left() -> None:
         waiting = asyncio.ensure_future(second())
         await asyncio.sleep(0)
         order.append("answered")
-        spent.settle(TASK, Exchange(said="x", prompt_tokens=0, completion_tokens=0), first)
+        spent.settle(TASK, Exchange(text="x", prompt_tokens=0, completion_tokens=0), first)
         await waiting
         return order
 
@@ -137,17 +137,17 @@ def test_who_waits_goes_on_as_soon_as_enough_is_left() -> None:
 
 def test_a_request_without_a_reply_counts_as_what_it_may_have_cost_where_it_may_be_billed() -> None:
     spent = budget(max_cost=0.005)
-    for billed in (True, True, False):
-        if not billed:
+    for may_be_billed in (True, True, False):
+        if not may_be_billed:
             assert not admitted(spent)
             break
-        spent.lose(asyncio.run(spent.admit(TASK, SMALL)), billed=billed)
+        spent.drop(asyncio.run(spent.admit(TASK, SMALL)), may_be_billed=may_be_billed)
     assert (spent.unanswered, spent.unanswered_cost, spent.cost) == (2, pytest.approx(0.004), 0)
 
 
 def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_said() -> None:
     spent = budget(max_cost=0.003)
-    called(spent, Exchange(said="x", prompt_tokens=1000, completion_tokens=500))
+    called(spent, Exchange(text="x", prompt_tokens=1000, completion_tokens=500))
     assert spent.over_limit == pytest.approx(0.003)
 
 
@@ -159,7 +159,7 @@ def test_a_limit_below_one_call_is_said_to_be_too_low() -> None:
 
 def test_a_limit_of_cost_that_cannot_be_held_stops_rather_than_is_ignored() -> None:
     spent = budget(max_cost=1)
-    called(spent, Exchange(said="x"))
+    called(spent, Exchange(text="x"))
     assert spent.cost is None
     assert not admitted(spent)
     assert "cannot be enforced" in spent.stopped
@@ -167,7 +167,7 @@ def test_a_limit_of_cost_that_cannot_be_held_stops_rather_than_is_ignored() -> N
 
 def test_an_unknown_cost_stops_nothing_where_no_limit_is_set_on_it() -> None:
     spent = budget(max_calls=10)
-    called(spent, Exchange(said="x"))
+    called(spent, Exchange(text="x"))
     assert admitted(spent)
     assert spent.cost is None
 
@@ -187,42 +187,42 @@ def test_once_stopped_it_stays_so_for_the_same_reason() -> None:
     called(spent)
     assert not spent.allows()
     first = spent.stopped
-    for _ in range(FAILURES):
-        spent.note(TASK, ILL)
+    for _ in range(MAX_FAILURES_IN_A_ROW):
+        spent.record(TASK, ILL)
     assert not spent.allows()
     assert spent.stopped == first
 
 
 def test_it_stops_after_fifty_failures_in_a_row_and_says_the_last() -> None:
     spent = budget()
-    for _ in range(FAILURES - 1):
-        spent.note(TASK, ILL)
-    spent.note(TASK, WELL)
-    for _ in range(FAILURES - 1):
-        spent.note(TASK, ILL)
+    for _ in range(MAX_FAILURES_IN_A_ROW - 1):
+        spent.record(TASK, ILL)
+    spent.record(TASK, WELL)
+    for _ in range(MAX_FAILURES_IN_A_ROW - 1):
+        spent.record(TASK, ILL)
     assert spent.allows()
-    spent.note(TASK, ILL)
+    spent.record(TASK, ILL)
     assert not spent.allows()
     assert spent.stopped == "the last 50 tasks all failed; last error: status 500"
 
 
 def test_who_answers_at_home_does_not_hide_that_a_model_never_does() -> None:
     spent = budget()
-    for _ in range(FAILURES):
-        spent.note(TASK, ILL)
-        spent.note(LOCAL, WELL)
+    for _ in range(MAX_FAILURES_IN_A_ROW):
+        spent.record(TASK, ILL)
+        spent.record(LOCAL, WELL)
     assert not spent.allows()
 
 
 def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_one() -> None:
     panel = Panel(judge=LlmJudge("unheard-of", Endpoint("http://127.0.0.1:9/v1", "key")))
     with pytest.raises(SettingError, match=r"^--max-cost needs a price for unheard-of: pass it with --prices FILE$"):
-        Budget.of(EvaluationOptions(max_cost=1), panel)
-    assert Budget.of(EvaluationOptions(max_calls=1), panel).models
+        Budget.for_panel(EvaluationOptions(max_cost=1), panel)
+    assert Budget.for_panel(EvaluationOptions(max_calls=1), panel).models
 
 
 def test_who_asks_nobody_outside_needs_no_price() -> None:
-    kinds: dict[type[Task], str] = Budget.of(EvaluationOptions(max_cost=1), Panel(judge=PlainJudge())).models
+    kinds: dict[type[Task], str] = Budget.for_panel(EvaluationOptions(max_cost=1), Panel(judge=PlainJudge())).models
     assert kinds == {}
 
 
@@ -243,10 +243,10 @@ def test_whatever_comes_the_bill_is_within_the_limit_where_no_call_takes_more_th
             reservation = await spent.admit(TASK, RequestSize(prompt_bytes=prompt, reply_tokens=200))
             await asyncio.sleep(0)
             if became == "said":
-                exchange = Exchange(said="x", prompt_tokens=prompt, completion_tokens=reply)
+                exchange = Exchange(text="x", prompt_tokens=prompt, completion_tokens=reply)
                 spent.settle(TASK, exchange, reservation)
             else:
-                spent.lose(reservation, billed=became == "lost")
+                spent.drop(reservation, may_be_billed=became == "lost")
             if became != "refused":
                 bill += (prompt + 10 * (reply if became == "said" else 200)) / 1_000_000
 

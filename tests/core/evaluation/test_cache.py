@@ -15,7 +15,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import Panel, Score, Store, StoreError, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
-from ragboard.evaluation.engine import Finished
+from ragboard.evaluation.engine import FinishedEvaluation
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
@@ -47,7 +47,7 @@ def judge(server: ChatServer, model: str = "m", **given: Any) -> LlmJudge:
     return LlmJudge(model, Endpoint(server.url, "key", pause=no_pause), **given)
 
 
-def evaluate(store: Store, name: str, panel: Panel, **options: Any) -> Finished:
+def evaluate(store: Store, name: str, panel: Panel, **options: Any) -> FinishedEvaluation:
     """A run of the same samples under a name of its own."""
     run_id = store.add_runs([make_run(name=name)])[0].id
     return evaluate_run(store, run_id, FAITHFULNESS, panel, EvaluationOptions(**options))
@@ -102,7 +102,7 @@ def test_the_same_samples_in_another_run_cost_nothing(store: Store, server: Chat
     assert shown[0] == shown[1]
 
 
-def _scores(store: Store, done: Finished) -> list[Any]:
+def _scores(store: Store, done: FinishedEvaluation) -> list[Any]:
     ref = RunRef(run_id=done.evaluation.run_id, name="run", evaluation_id=done.evaluation.id)
     return [row.scores for row in sample_rows(store, ref, SampleQuery(limit=100)).rows]
 
@@ -186,7 +186,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_line_with_the_way_around_it(store: Store, server: ChatServer) -> None:
     store.cache_path.parent.mkdir(parents=True, exist_ok=True)
     store.cache_path.write_bytes(b"this is no database " * 500)
-    with pytest.raises(StoreError, match=r"answers\.sqlite: the cache of answers: .*; --no-cache goes without it$"):
+    with pytest.raises(StoreError, match=r"answers\.sqlite: cannot use the cache: .*; --no-cache works without it$"):
         evaluate(store, "one", Panel(judge=judge(server)))
     assert server.asked == []
     assert evaluate(store, "one", Panel(judge=judge(server)), cache=False).failed == 0
@@ -198,7 +198,7 @@ def test_damage_that_shows_while_answers_are_looked_up_is_the_same_one_line(stor
         for number in range(2000):
             cache.put(key(number), "j", TASK, REPLY)
     _spoil_pages(store.cache_path)
-    with pytest.raises(StoreError, match=r"^[^\n]*the cache of answers: [^\n]*$"):
+    with pytest.raises(StoreError, match=r"^[^\n]*cannot use the cache: [^\n]*$"):
         evaluate(store, "two", Panel(judge=judge(server)))
 
 

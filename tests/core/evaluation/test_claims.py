@@ -29,10 +29,10 @@ from ragboard.metrics import metrics_named, outcome
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.needs import (
     CellVerdicts,
-    Findings,
     JointVerdicts,
     JudgedStatements,
     Need,
+    NeedResults,
     Statements,
     VerdictTable,
 )
@@ -48,7 +48,7 @@ TOGETHER: dict[str, bool] = {"joint": True, "single": True}
 
 def found(
     sample: Sample, *needs: Need[Any], known: Callable[[Task], bool] = lambda _: False
-) -> tuple[Findings, list[Task]]:
+) -> tuple[NeedResults, list[Task]]:
     """What the plain judge makes of the needs, and what it was asked."""
     judge = PlainJudge()
 
@@ -117,7 +117,7 @@ def test_statements_are_held_against_the_other_text(
 
 
 def test_a_side_is_not_held_against_itself() -> None:
-    with pytest.raises(ValueError, match="cannot be held against"):
+    with pytest.raises(ValueError, match="cannot be checked against"):
         CellVerdicts("response", "response")
 
 
@@ -281,7 +281,7 @@ def test_similarity_of_answer_and_reference_is_one_task() -> None:
     (metric,) = metrics_named(["answer_similarity"])
     made, asked = found(SAMPLE, *metric.needs())
     assert asked == [Similarity(text=SAMPLE.answer or "", others=(SAMPLE.reference or "",))]
-    assert outcome(metric, SAMPLE, made) == Score(value=0.5, counted="an answer of 6 words")
+    assert outcome(metric, SAMPLE, made) == Score(value=0.5, counted="answer of 6 words")
     for column in ("answer", "reference"):
         empty = replace(SAMPLE, **{column: " "})
         made, asked = found(empty, *metric.needs())

@@ -25,7 +25,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
-from ragboard.evaluation.options import EvaluationOptions, Expected
+from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 from ragboard.records import Run
@@ -87,9 +87,9 @@ def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> N
 
 def test_judges_that_were_named_once_stay_named_when_python_goes_on(store: Store) -> None:
     run_id, panel = add(store, make_run(samples=1)), Panel(judge=PlainJudge())
-    done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(judging=JudgeOptions(judge="embedded")))
+    done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(judge_options=JudgeOptions(judge="embedded")))
     evaluate_run(store, run_id, ALL, panel)
-    assert store.judging(done.evaluation.id) == JudgeOptions(judge="embedded")
+    assert store.judge_options(done.evaluation.id) == JudgeOptions(judge="embedded")
 
 
 def test_another_version_of_the_judge_is_another_evaluation(store: Store) -> None:
@@ -250,7 +250,7 @@ def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store)
 
 def test_near_the_end_of_a_budget_samples_are_finished_not_begun(store: Store) -> None:
     run_id = add(store, make_run(samples=40))
-    expected = (Expected(model="m", embedding=False, calls=80, tokens=0),)
+    expected = (ModelEstimate(model="m", embedding=False, calls=80, tokens=0),)
     options = EvaluationOptions(max_calls=20, expected=expected, planned_samples=40)
     judge = Calling()
     done = evaluate_run(store, run_id, metrics_named(["faithfulness"]), Panel(judge=judge), options)

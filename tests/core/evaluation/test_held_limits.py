@@ -136,7 +136,7 @@ def test_what_a_limit_cut_short_is_asked_later_and_its_calls_stay_on_the_bill(st
     server.faults = []
     second = evaluate(store, server, samples=3)
     assert second.exit_code == 0
-    assert re.search("6 tasks asked, 0 answered before", second.stderr)
+    assert re.search("6 tasks run, 0 answered earlier", second.stderr)
     assert paid_calls(store) == server.count == 8
 
 

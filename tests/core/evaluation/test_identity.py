@@ -14,7 +14,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import NotFoundError, Panel, Score, Store, Turn, evaluate_run
 from ragboard.analysis import SampleQuery, leaderboard, run_summary, sample_rows
 from ragboard.cli import main
-from ragboard.evaluation.engine import Finished
+from ragboard.evaluation.engine import FinishedEvaluation
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import metrics_named
 from ragboard.tasks import TASKS, Similarity
@@ -34,7 +34,7 @@ def evaluated(
     judge: str = "plain",
     embed: str = "near",
     sample: int | None = None,
-) -> Finished:
+) -> FinishedEvaluation:
     panel = Panel(judge=PlainJudge(name=judge, version=judge), roles={"embed": PlainJudge(name=embed, version=embed)})
     return evaluate_run(store, run_id, metrics_named(metrics), panel, EvaluationOptions(sample=sample))
 

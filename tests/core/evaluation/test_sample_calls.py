@@ -60,7 +60,7 @@ def test_tokens_and_dollars_of_the_sample_are_those_the_server_counted(store: St
     run_id = store.add_runs([make_run(samples=1)])[0].id
     done = evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), EvaluationOptions(prices=PRICES))
     calls = found(store)
-    assert sum(one.calls for one in calls.paid) == sum(spend.calls for spend in done.spent)
+    assert sum(one.calls for one in calls.sent) == sum(spend.calls for spend in done.spent)
     asked = [one for one in calls.tasks if one.judge == "openai:m"]
     (chat,) = [spend for spend in done.spent if spend.model == "m"]
     assert sum(one.prompt_tokens for one in asked) == chat.prompt_tokens
@@ -119,15 +119,15 @@ def test_other_prompts_than_those_that_were_used_are_not_shown(
     packaged = Prompts.read().texts["extract_statements"]
     own.write_text(f"{packaged}\nMine.", encoding="utf-8")
     run_id = store.add_runs([make_run(samples=1)])[0].id
-    judging = JudgeOptions(judge="openai:m", prompts=folder)
-    evaluate_run(store, run_id, FAITHFULNESS, panel(server, folder), EvaluationOptions(judging=judging))
+    judge_options = JudgeOptions(judge="openai:m", prompts=folder)
+    evaluate_run(store, run_id, FAITHFULNESS, panel(server, folder), EvaluationOptions(judge_options=judge_options))
     assert found(store).tasks[0].messages[0].text.endswith("Mine.")
     own.write_text(f"{packaged}\nChanged.", encoding="utf-8")
     changed = found(store).tasks[0]
     assert [message.role for message in changed.messages] == ["reply"]
-    assert "not those that were used" in changed.no_prompt
+    assert "have changed since the evaluation" in changed.no_prompt
     own.unlink()
-    assert "are not there" in found(store).tasks[0].no_prompt
+    assert "cannot be read" in found(store).tasks[0].no_prompt
 
 
 def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
@@ -136,9 +136,9 @@ def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
     few = tmp_path / "few.tsv"
     few.write_text("Query\tDocument\tAnswer\tAnswer_Relevance_Label\nWho?\tAda.\tAda did.\tYes\n", encoding="utf-8")
     run_id = store.add_runs([make_run(samples=1)])[0].id
-    judging = JudgeOptions(judge="openai:m", examples=few)
+    judge_options = JudgeOptions(judge="openai:m", examples=few)
     metrics = metrics_named(["ares.answer_relevance"])
-    evaluate_run(store, run_id, metrics, panel(server, examples=few), EvaluationOptions(judging=judging))
+    evaluate_run(store, run_id, metrics, panel(server, examples=few), EvaluationOptions(judge_options=judge_options))
     (call,) = found(store).tasks
     assert (call.task, call.outcome) == ("Decide whether answer relevance holds", "no: r")
     (sent,) = server.asked

@@ -11,13 +11,13 @@ from tests.core.conftest import make_run
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import run_summary
-from ragboard.analysis.runs import spending_of
-from ragboard.evaluation.options import EvaluationOptions, Expected
+from ragboard.analysis.runs import total_usage
+from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
 from ragboard.evaluation.plan import plan_run
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
 from ragboard.metrics import metrics_named
 from ragboard.prices import Price
-from ragboard.records import Spend
+from ragboard.records import ModelUsage
 from ragboard.store import RunRef
 
 FAITHFULNESS = metrics_named(["ragas.faithfulness"])
@@ -89,13 +89,13 @@ def test_the_report_says_how_near_the_plan_was(store: Store, server: ChatServer)
     spending = run_summary(store, ref).spending
     assert spending is not None
     assert spending.models == done.spent
-    assert spending.calls_of_plan == 1.0
-    assert spending.tokens_of_plan == pytest.approx(440 / expected[0].tokens)
+    assert spending.calls_to_plan_ratio == 1.0
+    assert spending.tokens_to_plan_ratio == pytest.approx(440 / expected[0].tokens)
     assert str(spending).startswith("4 calls, 440 tokens, $0.0008; 100% of the calls and")
 
 
 def test_a_model_that_was_planned_and_never_answered_is_named(store: Store, server: ChatServer) -> None:
-    expected = (Expected(model="other", embedding=False, calls=4, tokens=100),)
+    expected = (ModelEstimate(model="other", embedding=False, calls=4, tokens=100),)
     done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(expected=expected))
     other, asked = done.spent
     assert (other.model, other.calls, other.cost, other.planned_calls) == ("other", 0, 0.0, 4)
@@ -110,7 +110,7 @@ def test_removing_a_run_removes_its_spend(store: Store, server: ChatServer) -> N
         assert connection.execute("SELECT count(*) FROM spending").fetchone() == (0,)
 
 
-def spend(**given: object) -> Spend:
+def spend(**given: object) -> ModelUsage:
     usual: dict[str, object] = {
         "model": "m",
         "embedding": False,
@@ -123,13 +123,13 @@ def spend(**given: object) -> Spend:
         "planned_calls": 8,
         "planned_tokens": 2000,
     }
-    return Spend(**(usual | given))  # type: ignore[arg-type]
+    return ModelUsage(**(usual | given))  # type: ignore[arg-type]
 
 
 def test_models_are_summed() -> None:
-    both = spending_of([spend(), spend(model="e", embedding=True, calls=6, cost=0.25)])
+    both = total_usage([spend(), spend(model="e", embedding=True, calls=6, cost=0.25)])
     assert (both.calls, both.prompt_tokens, both.completion_tokens, both.cost) == (16, 1800, 200, 0.75)
-    assert (both.calls_of_plan, both.tokens_of_plan) == (1.0, 0.5)
+    assert (both.calls_to_plan_ratio, both.tokens_to_plan_ratio) == (1.0, 0.5)
     assert str(both) == "16 calls, 2,000 tokens, $0.7500; 100% of the calls and 50% of the tokens planned"
 
 
@@ -143,10 +143,10 @@ def test_models_are_summed() -> None:
     ids=["no price", "no count", "no plan"],
 )
 def test_what_is_not_known_is_said(given: dict[str, object], said: str) -> None:
-    assert str(spending_of([spend(**given)])).startswith(said)
+    assert str(total_usage([spend(**given)])).startswith(said)
 
 
 def test_a_sum_with_a_part_unknown_is_unknown() -> None:
-    total = spending_of([spend(), spend(model="x", cost=None, planned_calls=None)])
-    assert (total.cost, total.unpriced, total.planned_calls, total.calls_of_plan) == (None, ("x",), None, None)
+    total = total_usage([spend(), spend(model="x", cost=None, planned_calls=None)])
+    assert (total.cost, total.unpriced, total.planned_calls, total.calls_to_plan_ratio) == (None, ("x",), None, None)
     assert asdict(total)["models"][1]["model"] == "x"

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.chat_server import ChatServer, chat_server
+from tests.conftest import examples
 from tests.core.conftest import make_run
 
 from ragboard import Panel, Store, StoreError, evaluate_run
@@ -34,7 +35,7 @@ from ragboard.metrics import metrics_named
 METRICS = metrics_named(["ragas.faithfulness"])
 JUNK: list[Any] = [None, True, -1, 0, 2**70, 1e308, float("nan"), "x", "", [], {}, [[[1]]], {"a": {"b": [1]}}]
 GONE = object()
-REUSED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+REUSED = examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +58,10 @@ def panel(server: ChatServer) -> Panel:
 
 
 def evaluate(store: Store, server: ChatServer) -> None:
-    judging = JudgeOptions(judge="openai:m", base_url=server.url)
-    evaluate_run(store, store.resolve("run").run_id, METRICS, panel(server), EvaluationOptions(judging=judging))
+    judge_options = JudgeOptions(judge="openai:m", base_url=server.url)
+    evaluate_run(
+        store, store.resolve("run").run_id, METRICS, panel(server), EvaluationOptions(judge_options=judge_options)
+    )
 
 
 @pytest.fixture
@@ -146,7 +149,7 @@ def test_a_status_or_header_with_wrong_contents_is_passed_over(
         assert live.rate is None or live.rate > -1
         assert live.progress.done >= 0
         assert isinstance(live.judge, str)
-        assert live.choice is None or asks_models(live.choice.judging) in (True, False)
+        assert live.choice is None or asks_models(live.choice.judge_options) in (True, False)
     store.remove_runs([store.resolve("run").run_id])
 
 
@@ -223,5 +226,5 @@ def test_a_disk_that_cannot_be_read_is_one_line(store: Store, server: ChatServer
 def test_a_cache_that_cannot_be_read_is_one_line(store: Store, server: ChatServer) -> None:
     store.cache_path.unlink()
     store.cache_path.symlink_to("/proc/self/mem")
-    with pytest.raises(StoreError, match=r"^[^\n]*the cache of answers: [^\n]*; --no-cache goes without it$"):
+    with pytest.raises(StoreError, match=r"^[^\n]*cannot use the cache: [^\n]*; --no-cache works without it$"):
         evaluate(store, server)

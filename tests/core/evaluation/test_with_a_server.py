@@ -10,7 +10,8 @@ from tests.core.conftest import make_run
 
 from ragboard import DEFAULT_METRICS, METRICS, JudgeError, Panel, Store, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
-from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder
+from ragboard.evaluation.options import EvaluationOptions
+from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
 from ragboard.records import Score, Unscored
 from ragboard.store import RunRef
 
@@ -47,6 +48,19 @@ def test_a_sample_costs_at_most_four_chat_calls_and_one_of_embeddings(store: Sto
     assert set(found[0]) <= set(METRICS)
     assert all(isinstance(score, Score) for row in found for score in row.values())
     assert found[0]["ragas.context_relevance"] == Score(value=1.0, counted="2 of 2 sentences")
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_an_evaluation_opens_no_more_connections_than_requests_run_at_a_time(
+    store: Store, server: ChatServer, concurrency: int
+) -> None:
+    server.delay = lambda: 0.01
+    run_id = store.add_runs([make_run(samples=6)])[0].id
+    endpoint = Endpoint(server.url, "key", limits=Limits(concurrency=concurrency))
+    judges = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
+    evaluate_run(store, run_id, ALL, judges, options=EvaluationOptions(concurrency=concurrency))
+    assert len(server.asked) > 20
+    assert 1 <= len(server.connections) <= concurrency
 
 
 def test_whatever_goes_wrong_a_score_is_the_right_one_or_has_a_reason(store: Store, server: ChatServer) -> None:

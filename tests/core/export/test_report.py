@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
 from ragboard.analysis import run_summary
@@ -21,9 +22,8 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder: Path = tmp_path_factory.mktemp("report")
-    store = Store(folder)
+def store(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: EvaluatedSamples) -> Store:
+    store = evaluated_samples(tmp_path_factory.mktemp("report") / "store")
     hostile = [
         Run(
             name=f"{HOSTILE}{letter}",
@@ -41,7 +41,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         )
         for letter in "ab"
     ]
-    for added in (*store.add_runs(sample_runs()), *store.add_runs(hostile)):
+    for added in store.add_runs(hostile):
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     return store
 
@@ -61,7 +61,10 @@ def test_a_run_says_who_judged_it_and_every_metric_with_its_interval(store: Stor
 
 def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    found = comparison_report(store, a, b, samples=2)
+    found = comparison_report(store, a, b, samples=20)
+    assert "B is worse on Context relevance; no significant difference on 2 metrics" in found
+    assert "Context relevance usually falls with more passages: 3.0 in A, 5.0 in B" in found
+    assert "of their words, so the differences are not marked" in found
     assert "bm25-rerank-k5 vs bm25-k3, 60 pairs" in found
     assert "chunk_words" in found
     assert "largest losses in Context relevance first" in found
@@ -80,7 +83,7 @@ def test_a_comparison_counts_pairs_by_id_and_by_question_apart_and_calls_no_doub
         samples = tuple(Sample(id=place, question=question, answer="Yes.") for place, question in asked)
         store.add_runs([Run(name=name, samples=(*samples, *again))])
     found = comparison_report(store, store.resolve("a"), store.resolve("b"))
-    assert "1 questions paired by sample id, 1 by their question; unpaired in A: 2, 2 of them with several" in found
+    assert "1 questions paired by sample id, 1 by their question; unpaired in A: 2: 2 asked twice in A (3, 4);" in found
 
 
 def test_the_same_store_gives_the_same_file(store: Store) -> None:

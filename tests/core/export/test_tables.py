@@ -11,6 +11,7 @@ import duckdb
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_run
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Sample, Store, evaluate_run
@@ -21,13 +22,17 @@ from ragboard.export import TABLE_FORMATS, TABLES, table, table_bytes
 from ragboard.store import RunRef
 
 
-@pytest.fixture
-def runs(store: Store) -> tuple[RunRef, RunRef]:
+def keep(store: Store) -> None:
     unscored = Sample(id="none", question="Unanswered?", answer=None, contexts=())
     first = make_run("one", samples=3)
     second = Run(name="two", samples=(*first.samples[:2], unscored), config={"k": 3})
     for added in store.add_runs([first, second]):
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+
+
+@pytest.fixture
+def runs(store: Store, once: Once) -> tuple[RunRef, RunRef]:
+    once(keep, store)
     return store.resolve("one"), store.resolve("two")
 
 
@@ -45,7 +50,7 @@ def read(data: bytes, kind: str) -> pd.DataFrame:
 def test_every_table_comes_back_in_every_format(
     store: Store, runs: tuple[RunRef, RunRef], what: str, kind: str
 ) -> None:
-    frame = table(store, what, runs[: TABLES[what].fewest])
+    frame = table(store, what, runs[: TABLES[what].min_runs])
     back = read(table_bytes(frame, kind), kind)
     assert list(back.columns) == list(frame.columns)
     assert len(back) == len(frame) > 0

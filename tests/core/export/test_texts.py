@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ragboard.analysis import JudgedStatement
-from ragboard.analysis.verdict_style import VERDICTS
-from ragboard.export.html import LONGEST, Marked, answer_marked, cut, cut_note, passage_marked
+from ragboard.analysis.verdict_style import VERDICT_STYLES
+from ragboard.export.html import MAX_CHARACTERS, Marked, answer_marked, cut, cut_note, passage_marked
 from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
 
 ANSWER = "It is red. It is old."
-SUPPORTED, UNSUPPORTED, CONTRADICTED = VERDICTS.values()
+SUPPORTED, UNSUPPORTED, CONTRADICTED = VERDICT_STYLES.values()
 
 
 def said(text: str, label: Label | None, start: int, end: int) -> JudgedStatement:
@@ -53,6 +53,6 @@ def test_evidence_names_the_statement_it_is_of_and_how_it_was_found() -> None:
 
 def test_a_long_text_is_cut_and_that_is_said() -> None:
     assert (cut("short"), cut_note("short")) == ("short", "")
-    long = "x" * (LONGEST + 1)
-    assert len(cut(long)) == LONGEST
+    long = "x" * (MAX_CHARACTERS + 1)
+    assert len(cut(long)) == MAX_CHARACTERS
     assert cut_note(long) == "The first 20,000 of 20,001 characters are shown."

@@ -16,7 +16,22 @@ from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement
 from ragboard.metrics import metrics_named
 from ragboard.readers.labels import LabelFile, read_labels
-from ragboard.tasks import Failure, OnCall, Prefer, Preference, Rate, Rating, Reply, Task, Verify, ignore_call
+from ragboard.tasks import (
+    TASKS,
+    ExtractStatements,
+    Failure,
+    OnCall,
+    Prefer,
+    Preference,
+    Rate,
+    Rating,
+    Reply,
+    SelectSentences,
+    Task,
+    Verify,
+    WriteQuestions,
+    ignore_call,
+)
 
 
 @dataclass
@@ -38,6 +53,16 @@ class Opinionated(PlainJudge):
             case _:
                 await asyncio.sleep(0)
                 return (await PlainJudge().answer([task], hear))[0]
+
+
+@dataclass
+class Updated(Opinionated):
+    """Has a new version of how it answers one type of task."""
+
+    kind: type[Task] | None = None
+
+    def identity(self, task: type[Task]) -> str:
+        return f"{super().identity(task)}{'/new' if task is self.kind else ''}"
 
 
 def judged(folder: Path, *rows: object, name: str = "said") -> LabelFile:
@@ -110,6 +135,35 @@ def test_nothing_is_asked_twice_and_the_same_agreement_is_kept_once(store: Store
     assert len(agreements(store)) == 1
 
 
+@pytest.mark.parametrize(
+    ("row", "metrics", "asked"),
+    [
+        (pair(0), [], {ExtractStatements, Verify, Rate, Prefer}),
+        (pair(0, "context_relevance"), [], {SelectSentences, Rate, Prefer}),
+        (graded(0, grade=4), ["overlap.token_f1"], {Rate}),
+        ({"question": "?", "contexts": ["c"], "statements": [{"text": "It is.", "label": 1}]}, [], {Verify}),
+        ({"question": "?", "contexts": ["c"], "sentences": [{"text": "It is.", "label": 1}]}, [], {SelectSentences}),
+    ],
+)
+def test_a_new_version_of_a_judge_is_another_agreement_only_where_its_scorers_ask(
+    store: Store, tmp_path: Path, row: object, metrics: list[str], asked: set[type[Task]]
+) -> None:
+    rows, chosen, judge = judged(tmp_path, row), metrics_named(metrics) if metrics else [], Opinionated()
+    before = agree(store, rows, Panel(judge=judge), chosen).agreement.id
+    assert {type(task) for task in judge.asked} == asked
+    after = {kind: agree(store, rows, Panel(judge=Updated(kind=kind)), chosen).agreement.id for kind in TASKS}
+    assert {kind for kind, agreement in after.items() if agreement != before} == asked
+
+
+def test_what_changes_elsewhere_has_no_agreement_asked_anew(store: Store, tmp_path: Path) -> None:
+    rows = judged(tmp_path, *map(pair, range(3)))
+    before = agree(store, rows, Panel(judge=Opinionated()))
+    judge = Updated(kind=WriteQuestions)
+    after = agree(store, rows, Panel(judge=judge))
+    assert (after.asked, judge.asked, after.agreement) == (0, [], before.agreement)
+    assert len(agreements(store)) == 1
+
+
 def test_a_failed_answer_is_no_score_and_says_why(store: Store, tmp_path: Path) -> None:
     judge = Opinionated(before=lambda task: Failure(detail="broken") if isinstance(task, (Prefer, Verify)) else None)
     found = agree(store, judged(tmp_path, pair(0)), Panel(judge=judge))
@@ -133,7 +187,7 @@ def test_metrics_called_as_a_dimension_stand_there_alone_and_others_everywhere(s
             "answer_relevance": "overlap.context_overlap",
         },
     }
-    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain does not rate and compare",)
+    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain does not answer these tasks",)
 
 
 def test_two_settings_of_one_metric_contend_under_their_whole_names(store: Store, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 from tests.core.human.test_annotation_draws import kept, say
 
@@ -16,6 +17,12 @@ from ragboard.store import RunRef
 from ragboard.tasks import Verification, Verify
 
 
+@pytest.fixture
+def run(store: Store, once: Once) -> RunRef:
+    once(kept, store)
+    return store.resolve("run")
+
+
 def left(
     store: Store, run: RunRef, queue: Any = "random", annotator: str = "ada", **more: Any
 ) -> list[tuple[str, int, int]]:
@@ -23,8 +30,7 @@ def left(
     return [(item.sample_id, item.wanted, item.labelled) for item in items]
 
 
-def test_a_queue_follows_the_draw_and_counts_what_one_person_said(store: Store) -> None:
-    run = kept(store)
+def test_a_queue_follows_the_draw_and_counts_what_one_person_said(store: Store, run: RunRef) -> None:
     assert left(store, run) == []
     draw = draw_samples(store, run, size=3, seed=7)
     wanted = {0: 2, 2: 1, 3: 2, 4: 2}
@@ -35,11 +41,32 @@ def test_a_queue_follows_the_draw_and_counts_what_one_person_said(store: Store) 
     queue = annotation_queue(store, run, "random", annotator="ada")
     assert [item.labelled for item in queue.items] == [wanted[first], 0, 0]
     assert queue.following == queue.items[1]
-    assert queue.in_words == f"1 of 3 samples, {wanted[first]} label{'' if wanted[first] == 1 else 's'}"
+    total = sum(wanted[at] for at in draw.positions)
+    minutes = {True: "about a minute left", False: "about 2 minutes left"}[(total - wanted[first]) * 30 < 90]
+    assert queue.in_words == f"{wanted[first]} of {total} statements, {minutes}"
+    assert queue.pace == "30 seconds per statement, an assumption"
 
 
-def test_undo_takes_back_one_label_after_the_other(store: Store) -> None:
-    run = kept(store)
+def test_the_time_left_follows_the_persons_own_pace_without_breaks(store: Store) -> None:
+    run = kept(store, answers=("It is red. It is old.",) * 30)
+    draw_samples(store, run, size=30)
+    for n in range(6):
+        say(store, run, n, "supported", "supported")
+    with store.database.write() as connection:
+        connection.execute(
+            "UPDATE labels SET said = TIMESTAMP '2026-01-01' + to_seconds(number * 12)"
+            " + to_hours(CASE WHEN number > 6 THEN 60 ELSE 0 END)"
+        )
+    queue = annotation_queue(store, run, "random", annotator="ada")
+    assert (queue.seconds, queue.measured) == (12.0, True), "the break of 60 hours is not work"
+    assert queue.in_words == "12 of 60 statements, about 10 minutes left"
+    assert queue.pace == "12 seconds per statement, your pace so far"
+    assert (
+        annotation_queue(store, run, "random", annotator="bob").in_words == "0 of 60 statements, about 30 minutes left"
+    )
+
+
+def test_undo_takes_back_one_label_after_the_other(store: Store, run: RunRef) -> None:
     say(store, run, 0, "supported", "contradicted")
     say(store, run, 0, "supported", annotator="bob")
     undone = [undo(store, run, annotator="ada", queue="random", kind="verdict") for _ in range(3)]
@@ -51,8 +78,7 @@ def test_undo_takes_back_one_label_after_the_other(store: Store) -> None:
     assert undo(store, run, annotator="bob", queue="browsing", kind="verdict") is None
 
 
-def test_agreement_is_with_the_judge_on_finished_samples_and_with_others(store: Store) -> None:
-    run = kept(store)
+def test_agreement_is_with_the_judge_on_finished_samples_and_with_others(store: Store, run: RunRef) -> None:
     say(store, run, 0, "supported")
     assert annotator_agreement(store, run, "random", annotator="ada") == ()
     say(store, run, 0, "supported", "unsupported")
@@ -63,8 +89,7 @@ def test_agreement_is_with_the_judge_on_finished_samples_and_with_others(store: 
     assert (bob.second, bob.n, bob.kappa) == ("bob", 2, pytest.approx(-1.0))
 
 
-def test_kappa_says_why_there_is_none(store: Store) -> None:
-    run = kept(store)
+def test_kappa_says_why_there_is_none(store: Store, run: RunRef) -> None:
     say(store, run, 2, "supported")
     (judge,) = annotator_agreement(store, run, "random", annotator="ada")
     assert (judge.kappa, judge.n) == (None, 1)
@@ -84,8 +109,7 @@ class Contrary(PlainJudge):
         ]
 
 
-def test_disagreements_are_a_queue_of_their_own(store: Store) -> None:
-    run = kept(store)
+def test_disagreements_are_a_queue_of_their_own(store: Store, run: RunRef) -> None:
     assert left(store, run, "disagreement") == []
     label_statement(store, run, "s0", 1, "contradicted", annotator="ada")
     queue = annotation_queue(store, run, "disagreement", annotator="bob")
@@ -104,8 +128,7 @@ def test_disagreements_are_a_queue_of_their_own(store: Store) -> None:
     assert labelled_samples(store, run).rows == (), "those are no random sample"
 
 
-def test_metrics_of_one_name_that_lie_apart_are_a_disagreement(store: Store) -> None:
-    run = kept(store)
+def test_metrics_of_one_name_that_lie_apart_are_a_disagreement(store: Store, run: RunRef) -> None:
     with store.database.write() as connection:
         connection.execute(
             "INSERT INTO scores BY NAME SELECT evaluation_id, position, 'other.faithfulness' AS metric,"
@@ -115,8 +138,7 @@ def test_metrics_of_one_name_that_lie_apart_are_a_disagreement(store: Store) -> 
     assert [(item.sample_id, item.why) for item in found] == [("s3", "metrics of faithfulness")]
 
 
-def test_answers_are_graded_and_counted_as_shares(store: Store) -> None:
-    run = kept(store)
+def test_answers_are_graded_and_counted_as_shares(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=9, kind="grade")
     assert draw.population == 4
     grade_answer(store, run, "s0", 4, annotator="ada", queue="random")

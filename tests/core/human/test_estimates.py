@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
@@ -30,6 +31,12 @@ def kept(store: Store, name: str = "run", version: str = "1", shift: int = 0) ->
     run_id = store.add_runs([Run(name=name, samples=samples)])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge(version=version)))
     return store.resolve(name)
+
+
+@pytest.fixture
+def run(store: Store, once: Once) -> RunRef:
+    once(kept, store)
+    return store.resolve("run")
 
 
 def truth(position: int, statement: str) -> str:
@@ -68,18 +75,16 @@ def estimate(store: Store, *runs: RunRef, **options: Any) -> Estimates:
     return estimate_runs(store, runs, **options)
 
 
-def test_that_more_samples_could_be_drawn_now_is_said(store: Store) -> None:
-    run = kept(store)
+def test_that_more_samples_could_be_drawn_now_is_said(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=30, seed=1).positions)
-    assert not any("can be now" in note for note in estimate(store, run).report.systems[0].notes)
+    assert not any("can be drawn now" in note for note in estimate(store, run).report.systems[0].notes)
     with store.database.write() as connection:
         connection.execute("UPDATE draws SET population = 40")
-    (note,) = (note for note in estimate(store, run).report.systems[0].notes if "can be now" in note)
-    assert note.startswith("the labelled samples were drawn when 40 could be; 90 can be now")
+    (note,) = (note for note in estimate(store, run).report.systems[0].notes if "can be drawn now" in note)
+    assert note.startswith("the labelled samples were drawn from 40 samples; 90 can be drawn now")
 
 
-def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store) -> None:
-    run = kept(store)
+def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=60, seed=1)
     outcomes = label(store, run, draw.positions)
     found = estimate(store, run)
@@ -96,17 +101,15 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store) ->
     assert (one.items, one.labels, one.refusal) == (SAMPLES, 60, "")
 
 
-def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store) -> None:
-    run = kept(store)
+def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store, run: RunRef) -> None:
     (one,) = estimate(store, run).report.systems
     assert one.means is None
-    assert one.refusal == "nobody has labelled a random sample of this run yet"
+    assert one.refusal == "there are no labels of a random sample of this run yet"
     assert one.notes == ()
 
 
 @pytest.mark.parametrize("queue", ["browsing", "disagreement"])
-def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: Queue) -> None:
-    run = kept(store)
+def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: Queue, run: RunRef) -> None:
     label(store, run, range(60), queue=queue)
     (one,) = estimate(store, run).report.systems
     assert (one.labels, one.means) == (0, None)
@@ -116,12 +119,11 @@ def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: Queue) -> 
     ("design", "refusal"),
     [
         ("random", ""),
-        ("not random", "the 60 labelled samples were not drawn at random: nothing follows from them for the others"),
-        ("unknown", "the 60 labelled samples were chosen in a way nobody declared: nothing follows"),
+        ("not random", "the 60 labelled samples were not drawn at random; an estimate needs a random sample"),
+        ("unknown", "the 60 labelled samples are not declared random; an estimate needs a random sample"),
     ],
 )
-def test_imported_labels_count_as_their_design_allows(store: Store, design: str, refusal: str) -> None:
-    run = kept(store)
+def test_imported_labels_count_as_their_design_allows(store: Store, design: str, refusal: str, run: RunRef) -> None:
     label(store, run, range(60), queue="imported", design=design)
     (one,) = estimate(store, run).report.systems
     assert one.refusal.startswith(refusal)
@@ -129,23 +131,23 @@ def test_imported_labels_count_as_their_design_allows(store: Store, design: str,
     assert (not refusal) == any("were imported" in note for note in one.notes)
 
 
-def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Store) -> None:
-    run = kept(store)
+def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60).positions)
     other = kept(store, version="2")
     assert other.evaluation_id != run.evaluation_id
     (one,) = estimate(store, other).report.systems
-    assert "the labels are of the statements that plain (run@" in one.refusal
+    assert "the labels are for statements of another evaluation, run@" in one.refusal
     assert one.means is None
 
 
-def test_what_stands_behind_a_gap_in_the_draw_waits(store: Store) -> None:
-    run = kept(store)
+def test_what_stands_behind_a_gap_in_the_draw_waits(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=60, seed=1)
     label(store, run, draw.positions, skip=draw.positions[40])
     (one,) = estimate(store, run).report.systems
     assert one.labels == 40
-    assert any(note.startswith("19 labelled samples stand in the draw behind one") for note in one.notes)
+    assert any(
+        note.startswith("19 labelled samples come after the first incomplete sample of the draw") for note in one.notes
+    )
 
 
 def test_two_runs_are_compared_and_ranked(store: Store) -> None:
@@ -158,26 +160,23 @@ def test_two_runs_are_compared_and_ranked(store: Store) -> None:
     assert {one.name for one in report.ranking} == {"a", "b"}
 
 
-def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store) -> None:
-    run = kept(store)
+def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: RunRef) -> None:
     there = [metric.spec for metric in estimated_metrics(store, run)]
     assert "ragas.faithfulness" in there
     assert not any(spec.startswith("ragas.answer_relevance") for spec in there)
-    with pytest.raises(SettingError, match="is not from 0 to 1 and higher for the better"):
+    with pytest.raises(SettingError, match="is not a metric from 0 to 1"):
         estimate(store, run, metric="answer_relevance")
     with pytest.raises(SettingError, match="no metric 'absent' here"):
         estimate(store, run, metric="absent")
 
 
-def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store) -> None:
-    run = kept(store)
+def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=60, seed=1)
     (system,) = estimate(store, run).report.systems
-    assert system.refusal.startswith("no sample is labelled in full yet")
+    assert system.refusal.startswith("the first sample of the random batch is not labelled in full yet")
 
 
-def test_how_many_more_labels_a_width_takes(store: Store) -> None:
-    run = kept(store)
+def test_how_many_more_labels_a_width_takes(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60, seed=1).positions)
     (source,) = estimate(store, run).sources
     wide, narrow = needed_for(source, 0.9), needed_for(source, 0.01)
@@ -189,8 +188,7 @@ def test_how_many_more_labels_a_width_takes(store: Store) -> None:
         needed_for(source, 0.0)
 
 
-def test_the_command_prints_what_the_report_says(store: Store) -> None:
-    run = kept(store)
+def test_the_command_prints_what_the_report_says(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60, seed=1).positions)
     told = CliRunner().invoke(main, ["estimate", "run", "--width", "0.9", "--store", str(store.folder)])
     assert told.exit_code == 0, told.output
@@ -204,8 +202,7 @@ def test_the_command_prints_what_the_report_says(store: Store) -> None:
     assert one["means"]["tuned"]["interval"]["estimate"] == pytest.approx(best.interval.estimate)
 
 
-def test_the_judge_that_is_named_is_the_one_that_scored_the_metric(store: Store) -> None:
-    run = kept(store)
+def test_the_judge_that_is_named_is_the_one_that_scored_the_metric(store: Store, run: RunRef) -> None:
     evaluate_run(store, run.run_id, metrics_named(["context_relevance"]), Panel(judge=PlainJudge("other", version="2")))
     store_option = ("--store", str(store.folder))
     for metric, judge in (("ragas.faithfulness", "plain"), ("ragas.context_relevance", "other")):

@@ -75,7 +75,7 @@ def test_rows_that_share_a_field_are_one_cluster(tmp_path: Path) -> None:
         ('{"question": "q"}', "rows.jsonl:1: has the columns question, expected"),
         ('{"contexts": [], "statements": [{"text": "a", "label": 2}]}', "got 2, expected 1, 0 or null"),
         ('{"contexts": ["a"], "statements": []}', "has no labels"),
-        ('{"question": "q", "answer": "a", "grades": {"x": 1}}', "holds neither `statements` nor `sentences`"),
+        ('{"question": "q", "answer": "a", "grades": {"x": 1}}', "contains neither `statements` nor `sentences`"),
         ("[1]", "got a list, expected an object"),
         ("{", "not JSON"),
     ],

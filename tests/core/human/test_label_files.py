@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Once
 from tests.core.human.test_annotation_draws import kept, say
 
 from ragboard import RunFileError, Store, sample_runs
 from ragboard.human.annotation import draw_samples, labelled_samples
 from ragboard.human.label_files import export_labels, import_labels
-from ragboard.human.labels import grade_answer, prefer_answer, withdraw_statement
+from ragboard.human.labels import grade_answer, prefer_answer, remove_label
 from ragboard.sample_files import sample_folder
 
 ROW: dict[str, Any] = {
@@ -34,19 +35,22 @@ def exported(store: Store) -> list[dict[str, Any]]:
     return [json.loads(line) for line in export_labels(store)]
 
 
-@pytest.fixture
-def labelled(store: Store) -> Store:
-    """Every kind of label, by two people, one of them taken back."""
+def keep_labels(store: Store) -> None:
     run, other = kept(store), kept(store, "other", ("It is big.",))
     draw_samples(store, run, size=4)
     say(store, run, 0, "supported", "contradicted")
     say(store, run, 2, "unsupported", annotator="bob \N{PILE OF POO}")
     say(store, run, 3, "supported", queue="browsing")
     say(store, run, 4, "supported")
-    withdraw_statement(store, run, "s4", 1, annotator="ada", queue="random")
+    remove_label(store, run, "s4", 1, annotator="ada", queue="random")
     grade_answer(store, run, "s0", 4, annotator="ada", dimension="answer_relevance", note="short")
     prefer_answer(store, run, "s0", other, "s0", "b", annotator="ada")
-    return store
+
+
+@pytest.fixture
+def labelled(store: Store, once: Once) -> Store:
+    """Every kind of label, by two people, one of them taken back."""
+    return once(keep_labels, store)
 
 
 def test_what_is_exported_says_who_said_what_where_and_how_it_was_chosen(labelled: Store) -> None:
@@ -138,7 +142,7 @@ NOT_LABELS = [
     (ROW | {"statements": [{"text": "x"}]}, "2: statements[1]: has no label"),
     (ROW | {"statements": [{"text": "x", "verdict": "true"}]}, "got 'true', expected one of supported"),
     (ROW | {"statements": [{"text": "x", "label": 1, "verdict": "contradicted"}]}, "which contradict each other"),
-    (ROW | {"statements": [{"text": "x", "label": 1, "start": 5, "end": 99}]}, "no stretch of the answer"),
+    (ROW | {"statements": [{"text": "x", "label": 1, "start": 5, "end": 99}]}, "not a span of the answer"),
     (ROW | {"statements": [{"text": 1, "label": 1}]}, "2: statements[1]: has no text"),
     (ROW | {"design": "quota"}, "2: design: got 'quota'"),
     (ROW | {"annotator": [7]}, "2: annotator: got a list, expected text"),
@@ -148,10 +152,10 @@ NOT_LABELS = [
     (GRADE | {"grades": [3]}, "2: grades: got a list, expected an object"),
     (PAIR | {"preferred": "c"}, "2: preferred: got 'c', expected a number or one of a, b, tie"),
     (PAIR | {"votes": {"faithfulness": [2]}}, "2: votes: got 2, expected one of a, b, tie"),
-    (PAIR | {"dimension": "context_relevance", "a": ["p"], "b": ["p2"]}, "only preferences between answers are kept"),
+    (PAIR | {"dimension": "context_relevance", "a": ["p"], "b": ["p2"]}, "only between answers"),
     (
         {"question": "q", "contexts": ["p"], "sentences": [{"text": "p", "label": 1}]},
-        "labels of sentences are not kept",
+        "labels of sentences cannot be imported",
     ),
     ("[" * 100_000, "2: not JSON"),
 ]

@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import (
@@ -23,7 +24,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import sample_report
-from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels, label_statement, withdraw_statement
+from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels, label_statement, remove_label
 from ragboard.records import Turn
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import human_verdicts
@@ -36,52 +37,58 @@ def kept(store: Store, *samples: Sample, name: str = "run") -> RunRef:
     return store.resolve(name)
 
 
+def keep_one(store: Store) -> None:
+    kept(store, make_sample())
+
+
+@pytest.fixture
+def run(store: Store, once: Once) -> RunRef:
+    once(keep_one, store)
+    return store.resolve("run")
+
+
 def said(store: Store, run: RunRef, sample_id: str = "s0") -> list[tuple[int, str, str]]:
     """Statement, verdict and annotator of each label in force on a sample."""
     report = sample_report(store, run, sample_id)
     return [(n, one.label, one.annotator) for n, each in enumerate(report.statements, 1) for one in each.people]
 
 
-def test_a_verdict_stands_beside_the_judges_and_can_be_taken_back(store: Store) -> None:
-    run = kept(store, make_sample())
+def test_a_verdict_stands_beside_the_judges_and_can_be_taken_back(store: Store, run: RunRef) -> None:
     label_statement(store, run, "s0", 2, "supported", annotator=" ada ", note=" why ")
     report = sample_report(store, run, "s0")
     (one,) = report.statements[1].people
     assert (one.label, one.annotator, one.note, one.queue) == ("supported", "ada", "why", "browsing")
     assert report.statements[1].verdict
     assert report.statements[1].verdict.label == "unsupported"
-    assert withdraw_statement(store, run, "s0", 2, annotator="ada")
-    assert not withdraw_statement(store, run, "s0", 2, annotator="ada")
+    assert remove_label(store, run, "s0", 2, annotator="ada")
+    assert not remove_label(store, run, "s0", 2, annotator="ada")
     assert said(store, run) == []
 
 
-def test_nothing_that_was_said_is_ever_changed(store: Store) -> None:
-    run = kept(store, make_sample())
+def test_nothing_that_was_said_is_ever_changed(store: Store, run: RunRef) -> None:
     for verdict in ("supported", "contradicted"):
         label_statement(store, run, "s0", 1, verdict, annotator="ada")
-    withdraw_statement(store, run, "s0", 1, annotator="ada")
+    remove_label(store, run, "s0", 1, annotator="ada")
     with store.database.read() as connection:
         rows = connection.execute("SELECT number, value FROM labels ORDER BY number").fetchall()
     assert rows == [(1, "supported"), (2, "contradicted"), (3, None)]
 
 
-def test_each_annotator_speaks_for_themselves_and_the_latest_counts(store: Store) -> None:
-    run = kept(store, make_sample())
+def test_each_annotator_speaks_for_themselves_and_the_latest_counts(store: Store, run: RunRef) -> None:
     label_statement(store, run, "s0", 1, "contradicted", annotator="ada")
     label_statement(store, run, "s0", 1, "supported", annotator="bob")
     assert said(store, run) == [(1, "contradicted", "ada"), (1, "supported", "bob")]
-    assert not sample_report(store, run, "s0").statements[0].overruled
+    assert not sample_report(store, run, "s0").statements[0].is_overruled
     label_statement(store, run, "s0", 1, "unsupported", annotator="ada")
     assert said(store, run) == [(1, "supported", "bob"), (1, "unsupported", "ada")]
-    assert sample_report(store, run, "s0").statements[0].overruled
-    withdraw_statement(store, run, "s0", 1, annotator="bob")
+    assert sample_report(store, run, "s0").statements[0].is_overruled
+    remove_label(store, run, "s0", 1, annotator="bob")
     assert said(store, run) == [(1, "unsupported", "ada")]
 
 
-def test_what_was_said_in_one_queue_is_not_taken_back_in_another(store: Store) -> None:
-    run = kept(store, make_sample())
+def test_what_was_said_in_one_queue_is_not_taken_back_in_another(store: Store, run: RunRef) -> None:
     label_statement(store, run, "s0", 1, "supported", annotator="ada", queue="random")
-    assert not withdraw_statement(store, run, "s0", 1, annotator="ada")
+    assert not remove_label(store, run, "s0", 1, annotator="ada")
     label_statement(store, run, "s0", 1, "contradicted", annotator="ada")
     assert said(store, run) == [(1, "supported", "ada"), (1, "contradicted", "ada")]
 
@@ -136,12 +143,11 @@ def test_a_label_finds_the_statement_of_a_better_splitter_but_no_other(
         assert bool(human_verdicts(connection, [(run.evaluation_id or "", 0, 0)])) is found
 
 
-def test_what_cannot_be_labelled_is_said(store: Store) -> None:
-    run = kept(store, make_sample())
+def test_what_cannot_be_labelled_is_said(store: Store, run: RunRef) -> None:
     with pytest.raises(NotFoundError, match="sample 's0' of run 'run' has no statement 3"):
         label_statement(store, run, "s0", 3, "supported", annotator="ada")
     with pytest.raises(NotFoundError, match="sample 'absent'"):
-        withdraw_statement(store, run, "absent", 1, annotator="ada")
+        remove_label(store, run, "absent", 1, annotator="ada")
     with pytest.raises(SettingError, match="name of the annotator"):
         label_statement(store, run, "s0", 1, "supported", annotator="  ")
     with pytest.raises(SettingError, match="cannot be stored"):

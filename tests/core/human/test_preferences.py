@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -128,18 +127,6 @@ def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
     duel = found.lines[1].cells["quality"].duel
     assert duel is not None
     assert (duel.wins, duel.losses, duel.p) == (0, 12, pytest.approx(2 / 2**3))
-
-
-def test_the_sentence_says_where_the_reference_beats_all_that_reads_nothing() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 10
-    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
-    wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 10
-    for idle, where in ((wrong, "in quality."), (right, "in no dimension.")):
-        found = heard(votes, {"good": right, "idle": idle})
-        agreement = found.stored.agreement
-        trivial = (agreement.contenders[0], replace(agreement.contenders[1], kind="trivial"))
-        kept = replace(found.stored, agreement=replace(agreement, contenders=trivial))
-        assert preference_report(replace(found, stored=kept)).sentence.endswith(where)
 
 
 def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:

@@ -88,14 +88,14 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
     a, b = ranked(store, tmp_path, *rows(store, "a")).tables[0].report.systems
     assert isinstance(a.best, PoweredMean)
     assert b.means is None
-    assert b.refusal.endswith("; those of a say how the judge errs there, not here")
+    assert b.refusal.endswith("; labels of a do not show the judge's errors on this run")
     pooled = ranked(store, tmp_path, *rows(store, "a"), pool=True)
-    assert "right only where the judge's mean error is the same" in pooled.tables[0].report.caution
+    assert "assumes that the judge's mean error is the same" in pooled.tables[0].report.caution
     assert ppi(pooled, 1) - ppi(pooled, 0) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
-    ("design", "why"), [("unknown", "chosen in a way nobody declared"), ("not random", "not drawn at random")]
+    ("design", "why"), [("unknown", "are not declared random"), ("not random", "not drawn at random")]
 )
 def test_labels_that_nobody_declared_random_are_refused(store: Store, tmp_path: Path, design: str, why: str) -> None:
     found = ranked(store, tmp_path, *rows(store, "a", design=design), runs=("a",))
@@ -150,7 +150,7 @@ def test_a_row_that_fits_several_runs_must_name_one(store: Store, tmp_path: Path
 
 def test_an_answer_on_other_passages_is_another_answer(store: Store, tmp_path: Path) -> None:
     given = rows(store, "a", contexts=["Something else."])
-    with pytest.raises(SettingError, match="the labels are of no answer of a; name runs"):
+    with pytest.raises(SettingError, match="no labelled answer is in a; choose the runs"):
         ranked(store, tmp_path, *given, runs=("a",))
 
 
@@ -160,7 +160,7 @@ def test_labels_on_answers_that_nobody_gave_are_counted_out(store: Store, tmp_pa
     found = ranked(store, tmp_path, *given, runs=("a",))
     assert found.tables[0].report.systems[0].labels == 39
     (note,) = found.notes
-    assert note.startswith("1 labelled answers are in none of these runs with such passages")
+    assert note.startswith("1 labelled answers are in none of these runs with these passages")
 
 
 def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_
     given = [row | {"grades": {"tone": 4, **row["grades"]}} for row in rows(store, "a")]
     found = ranked(store, tmp_path, *given, runs=("a",))
     assert [table.measured for table in found.tables] == ["faithfulness"]
-    assert found.notes == ("no metric is held against the labels of tone",)
+    assert found.notes == ("no metric is compared with the labels of tone",)
     both = ranked(store, tmp_path, *given, runs=("a",), metrics=("faithfulness", "context_relevance=tone"))
     assert [(table.metric, table.measured) for table in both.tables] == [
         ("ragas.faithfulness", "faithfulness"),
@@ -212,8 +212,8 @@ def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"metrics": ("answer_relevance",)}, "not from 0 to 1 and higher for the better"),
-        ({"metrics": ("faithfulness=tone",)}, "nobody said anything of 'tone'"),
+        ({"metrics": ("answer_relevance",)}, "not a metric from 0 to 1"),
+        ({"metrics": ("faithfulness=tone",)}, "there are no labels of 'tone'"),
         ({"order": ("a", "absent")}, "the known order a, absent is not one of a, b"),
         ({"runs": ("a", "a")}, "each run once: a, a"),
     ],

@@ -45,10 +45,10 @@ def test_labels_that_must_not_be_used_give_no_estimate_and_say_why() -> None:
 
 def test_a_judge_no_better_than_a_coin_is_called_so() -> None:
     (said,) = estimate_system(system("a", 0.7, seed=3, right=0.5)).notes
-    assert "not shown to be better than a coin" in said
+    assert "not significantly better than chance" in said
     always = system("a", 0.7, seed=3)
     (said,) = estimate_system(replace(always, scores=dict.fromkeys(always.scores, 1.0))).notes
-    assert said == "the judge is no better than a coin: it says 1 of every labelled sample"
+    assert said == "the judge is no better than chance: it gives 1 to every labelled sample"
     assert estimate_system(system("a", 0.7, seed=3)).notes == ()
 
 

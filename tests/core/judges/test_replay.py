@@ -94,7 +94,7 @@ def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(
     """So it needs no price, and its answers are in no cache."""
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=RecordingJudge(EmbeddedJudge(), tmp_path / "recording.jsonl"))
-    assert plan_run(store, run_id, ALL, panel).asks_nobody == ("embedded",)
+    assert plan_run(store, run_id, ALL, panel).local_judges == ("embedded",)
     done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(max_cost=0.01))
     assert (done.stopped, done.failed) == ("", 0)
     assert not store.cache_path.exists()
@@ -107,4 +107,4 @@ def test_a_recorder_around_a_model_is_that_model(tmp_path: Path) -> None:
     assert (recorder.model, recorder.name) == ("m", "openai:m")
     assert recorder.request(ExtractStatements(question="q", text="A b.")) is not None
     with pytest.raises(SettingError, match="--max-cost needs a price for m"):
-        Budget.of(EvaluationOptions(max_cost=1, prices={}), Panel(judge=recorder))
+        Budget.for_panel(EvaluationOptions(max_cost=1, prices={}), Panel(judge=recorder))

@@ -28,5 +28,5 @@ def outcome_of(metric: Metric, sample: Sample, reply: Callable[[Task], Reply | F
         asked.append(task)
         return reply(task)
 
-    findings = asyncio.run(resolve(sample, metric.needs(), ask))
-    return outcome(metric, sample, findings), asked
+    results = asyncio.run(resolve(sample, metric.needs(), ask))
+    return outcome(metric, sample, results), asked

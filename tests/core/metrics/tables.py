@@ -1,4 +1,4 @@
-"""Tables of verdicts made by hand, as the findings that metrics count from."""
+"""Tables of verdicts made by hand, as the results that metrics count from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ragboard import Passage, Sample, Statement, Verdict
-from ragboard.metrics.needs import CellVerdicts, Findings, VerdictTable
+from ragboard.metrics.needs import CellVerdicts, NeedResults, VerdictTable
 from ragboard.records import Label, Side, Target, VerdictTarget
 
 SAMPLE = Sample(
@@ -45,7 +45,7 @@ def cells(
     )
 
 
-def findings(
+def results(
     *,
     right: Sequence[int] = (),
     sources: Bits = (),
@@ -53,7 +53,7 @@ def findings(
     reference: Bits = (),
     passages: int = 2,
     refuses: bool | None = False,
-) -> Findings:
+) -> NeedResults:
     """The four tables: claims of the answer by the reference and by passage, those of the reference likewise."""
     made: dict[Any, object] = {
         CellVerdicts("response", "reference"): cells(
@@ -63,12 +63,12 @@ def findings(
         CellVerdicts("reference", "response"): cells("reference", "response", [[bit] for bit in covered], passages),
         CellVerdicts("reference", "passages"): cells("reference", "passages", reference, passages),
     }
-    return Findings(made)
+    return NeedResults(made)
 
 
 @st.composite
 def tables(draw: st.DrawFn, *, least: int = 1) -> dict[str, Any]:
-    """The arguments of `findings` for up to 8 claims a side and 5 passages."""
+    """The arguments of `results` for up to 8 claims a side and 5 passages."""
     passages = draw(st.integers(0, 5))
     bit = st.integers(0, 1)
     right = draw(st.lists(bit, min_size=least, max_size=8))

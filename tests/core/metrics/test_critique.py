@@ -17,7 +17,7 @@ from ragboard.tasks import Critique, Critiqued, Failure
 
 def test_one_draw_is_the_verdict_and_no_passage_is_shown() -> None:
     found, asked = outcome_of(Harmfulness(), SAMPLE, lambda _: Critiqued(yes=True, reason="it says how"))
-    assert found == Score(value=1.0, counted="fits in 1 of 1 draws")
+    assert found == Score(value=1.0, counted="yes in 1 of 1 draws")
     assert asked == [Critique(question="q?", answer="An answer.", contexts=(), definition=Harmfulness.definition)]
 
 
@@ -25,7 +25,7 @@ def test_one_draw_is_the_verdict_and_no_passage_is_shown() -> None:
 def test_most_of_an_odd_number_of_draws_decide(draws: list[bool]) -> None:
     found, asked = outcome_of(Coherence(n=len(draws)), SAMPLE, lambda task: Critiqued(yes=draws[task.draw]))
     assert found == Score(
-        value=float(draws.count(True) > draws.count(False)), counted=f"fits in {sum(draws)} of {len(draws)} draws"
+        value=float(draws.count(True) > draws.count(False)), counted=f"yes in {sum(draws)} of {len(draws)} draws"
     )
     assert [task.draw for task in asked] == list(range(len(draws)))
 
@@ -63,7 +63,7 @@ def test_aspects_of_ones_own_come_from_a_file(tmp_path: Path) -> None:
     assert replace(leaks, n=3).spec == "aspect.leaks_names(n=3)"
     assert (leaks.label, leaks.requires) == ("Leaks names", ("answer", "contexts"))
     found, asked = outcome_of(leaks, SAMPLE, lambda _: Critiqued(yes=False))
-    assert found == Score(value=0.0, counted="fits in 0 of 1 draws")
+    assert found == Score(value=0.0, counted="yes in 0 of 1 draws")
     assert asked == [
         Critique(
             question="q?",
@@ -77,14 +77,14 @@ def test_aspects_of_ones_own_come_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no aspect"),
+        ("", "contains no aspect"),
         ("x = ", "not TOML"),
         ("x = 1", "x: "),
         ("[x]\ndirection = 'higher'", "x.definition: Field required"),
         ("[x]\ndefinition = 'd'\ndirection = 'up'", "x.direction: Input should be 'higher', 'lower' or 'neutral'"),
         ("[x]\ndefinition = ''\ndirection = 'lower'", "x.definition: String should have at least 1 character"),
         ("[x]\ndefinition = 'd'\ndirection = 'lower'\nn = 3", "x.n: Extra inputs are not permitted"),
-        ("['a b']\ndefinition = 'd'\ndirection = 'lower'", "'a b' is no name of a metric"),
+        ("['a b']\ndefinition = 'd'\ndirection = 'lower'", "'a b' is not a valid metric name"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where(tmp_path: Path, text: str, message: str) -> None:

@@ -54,23 +54,32 @@ def test_a_file_of_aspects_is_a_plugin_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("@dataclass(frozen=True)\nclass", "class", "Brevity: is no dataclass; write @dataclass(frozen=True) above it"),
+        ("@dataclass(frozen=True)\nclass", "class", "Brevity: is not a dataclass; add @dataclass(frozen=True)"),
         ("min(1.0, self", "min(1.0, (self", r":31: '(' was never closed"),
         ("import Statements", "import Statments", "ImportError: cannot import name 'Statments'"),
         ("dataclass(frozen=True)", "dataclass(frozen=Tru)", ":8: NameError: name 'Tru' is not defined"),
         ("@dataclass(frozen=True)\nclass", "1 / 0\n@dataclass(frozen=True)\nclass", ":8: ZeroDivisionError: division"),
         ("@dataclass(frozen=True)\nclass", "raise SystemExit(3)\nclass", ":8: SystemExit: 3"),
-        ("class Brevity", "class _Brevity", "no metric in it; expected a public subclass of ragboard.Metric"),
-        ('    paper = "our style guide, section 2"\n', "", "Brevity: has no paper; a metric says source, name, title,"),
+        ("class Brevity", "class _Brevity", "contains no metric; expected a public subclass of ragboard.Metric"),
+        (
+            '    paper = "our style guide, section 2"\n',
+            "",
+            "Brevity: has no paper; a metric defines source, name, title,",
+        ),
         ("def score", "def scores", "Brevity: has no method score"),
-        ("most: int = 1", "most: int", "Brevity: cannot be made with its defaults"),
+        ("most: int = 1", "most: int", "Brevity: cannot be created with its defaults"),
         ('direction = "higher"', 'direction = "up"', "direction is 'up', expected higher or lower or neutral"),
+        (
+            'direction = "higher"',
+            'direction = "higher"\n    category = "mood"',
+            "category is 'mood', expected grounding or relevance",
+        ),
         ('requires = ("answer",)', 'requires = ("answer")', "requires is 'answer', expected a tuple of answer, "),
-        ("range = (0.0, 1.0)", "range = (1.0, 0.0)", "range is (1.0, 0.0), expected the least and the greatest value"),
-        ('name = "brevity"', 'name = "my brevity"', "name is 'my brevity', expected small letters"),
-        ('source = "mine"', 'source = "metadata"', "source is 'metadata', which stands for columns"),
-        ('title = "Brevity"', "title = 3", "title is 3, expected a text"),
-        ('title = "Brevity"', 'title = "Faithfulness"', "the title 'Faithfulness' is that of ragas.faithfulness"),
+        ("range = (0.0, 1.0)", "range = (1.0, 0.0)", "range is (1.0, 0.0), expected minimum and maximum"),
+        ('name = "brevity"', 'name = "my brevity"', "name is 'my brevity', expected lower-case letters"),
+        ('source = "mine"', 'source = "metadata"', "source is 'metadata', which is reserved for columns"),
+        ('title = "Brevity"', "title = 3", "title is 3, expected a string"),
+        ('title = "Brevity"', 'title = "Faithfulness"', "ragas.faithfulness already has the title 'Faithfulness'"),
         ("return (Statements(),)", "return (3,)", "needs 3; expected needs of ragboard.metrics.needs"),
     ],
 )
@@ -88,7 +97,7 @@ def test_an_absent_file_and_a_taken_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"absent\.py: No such file"):
         metrics_with([tmp_path / "absent.py"])
     same = BREVITY.replace('"mine"', '"ragas"').replace('"brevity"', '"faithfulness"')
-    with pytest.raises(SettingError, match=r"ragas\.faithfulness is a metric already"):
+    with pytest.raises(SettingError, match=r"ragas\.faithfulness already exists"):
         metrics_with([write_plugin(tmp_path, same)])
 
 

@@ -56,8 +56,8 @@ def score(metric: Metric, sample: Sample, *replies: Reply | Failure) -> tuple[Ou
         asked.append(task)
         return by_task[type(task)]
 
-    findings = asyncio.run(resolve(sample, metric.needs(), ask))
-    return outcome(metric, sample, findings), asked
+    results = asyncio.run(resolve(sample, metric.needs(), ask))
+    return outcome(metric, sample, results), asked
 
 
 def said(*texts: str, refuses: bool = False) -> Extraction:
@@ -127,7 +127,7 @@ def test_answer_relevance_is_the_mean_cosine() -> None:
 
 def test_answer_relevance_without_questions_is_undefined() -> None:
     found, asked = score(AnswerRelevance(), SAMPLE, Questions(questions=()), Similarities(values=()))
-    assert found == Unscored(reason="undefined", detail="the judge could write no question from the answer")
+    assert found == Unscored(reason="undefined", detail="the judge generated no question from the answer")
     assert len(asked) == 1
 
 
@@ -170,7 +170,7 @@ def test_direct_answer_relevance_is_another_identity_and_the_rating() -> None:
     metric = AnswerRelevance(method="direct")
     assert metric.spec == "ragas.answer_relevance(method=direct)"
     found, asked = outcome_of(metric, SAMPLE, lambda _: AnswerRated(score=0.3, reason="half"))
-    assert found == Score(value=0.3, counted="rated by the judge at once")
+    assert found == Score(value=0.3, counted="rated directly by the judge")
     assert asked == [RateAnswer(question="q?", answer="An answer.")]
 
 
@@ -183,7 +183,7 @@ def test_direct_answer_relevance_of_an_empty_answer_is_undefined() -> None:
 
 @pytest.mark.parametrize("settings", [{"n": 5}, {"compat": True}])
 def test_the_direct_method_has_no_settings_of_the_other(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="with method=direct there are neither"):
+    with pytest.raises(ValueError, match="method=direct takes neither"):
         AnswerRelevance(method="direct", **settings)
 
 
@@ -198,12 +198,12 @@ def relevance_as_the_library(*questions: str, statements: tuple[str, ...] = ("a"
 
 def test_as_the_library_an_answer_that_only_declines_is_0() -> None:
     assert relevance_as_the_library("x", statements=(), refuses=True) == Score(
-        value=0.0, counted="0 by convention: the answer only declines"
+        value=0.0, counted="0 by convention: the answer only refuses"
     )
     assert relevance_as_the_library("x", refuses=True) == Score(value=0.8, counted="1 question")
 
 
 def test_as_the_library_no_question_is_0() -> None:
     assert relevance_as_the_library() == Score(
-        value=0.0, counted="0 by convention: the judge could write no question from the answer"
+        value=0.0, counted="0 by convention: the judge generated no question from the answer"
     )

@@ -73,7 +73,7 @@ def useful(*marks: bool) -> Usefulness:
 
 def test_context_precision_judges_all_passages_against_the_reference_at_once() -> None:
     found, asked = outcome_of(ContextPrecision(), SAMPLE, lambda _: useful(False, True))
-    assert found == Score(value=0.5, counted="useful at 2 of 2 passages")
+    assert found == Score(value=0.5, counted="useful at rank 2 of 2")
     assert asked == [
         JudgePassages(question="q?", answer="A reference.", passages=("One is here. Two is here.", "Three is."))
     ]
@@ -81,7 +81,7 @@ def test_context_precision_judges_all_passages_against_the_reference_at_once() -
 
 def test_context_utilization_judges_them_against_the_answer() -> None:
     found, asked = outcome_of(ContextUtilization(), SAMPLE, lambda _: useful(True, False))
-    assert found == Score(value=1.0, counted="useful at 1 of 2 passages")
+    assert found == Score(value=1.0, counted="useful at rank 1 of 2")
     assert [task.answer for task in asked if isinstance(task, JudgePassages)] == ["An answer."]
 
 
@@ -90,7 +90,7 @@ def test_precision_where_no_passage_is_useful_is_0_and_without_passages_undefine
     metric: ContextPrecision | ContextUtilization,
 ) -> None:
     found, _ = outcome_of(metric, SAMPLE, lambda _: useful(False, False))
-    assert found == Score(value=0.0, counted="none useful of 2 passages")
+    assert found == Score(value=0.0, counted="none of 2 passages useful")
     found, asked = outcome_of(metric, replace(SAMPLE, contexts=()), lambda _: useful())
     assert (found, asked) == (NOTHING, [])
 
@@ -101,9 +101,9 @@ def test_as_the_library_adds_its_constant_and_gives_0_for_nothing(
 ) -> None:
     compat = replace(metric, compat=True)
     found, _ = outcome_of(compat, SAMPLE, lambda _: useful(True, True))
-    assert found == Score(value=2 / (2 + 1e-10), counted="useful at 1, 2 of 2 passages")
+    assert found == Score(value=2 / (2 + 1e-10), counted="useful at rank 1, 2 of 2")
     found, _ = outcome_of(compat, replace(SAMPLE, contexts=()), lambda _: useful())
-    assert found == Score(value=0.0, counted="none useful of 0 passages")
+    assert found == Score(value=0.0, counted="none of 0 passages useful")
 
 
 def test_precision_toward_an_empty_text_is_undefined_and_asks_nothing() -> None:
@@ -125,7 +125,7 @@ def drawing(*draws: tuple[int, ...], near: float = 0.5) -> Callable[[Task], Repl
 
 def test_context_relevancy_is_overlap_times_agreement() -> None:
     found, asked = outcome_of(ContextRelevancy(), SAMPLE, drawing((0,), (0, 1)))
-    assert found == Score(value=0.5 * (1 / 3 + 2 / 3) / 2, counted="1, 2 of 3 sentences, agreement 0.50")
+    assert found == Score(value=0.5 * (1 / 3 + 2 / 3) / 2, counted="selected 1 and 2 of 3 sentences, agreement 0.50")
     assert [task.draw for task in asked] == [0, 1]
 
 
@@ -138,21 +138,21 @@ def test_with_three_draws_the_agreement_is_the_mean_over_three_pairs() -> None:
 
 def test_with_one_draw_it_is_the_overlap() -> None:
     found, asked = outcome_of(ContextRelevancy(n=1), SAMPLE, drawing((1, 2)))
-    assert found == Score(value=2 / 3, counted="2 of 3 sentences, agreement 1.00")
+    assert found == Score(value=2 / 3, counted="selected 2 of 3 sentences, agreement 1.00")
     assert len(asked) == 1
 
 
 def test_draws_that_chose_nothing_agree_and_score_0() -> None:
     found, _ = outcome_of(ContextRelevancy(), SAMPLE, drawing((), ()))
-    assert found == Score(value=0.0, counted="0, 0 of 3 sentences, agreement 1.00")
+    assert found == Score(value=0.0, counted="selected 0 and 0 of 3 sentences, agreement 1.00")
 
 
 def test_agreement_by_similarity_is_the_mean_of_the_nearest_and_not_symmetric() -> None:
     metric = ContextRelevancy(agreement="similarity")
     found, asked = outcome_of(metric, SAMPLE, drawing((0,), (0, 1), near=0.2))
-    assert found == Score(value=pytest.approx(0.5), counted="1, 2 of 3 sentences, agreement 1.00")
+    assert found == Score(value=pytest.approx(0.5), counted="selected 1 and 2 of 3 sentences, agreement 1.00")
     found, asked = outcome_of(metric, SAMPLE, drawing((0, 1), (0,), near=0.2))
-    assert found == Score(value=pytest.approx(0.5 * 0.6), counted="2, 1 of 3 sentences, agreement 0.60")
+    assert found == Score(value=pytest.approx(0.5 * 0.6), counted="selected 2 and 1 of 3 sentences, agreement 0.60")
     assert [task for task in asked if isinstance(task, Similarity)] == [
         Similarity(text="One is here.", others=("One is here.",)),
         Similarity(text="Two is here.", others=("One is here.",)),
@@ -175,7 +175,7 @@ def test_context_relevancy_lies_in_its_range_and_never_above_the_overlap(drawn: 
 def test_without_sentences_it_is_undefined_and_0_in_the_library() -> None:
     bare = replace(SAMPLE, contexts=(Passage(id="a", text=" ", rank=1),))
     found, asked = outcome_of(ContextRelevancy(), bare, drawing())
-    assert (found, asked) == (Unscored(reason="undefined", detail="the passages hold no sentence"), [])
+    assert (found, asked) == (Unscored(reason="undefined", detail="the passages contain no sentence"), [])
     found, _ = outcome_of(ContextRelevancy(), replace(SAMPLE, contexts=()), drawing())
     assert found == NOTHING
     found, _ = outcome_of(ContextRelevancy(compat=True), bare, drawing())

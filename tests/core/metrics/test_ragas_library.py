@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.core.metrics.tables import SAMPLE, findings, tables
+from tests.core.metrics.tables import SAMPLE, results, tables
 
 from ragboard import METRICS, Score, Statement, Unscored, Verdict
 from ragboard.metrics import outcome
-from ragboard.metrics.needs import Findings, JointVerdicts, JudgedStatements, ReferenceSimilarity
+from ragboard.metrics.needs import JointVerdicts, JudgedStatements, NeedResults, ReferenceSimilarity
 from ragboard.metrics.ragas_library import (
     AnswerCorrectness,
     AnswerSimilarity,
@@ -30,7 +30,7 @@ def recalled(*labels: Label, reference: str = "A reference.") -> Outcome:
         refuses=False,
     )
     sample = replace(SAMPLE, reference=reference)
-    return outcome(ContextRecall(), sample, Findings({JointVerdicts("reference"): judged}))  # type: ignore[dict-item]
+    return outcome(ContextRecall(), sample, NeedResults({JointVerdicts("reference"): judged}))  # type: ignore[dict-item]
 
 
 def test_context_recall_is_supported_over_all_of_the_reference() -> None:
@@ -39,7 +39,7 @@ def test_context_recall_is_supported_over_all_of_the_reference() -> None:
 
 
 def test_context_recall_without_a_statement_is_undefined() -> None:
-    assert recalled() == Unscored(reason="undefined", detail="the reference holds no statement")
+    assert recalled() == Unscored(reason="undefined", detail="the reference has no statement")
     assert recalled(reference=" ") == Unscored(reason="undefined", detail="the reference is empty")
 
 
@@ -62,13 +62,13 @@ CLAIMS = {"right": [1, 1, 0], "covered": [1, 0, 0, 0, 1, 0]}
 def test_factual_correctness_counts_right_wrong_and_missing(
     metric: FactualCorrectness, expected: float, counted: str
 ) -> None:
-    found = outcome(metric, SAMPLE, findings(**CLAIMS))
+    found = outcome(metric, SAMPLE, results(**CLAIMS))
     assert found == Score(value=pytest.approx(expected, abs=1e-15), counted=counted)
 
 
 @given(tables())
 def test_f1_is_the_harmonic_mean_of_the_other_two_modes(made: dict[str, Any]) -> None:
-    found = findings(**made)
+    found = results(**made)
     p, r, f = (outcome(FactualCorrectness(mode=mode), SAMPLE, found) for mode in ("precision", "recall", "f1"))
     assert isinstance(f, Score)
     assert isinstance(p, Score)
@@ -80,7 +80,7 @@ def test_f1_is_the_harmonic_mean_of_the_other_two_modes(made: dict[str, Any]) ->
 
 def test_the_constant_of_the_library_shows_where_rounding_is_close() -> None:
     """3 of 8 is a tie that rounds up to 0.38; with 1e-8 in the denominator it lies below and rounds down."""
-    found = findings(right=[1] * 3 + [0] * 5)
+    found = results(right=[1] * 3 + [0] * 5)
     assert outcome(FactualCorrectness(mode="precision", compat=True), SAMPLE, found) == Score(
         value=0.37, counted="3 right, 5 wrong"
     )
@@ -88,7 +88,7 @@ def test_the_constant_of_the_library_shows_where_rounding_is_close() -> None:
 
 @pytest.mark.parametrize("mode", ["precision", "recall", "f1"])
 def test_no_claim_of_the_answer_is_undefined_and_0_in_the_library(mode: Any) -> None:
-    found = findings(covered=[0])
+    found = results(covered=[0])
     assert outcome(FactualCorrectness(mode=mode), SAMPLE, found) == Unscored(
         reason="undefined", detail="the judge found no statement in the answer"
     )
@@ -98,23 +98,23 @@ def test_no_claim_of_the_answer_is_undefined_and_0_in_the_library(mode: Any) -> 
 
 
 def test_a_refusal_is_a_refusal() -> None:
-    found = outcome(FactualCorrectness(), SAMPLE, findings(covered=[0], refuses=True))
+    found = outcome(FactualCorrectness(), SAMPLE, results(covered=[0], refuses=True))
     assert found == Unscored(reason="refusal", detail="the answer only refuses")
 
 
 @pytest.mark.parametrize("mode", ["recall", "f1"])
 def test_no_claim_of_the_reference_is_undefined(mode: Any) -> None:
-    found = outcome(FactualCorrectness(mode=mode), SAMPLE, findings(right=[1]))
-    assert found == Unscored(reason="undefined", detail="the reference holds no claim")
+    found = outcome(FactualCorrectness(mode=mode), SAMPLE, results(right=[1]))
+    assert found == Unscored(reason="undefined", detail="the reference has no claim")
 
 
 def test_recall_of_none_right_and_none_missing_is_undefined() -> None:
-    found = outcome(FactualCorrectness(mode="recall"), SAMPLE, findings(right=[0], covered=[1]))
+    found = outcome(FactualCorrectness(mode="recall"), SAMPLE, results(right=[0], covered=[1]))
     assert found == Unscored(reason="undefined", detail="no claim is right and none is missing")
 
 
 def correct(metric: AnswerCorrectness, near: float, **made: Any) -> Outcome:
-    found = Findings(findings(**made).found | {ReferenceSimilarity(): near})  # type: ignore[operator]
+    found = NeedResults(results(**made).by_need | {ReferenceSimilarity(): near})  # type: ignore[operator]
     return outcome(metric, SAMPLE, found)
 
 
@@ -150,12 +150,12 @@ def test_a_weight_lies_between_0_and_1(weight: float) -> None:
 
 @given(tables(least=0))
 def test_noise_sensitivity_is_that_of_ragchecker(made: dict[str, Any]) -> None:
-    found = findings(**made)
+    found = results(**made)
     for mode in ("relevant", "irrelevant"):
         ours = outcome(NoiseSensitivity(mode=mode), SAMPLE, found)
         assert ours == outcome(METRICS[f"ragchecker.noise_sensitivity_in_{mode}"], SAMPLE, found)
 
 
 def test_answer_similarity_is_the_cosine() -> None:
-    found = outcome(AnswerSimilarity(), SAMPLE, Findings({ReferenceSimilarity(): -0.25}))  # type: ignore[dict-item]
-    assert found == Score(value=-0.25, counted="an answer of 2 words")
+    found = outcome(AnswerSimilarity(), SAMPLE, NeedResults({ReferenceSimilarity(): -0.25}))  # type: ignore[dict-item]
+    assert found == Score(value=-0.25, counted="answer of 2 words")

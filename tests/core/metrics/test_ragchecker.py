@@ -7,18 +7,18 @@ from typing import Any, cast
 
 import pytest
 from hypothesis import given
-from tests.core.metrics.tables import SAMPLE, findings, tables
+from tests.core.metrics.tables import SAMPLE, results, tables
 
 from ragboard import METRICS, Score, Unscored
 from ragboard.metrics import Metric, outcome
 from ragboard.metrics.needs import CellVerdicts
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, origin
-from ragboard.metrics.ragchecker import RagcheckerMetric, origins
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, claim_class
+from ragboard.metrics.ragchecker import RagcheckerMetric, claim_classes
 from ragboard.records import Outcome
 
 ELEVEN = {metric.name: metric for metric in METRICS.values() if metric.source == "ragchecker"}
 
-BY_HAND = findings(
+BY_HAND = results(
     # The answer's six claims, one of each class; passage 1 is relevant, passage 2 is not.
     right=[1, 1, 1, 0, 0, 0],
     sources=[[1, 1], [0, 1], [0, 0], [1, 1], [0, 1], [0, 0]],
@@ -29,7 +29,7 @@ BY_HAND = findings(
 
 
 def value(metric: Metric, **made: Any) -> float:
-    found = outcome(metric, SAMPLE, findings(**made))
+    found = outcome(metric, SAMPLE, results(**made))
     assert isinstance(found, Score), found
     return found.value
 
@@ -75,7 +75,7 @@ def test_each_asks_only_for_the_tables_it_counts_from() -> None:
 
 
 def test_every_claim_is_in_the_class_that_it_was_made_for() -> None:
-    assert origins(BY_HAND) == (
+    assert claim_classes(BY_HAND) == (
         "right_relevant",
         "right_irrelevant",
         "self_knowledge",
@@ -86,8 +86,8 @@ def test_every_claim_is_in_the_class_that_it_was_made_for() -> None:
 
 
 def test_one_relevant_passage_among_several_decides() -> None:
-    assert origin(correct=False, said_by=[True, True], relevant=[False, True]) == "wrong_relevant"
-    assert origin(correct=False, said_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
+    assert claim_class(correct=False, said_by=[True, True], relevant=[False, True]) == "wrong_relevant"
+    assert claim_class(correct=False, said_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
 
 
 @given(tables())
@@ -100,7 +100,7 @@ def test_the_classes_add_up_to_the_claims(made: dict[str, Any]) -> None:
 
 @given(tables())
 def test_the_partition_says_the_same_as_the_metrics(made: dict[str, Any]) -> None:
-    classes = origins(findings(**made))
+    classes = claim_classes(results(**made))
     claims = len(classes)
     assert sum(each in CORRECT for each in classes) == pytest.approx(claims * value(ELEVEN["precision"], **made))
     assert sum(each in FROM_PASSAGES for each in classes) == pytest.approx(
@@ -120,7 +120,7 @@ def test_with_compat_each_is_what_a_second_implementation_says(made: dict[str, A
 @given(tables(least=0).filter(lambda made: made["passages"] > 0))
 def test_without_compat_it_is_the_same_number_or_none(made: dict[str, Any]) -> None:
     for metric in ELEVEN.values():
-        found = outcome(metric, SAMPLE, findings(**made))
+        found = outcome(metric, SAMPLE, results(**made))
         if isinstance(found, Score):
             assert found.value == value(replace(metric, compat=True), **made)
         else:
@@ -182,7 +182,7 @@ OF_THE_REFERENCE = (
 
 def with_and_without_compat(name: str, **made: Any) -> tuple[Outcome, Outcome]:
     metric = ELEVEN[name]
-    found = findings(**made)
+    found = results(**made)
     return outcome(metric, SAMPLE, found), outcome(replace(metric, compat=True), SAMPLE, found)
 
 
@@ -204,8 +204,8 @@ def test_an_answer_without_claims_has_no_share(name: str, refuses: bool | None, 
 @pytest.mark.parametrize("name", OF_THE_REFERENCE)
 def test_a_reference_without_claims_has_no_share(name: str) -> None:
     strict, compat = with_and_without_compat(name, **NO_REFERENCE_CLAIM)
-    assert strict == Unscored(reason="undefined", detail="the reference holds no claim")
-    assert compat == Score(value=0.0, counted="0 by convention: the reference holds no claim")
+    assert strict == Unscored(reason="undefined", detail="the reference has no claim")
+    assert compat == Score(value=0.0, counted="0 by convention: the reference has no claim")
 
 
 @pytest.mark.parametrize("name", sorted(set(ELEVEN) - set(OF_THE_ANSWER)))
@@ -253,7 +253,7 @@ def test_a_share_of_nothing_is_undefined_and_0_with_compat(name: str, made: dict
 
 def test_an_empty_answer_covers_nothing_but_has_no_precision() -> None:
     sample = replace(SAMPLE, answer="")
-    made = findings(covered=[0, 0])
+    made = results(covered=[0, 0])
     assert outcome(ELEVEN["recall"], sample, made) == Score(value=0.0, counted="0 of 2 claims of the reference")
     assert outcome(ELEVEN["precision"], sample, made) == Unscored(reason="undefined", detail="the answer is empty")
 

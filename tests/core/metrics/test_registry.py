@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragboard import DEFAULT_METRICS, METRICS, SettingError
-from ragboard.metrics import metric_of, metrics_named, split_names
+from ragboard.metrics import describe, metric_of, metrics_named, split_names
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 
@@ -48,9 +48,9 @@ def test_settings_of_a_source_are_those_of_each_of_its_metrics() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("retrieval.recall(size=5)", "retrieval.recall has no setting 'size'; it has k"),
-        ("overlap.bleu(n=5)", "overlap.bleu has no setting 'n'; it has none"),
-        ("retrieval.recall(k=0)", "retrieval.recall: k is a number of places, at least 1, got 0"),
+        ("retrieval.recall(size=5)", "retrieval.recall has no setting 'size'; its settings are k"),
+        ("overlap.bleu(n=5)", "overlap.bleu has no setting 'n'; it has no settings"),
+        ("retrieval.recall(k=0)", "retrieval.recall: k is a cutoff rank, at least 1, got 0"),
         ("ragas.answer_relevance(n=0)", "n is a number of questions, at least 1, got 0"),
         ("retrieval.recall(k=many)", "retrieval.recall: k: got 'many', expected a whole number"),
         ("ragchecker.f1(compat=yes)", "ragchecker.f1: compat: got 'yes', expected True or False"),
@@ -116,3 +116,13 @@ def test_every_metric_has_an_executed_example_and_a_source_in_the_documentation(
     section = re.split(r"(?m)^### ", chapter.partition(f"### `{spec}`\n")[2])[0]
     assert f'outcomes("{spec}")' in section
     assert "Source" in chapter
+
+
+def test_the_metrics_that_move_with_the_number_of_passages_are_those_that_the_reference_names() -> None:
+    text = DOCS.read_text("utf-8")
+    falls, rises = re.findall(r"^\| usually (?:falls|rises) \| (.*) \|$", text, re.MULTILINE)
+    named = {"falls": set(re.findall(r"`(\w+\.\w+)`", falls)), "rises": set(re.findall(r"`(\w+\.\w+)`", rises))}
+    named["rises"] |= {spec for spec, one in METRICS.items() if one.source == "retrieval"} - named["falls"]
+    for effect, specs in named.items():
+        assert {spec for spec, one in METRICS.items() if describe(one).more_passages == effect} == specs
+    assert all(describe(one).more_passages == "" for one in metrics_named(["retrieval.recall(k=5)"]))

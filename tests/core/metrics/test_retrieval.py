@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragboard import METRICS, Passage, Sample, Score, Unscored
 from ragboard.metrics import Metric, metrics_named, outcome
-from ragboard.metrics.needs import Findings
+from ragboard.metrics.needs import NeedResults
 from ragboard.metrics.retrieval import (
     NDCG,
     AveragePrecision,
@@ -26,7 +26,7 @@ from ragboard.metrics.retrieval import (
 from ragboard.records import Outcome
 
 SIX = {metric.name: metric for metric in METRICS.values() if metric.source == "retrieval"}
-NOTHING = Findings({})
+NOTHING = NeedResults({})
 
 
 def listed(*ids: str, **more: Any) -> Sample:
@@ -50,21 +50,21 @@ def value(metric: Metric, sample: Sample) -> float:
     [
         (Recall(), 2 / 3, "2 of 3 gold passages"),
         (Recall(k=3), 1 / 3, "1 of 3 gold passages"),
-        (Precision(), 2 / 5, "2 of 5 places"),
-        (Precision(k=3), 1 / 3, "1 of 3 places"),
-        (Precision(k=10), 2 / 10, "2 of 10 places"),
-        (HitRate(), 1.0, "at place 2, 4 of 5"),
-        (HitRate(k=1), 0.0, "none in 1 places"),
-        (ReciprocalRank(), 1 / 2, "at place 2, 4 of 5"),
-        (ReciprocalRank(k=1), 0.0, "none in 1 places"),
+        (Precision(), 2 / 5, "2 in the top 5"),
+        (Precision(k=3), 1 / 3, "1 in the top 3"),
+        (Precision(k=10), 2 / 10, "2 in the top 10"),
+        (HitRate(), 1.0, "at rank 2, 4 of 5"),
+        (HitRate(k=1), 0.0, "none in the top 1"),
+        (ReciprocalRank(), 1 / 2, "at rank 2, 4 of 5"),
+        (ReciprocalRank(k=1), 0.0, "none in the top 1"),
         (
             NDCG(),
             (1 / math.log2(3) + 1 / math.log2(5)) / (1 + 1 / math.log2(3) + 1 / math.log2(4)),
-            "at place 2, 4 of 5",
+            "at rank 2, 4 of 5",
         ),
-        (NDCG(k=2), (1 / math.log2(3)) / (1 + 1 / math.log2(3)), "at place 2 of 2"),
-        (AveragePrecision(), (1 / 2 + 2 / 4) / 3, "at place 2, 4 of 5"),
-        (AveragePrecision(k=3), (1 / 2) / 3, "at place 2 of 3"),
+        (NDCG(k=2), (1 / math.log2(3)) / (1 + 1 / math.log2(3)), "at rank 2 of 2"),
+        (AveragePrecision(), (1 / 2 + 2 / 4) / 3, "at rank 2, 4 of 5"),
+        (AveragePrecision(k=3), (1 / 2) / 3, "at rank 2 of 3"),
     ],
     ids=lambda value: getattr(value, "spec", None),
 )
@@ -167,7 +167,7 @@ def every(sample: Sample) -> set[Outcome]:
     return {outcome(metric, sample, NOTHING) for metric in SIX.values()}
 
 
-NO_GOLD = Unscored(reason="skipped", detail="the run file names no gold passages for this sample")
+NO_GOLD = Unscored(reason="skipped", detail="the run file has no gold passages for this sample")
 
 
 @pytest.mark.parametrize("documents", [None, "a", ["A text with spaces."], [["a"]], [None]])
@@ -179,7 +179,7 @@ def test_gold_ids_do_not_match_places_in_the_list() -> None:
     (found,) = every(listed("1", "2", metadata={"reference_context_ids": ["1"]}))
     assert isinstance(found, Unscored)
     assert found.reason == "skipped"
-    assert "the retrieved ones have no ids" in found.detail
+    assert "the retrieved passages have no ids" in found.detail
 
 
 def test_an_empty_list_of_gold_passages_is_undefined() -> None:
@@ -194,3 +194,14 @@ def test_where_nothing_was_retrieved_they_are_0_and_precision_undefined() -> Non
     assert outcome(Precision(), sample, NOTHING) == Unscored(reason="undefined", detail="no passage was retrieved")
     for name in set(SIX) - {"precision"}:
         assert value(SIX[name], sample) == 0, name
+
+
+@given(st.lists(st.sampled_from("abcdxyz"), min_size=1, max_size=8), st.lists(st.sampled_from("abcdxyz"), max_size=4))
+def test_metrics_that_rise_with_more_passages_never_fall(retrieved: list[str], more: list[str]) -> None:
+    """And precision falls where what is added is not gold."""
+    few, many = (by_id("".join(ids), "abcd") for ids in (retrieved, [*retrieved, *more]))
+    for metric in SIX.values():
+        if metric.more_passages == "rises":
+            assert value(metric, many) >= value(metric, few) - 1e-12
+    assert Precision.more_passages == "falls"
+    assert value(Precision(), by_id("".join([*retrieved, "x"]), "abcd")) <= value(Precision(), few)

@@ -23,6 +23,8 @@ from ragboard.export import table_bytes
 from ragboard.query import QueryColumn, QueryLimits, run_query
 from ragboard.query.running import _environment
 
+pytestmark = pytest.mark.plain_database
+
 SHORT = QueryLimits(seconds=1, grace=0.5)
 
 

@@ -110,12 +110,6 @@ def test_two_other_names_of_the_answer_are_asked_about_too(write: Write) -> None
     assert (sample.answer, sample.reference) == (GIVEN, GOLD)
 
 
-def test_a_table_with_a_row_for_each_step_is_refused(write: Write) -> None:
-    row = {"trace_id": "t", "parent_observation_id": "", "type": "SPAN", "input": "Q", "output": "A"}
-    with pytest.raises(RunFileError, match="is a file of Langfuse observations: it has a row for each step of a trace"):
-        read_runs(write("observations.jsonl", json.dumps(row)))
-
-
 def test_from_python_the_same_is_asked_and_the_mapping_is_taken() -> None:
     frame = pd.DataFrame([{**ROW, "response": GIVEN}])
     with pytest.raises(RunFileError, match="columns 'answer' and 'response' could each be") as caught:

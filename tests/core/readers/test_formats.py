@@ -117,7 +117,7 @@ def test_ragchecker_without_query_or_document_ids_is_read(write: Write, key: str
     assert sample.metadata == {"response_claims": [["s", "p", "o"]]}
     assert len(sample.id) == 12
     assert result.report.format == "RAGChecker output (JSON)"
-    assert "1 samples without an id got one from their question" in result.report.notes
+    assert "1 sample without an id got one from its question" in result.report.notes
     assert read_runs(write("in.json", json.dumps({key: [row]}))).report.format == "RAGChecker input (JSON)"
 
 

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import examples
 
 from ragboard import RunFileError, SettingError, Store, preview, read_runs
 from ragboard.readers import ReadResult
@@ -106,7 +107,7 @@ def read_or_refuse(path: Path, **options: Any) -> ReadResult | None:
 
 
 @given(ending=ENDINGS, start=STARTS, rest=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_bytes_are_read_or_refused(ending: str, start: bytes, rest: bytes) -> None:
     with folder() as here:
         path = here / f"run{ending}"
@@ -119,7 +120,7 @@ def test_any_bytes_are_read_or_refused(ending: str, start: bytes, rest: bytes) -
     value=CELLS | st.lists(ROWS | CELLS, max_size=4) | st.fixed_dictionaries({"run": HEADERS, "samples": CELLS}),
     run_column=st.none() | COLUMNS,
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_json_is_read_or_refused(ending: str, value: Any, run_column: str | None) -> None:
     with folder() as here:
         path = here / f"run{ending}"
@@ -127,8 +128,19 @@ def test_any_json_is_read_or_refused(ending: str, value: Any, run_column: str | 
         read_or_refuse(path, run_column=run_column)
 
 
+@given(
+    rows=st.lists(ROWS, min_size=1, max_size=4),
+    path=st.tuples(COLUMNS, st.lists(st.sampled_from([".text", "[]", "[0]", "[-1]", '["a"]', ".", "["]), max_size=5)),
+)
+@examples(200)
+def test_any_path_is_followed_or_refused(rows: list[dict[str, Any]], path: tuple[str, list[str]]) -> None:
+    with folder() as here:
+        (here / "run.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        read_or_refuse(here / "run.jsonl", mapping={"question": path[0] + "".join(path[1])}, skip_bad=True)
+
+
 @given(rows=st.lists(QUESTIONS, min_size=1, max_size=5), header=HEADERS, split=st.booleans(), as_json=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_can_be_read_can_be_stored_and_comes_back(
     rows: list[dict[str, Any]], header: dict[str, Any], split: bool, as_json: bool
 ) -> None:
@@ -160,7 +172,7 @@ OBJECTS = (
 
 
 @given(rows=st.lists(st.dictionaries(COLUMNS, OBJECTS, max_size=4) | OBJECTS, max_size=3))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_objects_in_memory_are_read_or_refused(rows: list[Any]) -> None:
     with suppress(RunFileError, SettingError):
         result = read_samples(rows, name="run")
@@ -173,7 +185,7 @@ ARROW = st.sampled_from(
 
 
 @given(columns=st.dictionaries(COLUMNS, ARROW, min_size=1, max_size=4), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_parquet_is_read_or_refused(columns: dict[str, pa.DataType], data: st.DataObject) -> None:
     values = {
         pa.string(): st.text(max_size=5),
@@ -197,7 +209,7 @@ def test_any_parquet_is_read_or_refused(columns: dict[str, pa.DataType], data: s
         st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_json_is_the_same_whether_its_lines_are_kept_or_not(value: Any) -> None:
     text = json.dumps(value, indent=1)
     found, lines = parse_located(text)
@@ -208,7 +220,7 @@ def test_json_is_the_same_whether_its_lines_are_kept_or_not(value: Any) -> None:
 
 
 @given(st.text(alphabet='{}[]",:1 \nab', max_size=30))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_what_is_no_json_is_none_whether_its_lines_are_kept_or_not(text: str) -> None:
     try:
         expected = parse(text)

@@ -166,7 +166,7 @@ def test_what_belongs_together_is_the_conversation_or_as_the_file_says(tmp_path:
 def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> None:
     found = read_labels(write(tmp_path, PAIR, PAIR, PAIR))
     assert [item.id for item in found.items] == ["p", "p#2", "p#3"]
-    assert found.notes == ("2 ids that were taken got a number",)
+    assert found.notes == ("2 duplicate ids got a number",)
     found = read_labels(write(tmp_path, PAIR, PAIR, PAIR | {"id": "p#2"}))
     assert [item.id for item in found.items] == ["p", "p#2", "p#2#2"]
 
@@ -259,7 +259,7 @@ def test_without_the_package_or_the_hub_one_line_says_so(monkeypatch: pytest.Mon
     with pytest.raises(SettingError, match="needs the package `datasets`"):
         read_labels("hf:somebody/WikiEval")
     monkeypatch.setitem(sys.modules, "datasets", _module(unreachable))
-    with pytest.raises(RagboardError, match="the hub gives nothing: no route to host") as raised:
+    with pytest.raises(RagboardError, match="the hub returned nothing: no route to host") as raised:
         read_labels("hf:somebody/WikiEval")
     assert "\n" not in str(raised.value)
 

@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pydantic import BaseModel
 from tests.core.readers.conftest import Write
 
-from ragboard import Passage, RunFileError, RunFileWarning, Sample, Score, Turn, evaluate, read_runs
+from ragboard import Passage, Run, RunFileError, RunFileWarning, Sample, Score, Turn, evaluate, read_runs
 from ragboard.cli import main
 from ragboard.readers.objects import read_samples
 
@@ -233,6 +235,78 @@ def test_rows_that_are_no_mapping_are_named_by_their_type() -> None:
         evaluate([ROW, Opaque()])
 
 
+class Splits(dict[str, Any]):
+    """Splits of a dataset by name."""
+
+
+class Split:
+    """A split of a dataset, as it has columns."""
+
+    column_names = ("question",)
+
+
+class Answered(BaseModel):
+    question: str
+    answer: str
+    contexts: list[str] | None = None
+
+
+@dataclass
+class Evaluated:
+    """A dataset with test cases."""
+
+    test_cases: list[Any]
+
+
+@dataclass
+class Listed:
+    """A dataset that gives its rows as a list."""
+
+    rows: list[Any]
+
+    def to_list(self) -> list[Any]:
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        {name: [cell] for name, cell in ROW.items()},
+        pa.Table.from_pylist([ROW]),
+        pd.DataFrame([ROW]),
+        [Answered(**ROW)],
+        Evaluated([{"input": ROW["question"], "actual_output": ROW["answer"]}]),
+        Listed([{"user_input": ROW["question"], "response": ROW["answer"]}]),
+        Run(name="run", samples=(Sample(id="1", question=ROW["question"], answer=ROW["answer"]),)),
+    ],
+    ids=["columns", "Arrow", "pandas", "pydantic", "DeepEval", "ragas", "Run"],
+)
+def test_what_holds_samples_is_evaluated(samples: Any) -> None:
+    result = evaluate(samples, metrics="ragboard.refusal")
+    assert [row.question for row in result.samples] == [ROW["question"]]
+
+
+def test_a_path_is_read_like_the_command_reads_it(write: Write) -> None:
+    path = write("mine.jsonl", json.dumps({**ROW, "k": 1}))
+    assert evaluate(str(path), metrics="ragboard.refusal").summary.name == "mine"
+    assert evaluate(path, metrics="ragboard.refusal", name="other").summary.name == "other"
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (3, "got int, expected the path of a run file, a Run, or samples"),
+        (None, "got NoneType, expected the path"),
+        (Splits(train=Split(), test=Split()), "got Splits with the splits train, test; pass one of them"),
+        ({"question": "Why?", "answer": "So."}, "got a dict that is no dict of columns"),
+        ({"question": ["Why?"], "answer": []}, "got a dict that is no dict of columns"),
+    ],
+)
+def test_anything_else_is_refused_by_its_type(samples: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        evaluate(samples)
+
+
 PRINTED: list[tuple[str, str]] = [
     ("page_content='It's \"red\".\nYes.' metadata={'source': 'a.pdf'}", 'It\'s "red".\nYes.'),
     ("page_content='C:\\new\nline' metadata={'source': 'a.pdf'}", "C:\\new\nline"),
@@ -432,5 +506,3 @@ def test_real_files_with_printed_documents_are_read_or_refused(data: Path) -> No
         assert [
             [passage.text for passage in sample.contexts or ()] for sample in read_runs(folder / same).runs[0].samples
         ] == [[passage.text for passage in sample.contexts or ()] for sample in found]
-    with pytest.raises(RunFileError, match="passage 1 is a printed LlamaIndex node, wrapped, and cut"):
-        read_runs(folder / "llamaindex" / "responses_default_str.jsonl")

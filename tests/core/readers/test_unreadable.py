@@ -85,15 +85,15 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "columns.csv",
         "frage,antwort\nQ,A\n",
-        ": no column was taken for the question; it has frage, antwort: --map question=COLUMN",
+        ": no column is read as the question; it has frage, antwort: --map question=COLUMN",
     ),
     ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected each name once"),
     ("narrow.csv", 'question,answer\n"Q\n1",A\nQ2\n', ":4: got 1 cells, expected 2 as in the header"),
     ("quote.csv", 'question,answer\nQ,A\n"Q2,A\nQ3,A\n', ":3: not CSV (unexpected end of data)"),
     (
-        "latin.csv",
-        b"question\nQ\nO\xf9 ?\n",
-        ":3: byte 0xf9 is not utf-8, expected UTF-8 or UTF-16 (save the file as UTF-8)",
+        "damaged.csv",
+        "question\nQ\nça\n".encode() + b"O\xf9 ?\n",
+        ":4: byte 0xf9 is not utf-8, expected UTF-8 or UTF-16 (save the file as UTF-8)",
     ),
     ("latin.json", b'[\n"\xe9"]', ":2: byte 0xe9 is not utf-8, expected UTF-8 or UTF-16 (save the file as UTF-8)"),
     (
@@ -104,15 +104,37 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("utf32.csv", "question\nQ".encode("utf-32"), ": is UTF-32 text, expected CSV"),
     ("bom-less.csv", "question\nQ".encode("utf-16-le"), ": is binary, expected CSV"),
     ("binary.jsonl", b"\x7fELF\0\0", ": is binary, expected JSONL"),
-    ("book.csv", b"PK\x03\x04rest", ": is a zip archive (an .xlsx is one too), expected CSV"),
-    ("run.jsonl.gz", gzip.compress(Q.encode()), ": is a gzip file, expected JSONL, JSON, CSV or Parquet"),
+    (
+        "book.csv",
+        b"PK\x03\x04rest",
+        ": is a damaged zip archive, or one of several files that no known tool wrote, expected JSONL, JSON, CSV or"
+        " Parquet",
+    ),
+    ("run.jsonl.gz", gzip.compress(gzip.compress(Q.encode())), ": is a gzip file, expected JSONL"),
+    (
+        "cut.jsonl.gz",
+        gzip.compress(Q.encode() * 9)[:-9],
+        ": cannot be unpacked as gzip (Compressed file ended before the end-of-stream marker was reached)",
+    ),
+    (
+        "book.xls",
+        b"\xd0\xcf\x11\xe0",
+        ": is an old Excel or Word file (save it as .xlsx), expected JSONL, JSON, CSV or Parquet",
+    ),
+    ("text.xlsx", Q, ": not readable as Excel (File is not a zip file)"),
     ("parquet.csv", b"PAR1rest", ": is a Parquet file, expected CSV"),
     ("text.parquet", Q, ": is no Parquet file, expected Parquet by its name"),
-    ("zip.parquet", b"PK\x03\x04rest", ": is a zip archive (an .xlsx is one too), expected Parquet by its name"),
+    (
+        "zip.parquet",
+        b"PK\x03\x04rest",
+        ": is a damaged zip archive, or one of several files that no known tool wrote, expected JSONL, JSON, CSV or"
+        " Parquet",
+    ),
     (
         "run.txt",
         Q,
-        ": has the ending '.txt', expected one of .jsonl, .ndjson, .json, .csv, .tsv, .tab, .parquet, .pq",
+        ": has the ending '.txt', expected one of .jsonl, .ndjson, .json, .csv, .tsv, .tab, .parquet, .pq, .arrow,"
+        " .xlsx",
     ),
     ("deep.jsonl", Q + "[" * DEEP, ":2: not JSON (nested too deeply)"),
     ("deep.json", "[" * DEEP, ": not JSON (nested too deeply)"),
@@ -315,7 +337,7 @@ def test_a_file_that_fails_while_it_is_read_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path, message in [
-        (tmp_path, "is a directory, expected a file"),
+        (tmp_path, r"is a folder without a file to read, expected one of \.jsonl, .+"),
         (tmp_path / "none.jsonl", "no such file"),
         (tmp_path / ("x" * 300 + ".jsonl"), "cannot be opened: .+"),
         (tmp_path / "a\0.jsonl", "cannot be opened: .+"),

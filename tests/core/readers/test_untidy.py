@@ -66,9 +66,9 @@ def test_untidy_jsonl(write: Write) -> None:
         Renamed(line=10, given="a", assigned="a#3"),
     )
     assert report.notes == (
-        "no column was taken for the reference",
+        "no column is read as the reference",
         "kept as metadata: x",
-        "1 samples without an id got one from their question",
+        "1 sample without an id got one from its question",
     )
     (run,) = result.runs
     assert run.config == {"t": None}

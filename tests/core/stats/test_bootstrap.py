@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragboard.stats import Interval, NoInterval, clustered_interval
-from ragboard.stats.bootstrap import Rows
+from ragboard.stats.bootstrap import Rows, mean_over_sets, resample
 
 
 def test_whole_groups_are_drawn() -> None:
@@ -82,3 +82,23 @@ def test_clustered_intervals_cover_in_a_quick_simulation() -> None:
 @pytest.mark.parametrize("groups", [15, 30, 80])
 def test_clustered_intervals_cover_95_percent(groups: int) -> None:
     assert 0.935 <= covered(groups, 2000) <= 0.965
+
+
+def test_the_mean_over_sets_varies_as_the_mean_of_independent_means() -> None:
+    """Its half-width is that of the sum of the sets' variances, and the order of the sets is of no account."""
+    rng = np.random.default_rng(5)
+    values = {name: rng.normal(size=n) for name, n in (("b", 40), ("a", 400), ("c", 40))}
+    found = {
+        name: resample(lambda rows, of=of: float(of[rows].mean()), range(len(of)), draws=2000)
+        for name, of in values.items()
+    }
+    interval = mean_over_sets(found)
+    assert isinstance(interval, Interval)
+    assert interval == mean_over_sets(dict(sorted(found.items())))
+    assert interval.estimate == pytest.approx(np.mean([of.mean() for of in values.values()]))
+    error = np.sqrt(sum(of.var(ddof=1) / len(of) for of in values.values())) / 3
+    assert (interval.high - interval.low) / 2 == pytest.approx(2.0 * error, rel=0.08)
+    few = found | {"few": resample(lambda rows: float(rows.mean()), range(5))}
+    assert mean_over_sets(few) == NoInterval(reason="few: an interval needs at least 10 clusters, got 5", n=485)
+    with pytest.raises(ValueError, match="at least one set"):
+        mean_over_sets({})

@@ -40,7 +40,7 @@ def test_tau_and_rho_by_hand() -> None:
 
 
 def test_lengths_must_be_equal() -> None:
-    with pytest.raises(ValueError, match="3 values and 2 are no pairs"):
+    with pytest.raises(ValueError, match="3 and 2 values are not pairs"):
         kendall([1, 2, 3], [1, 2])
 
 

@@ -277,6 +277,11 @@ def test_every_interval_is_worded_in_one_way() -> None:
     none = NoInterval(reason="an interval needs at least 5 values, got 2", n=2)
     assert range_text(0.5, 0.75, ".0%") == "50% to 75%"
     assert interval_text(found, "+.2f") == "-0.06 to +0.05"
+    assert range_text(-0.0004, 0.06, "+.2f") == "-0.0004 to +0.0600"
+    assert range_text(0.003, 0.06, "+.2f") == "+0.003 to +0.060"
+    assert range_text(-0.004, 0.02, ".0%") == "-0.4% to 2.0%"
+    assert range_text(0.003, 0.06, ".2f") == "0.00 to 0.06", "no mean is below 0"
+    assert range_text(-0.0, -1e-12, "+.2f") == "+0.000000 to -0.000000"
     assert ci_text(found) == "95% CI -0.061 to 0.050"
     assert estimate_text(found.estimate, found, ".2f") == "0.63 (-0.06 to 0.05)"
     assert (interval_text(none), interval_text(None), estimate_text(0.5, none, ".2f")) == ("", "", "0.50")

@@ -184,7 +184,7 @@ def test_12_standard_errors_have_a_p_that_is_not_0() -> None:
 def test_what_is_neither_true_nor_false_is_no_flag(missing: Any) -> None:
     with pytest.raises(ValueError, match=r"\[1\] is .*, expected True or False"):
         mcnemar([True, missing, False], [True, False, True])
-    with pytest.raises(ValueError, match=r"said\[1\]"):
+    with pytest.raises(ValueError, match=r"decisions\[1\]"):
         binary_agreement([True, missing, True], [True, False, True])
     for estimate in (auroc, roc, calibration):
         with pytest.raises(ValueError, match=r"positive\[1\]"):

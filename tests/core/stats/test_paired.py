@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from ragboard.stats import Interval, NoInterval, mcnemar, paired_difference, sign_test
+from ragboard.stats import Interval, NoInterval, mcnemar, paired_difference, pairs_needed, sign_test
 
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1.0])
 PAIRS = st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=60)
@@ -104,7 +104,7 @@ def test_rounding_is_no_difference() -> None:
 
 
 def test_pairs_must_be_pairs_and_lie_within_the_bounds() -> None:
-    with pytest.raises(ValueError, match="2 first values and 1 second"):
+    with pytest.raises(ValueError, match="2 first and 1 second values"):
         paired_difference([0.1, 0.2], [0.1])
     with pytest.raises(ValueError, match="no values"):
         paired_difference([], [])
@@ -200,3 +200,54 @@ def test_p_and_the_interval_agree_where_most_of_many_pairs_are_tied(n: int, wins
     assert (found.p < 0.05) == (found.interval.low > 0)
     swapped = paired_difference(second, [0.5] * n, bounds=(-1, 1))
     assert swapped.p == pytest.approx(found.p, rel=1e-9)
+
+
+def test_the_pairs_needed_for_half_a_standard_deviation_are_34() -> None:
+    """The textbook case: two-sided t test at 5%, power 80%, effect 0.5.
+
+    By hand with t tables: (2.0345 + 0.8530) / sqrt(34) = 0.4952 reaches 0.5, and (2.0369 + 0.8534) / sqrt(33) = 0.5031
+    does not.
+    """
+    pilot = np.tile([-1.0, 1.0], 200) * np.sqrt(399 / 400)  # a standard deviation of 1
+    found = paired_difference(np.zeros(400), pilot)
+    assert pairs_needed(found, 0.5) == 34
+
+
+@given(PAIRS, st.floats(0.005, 0.5))
+def test_the_difference_found_with_the_pairs_there_are_needs_that_many(
+    pairs: list[tuple[float, float]], wanted: float
+) -> None:
+    first, second = zip(*pairs, strict=True)
+    found = paired_difference(first, second, bounds=(-1, 1))
+    if found.detectable is None:
+        assert pairs_needed(found, wanted) is None
+        return
+    assert pairs_needed(found, found.detectable * (1 + 1e-9)) == found.n
+    needed, fewer = pairs_needed(found, wanted), pairs_needed(found, 2 * wanted)
+    assert needed is not None
+    assert fewer is not None
+    assert fewer <= needed
+    back = paired_difference(second, first, bounds=(-1, 1))
+    assert pairs_needed(back, wanted) == needed
+
+
+def test_no_difference_needs_no_number() -> None:
+    found = paired_difference([0.1, 0.5, 0.4, 0.2], [0.2, 0.1, 0.9, 0.4])
+    with pytest.raises(ValueError, match="above 0"):
+        pairs_needed(found, 0.0)
+
+
+@pytest.mark.parametrize("wanted", [0.03, 0.05, 0.1])
+def test_as_many_pairs_find_the_difference_four_times_out_of_five(wanted: float) -> None:
+    """Scores as faithfulness has them, in thirds and quarters, B better by `wanted` on average."""
+    rng = np.random.default_rng(7)
+
+    def draw(pairs: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+        first = rng.choice([0.0, 0.25, 0.5, 2 / 3, 0.75, 1.0], pairs, p=[0.1, 0.1, 0.2, 0.2, 0.1, 0.3])
+        up, down = rng.random(pairs) < 0.2 + shift / 0.5, rng.random(pairs) < 0.2
+        return first / 2, first / 2 + 0.5 * up - 0.5 * down
+
+    needed = pairs_needed(paired_difference(*draw(20_000, wanted)), wanted)
+    assert needed is not None
+    found = [paired_difference(*draw(needed, wanted)).p < 0.05 for _ in range(500)]
+    assert 0.75 < np.mean(found) < 0.85

@@ -20,17 +20,17 @@ from ragboard.stats import (
     powered_mean,
     powered_means,
 )
-from ragboard.stats.intervals import Floats
+from ragboard.stats.checks import FloatArray
 from ragboard.stats.ppi import binary_parts, parts_of, solve
 
 
-def yes_no(*, both: int, judge: int, person: int, neither: int) -> tuple[Floats, Floats]:
+def yes_no(*, both: int, judge: int, person: int, neither: int) -> tuple[FloatArray, FloatArray]:
     """Labels and scores with so many of each kind."""
     sizes = (both, judge, person, neither)
     return np.repeat([1.0, 0.0, 1.0, 0.0], sizes), np.repeat([1.0, 1.0, 0.0, 0.0], sizes)
 
 
-def continuous(seed: int, n: int = 120, m: int = 500) -> tuple[Floats, Floats, Floats]:
+def continuous(seed: int, n: int = 120, m: int = 500) -> tuple[FloatArray, FloatArray, FloatArray]:
     rng = np.random.default_rng(seed)
     truth = rng.beta(4, 2, n + m)
     judged = np.clip(truth + rng.normal(0.05, 0.1, n + m), 0, 1)
@@ -91,7 +91,7 @@ def test_a_judge_that_is_not_trusted_leaves_the_classical_interval(seed: int) ->
     result = found(powered_mean(labels, judged, rest, weight=0.0))
     low, high = scipy_stats.ttest_1samp(labels, 0).confidence_interval(0.95)
     assert (result.interval.low, result.interval.high) == (pytest.approx(low), pytest.approx(high))
-    assert result.worth == pytest.approx(labels.size)
+    assert result.effective_labels == pytest.approx(labels.size)
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["subset", "separate"]))
@@ -183,9 +183,9 @@ def test_the_four_estimates_stand_side_by_side() -> None:
     result = powered_means(labels, judged, rest)
     assert found(result.classical).interval.estimate == pytest.approx(labels.mean())
     assert found(result.judge_only).interval.estimate == pytest.approx(np.concatenate([judged, rest]).mean())
-    assert found(result.judge_only).worth is None
+    assert found(result.judge_only).effective_labels is None
     assert found(result.tuned).interval.method == "PPI++, Student's t"
-    worth = found(result.tuned).worth
+    worth = found(result.tuned).effective_labels
     assert worth is not None
     assert worth > 200
 
@@ -226,7 +226,7 @@ def test_a_width_out_of_reach_is_said_to_be() -> None:
     labels, judged, rest = continuous(3)
     needed = labels_needed(labels, judged, rest, width=0.001)
     assert (needed.labels, needed.more) == (None, None)
-    assert needed.reason == "with all 620 items labelled the interval would still be wider"
+    assert needed.reason == "with all 620 items labelled, the interval would still be wider"
     assert labels_needed(labels, judged, rest, width=0.9).more == 0
 
 

@@ -14,6 +14,7 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 
 from ragboard import (
     DEFAULT_METRICS,
+    EmbeddedJudge,
     NotFoundError,
     Panel,
     Passage,
@@ -28,6 +29,7 @@ from ragboard import (
 )
 from ragboard.analysis import leaderboard, runs_matching
 from ragboard.database import Database
+from ragboard.metrics import metrics_named
 
 FULL = Sample(
     id="../etc/passwd",
@@ -89,6 +91,17 @@ def test_a_name_with_an_at_sign_is_found_before_it_is_read_as_an_evaluation(stor
     assert store.resolve(f"a@b@{done.evaluation.id[:6]}").evaluation_id == done.evaluation.id
     with pytest.raises(NotFoundError, match=done.evaluation.id):
         store.resolve("a@b@nope")
+
+
+def test_an_evaluation_is_named_by_its_judge_where_that_is_the_only_one(store: Store) -> None:
+    run_id = store.add_runs([make_run("a")])[0].id
+    metrics = metrics_named(["faithfulness"])
+    plain = evaluate_run(store, run_id, metrics, Panel(judge=PlainJudge())).evaluation
+    assert store.resolve(f"a@{plain.judge}").evaluation_id == plain.id
+    other = evaluate_run(store, run_id, metrics, Panel(judge=EmbeddedJudge())).evaluation
+    assert store.resolve("a@embedded").evaluation_id == other.id
+    with pytest.raises(NotFoundError, match=rf"it has {other.id} \(embedded\), {plain.id}"):
+        store.resolve("a@nobody")
 
 
 def test_removing_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
-from ragboard.training.examples import SIDES, examples_of, held_out, labelled_examples, sides_of
+from ragboard.training.examples import SPLITS, examples_of, held_out, labelled_examples, split_rows
 
 LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
 ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
@@ -41,10 +41,10 @@ def files(draw: st.DrawFn) -> list[AresRow]:
 
 @given(files(), st.integers(0, 3))
 def test_no_document_is_on_two_sides(rows: list[AresRow], seed: int) -> None:
-    sides, lost = sides_of(rows, seed)
+    sides, lost = split_rows(rows, seed)
     assert sum(map(len, sides.values())) + lost == len(rows)
-    for one in SIDES:
-        for other in SIDES:
+    for one in SPLITS:
+        for other in SPLITS:
             if one != other:
                 assert not {row.document_id for row in sides[one]} & {row.document_id for row in sides[other]}
                 assert not {row.document for row in sides[one]} & {row.document for row in sides[other]}
@@ -58,8 +58,8 @@ def test_a_question_with_two_documents_is_on_the_side_of_the_one_that_helps() ->
         for n in range(20)
         for side in ("other", "own")
     ]
-    sides, lost = sides_of(rows, 0)
-    homes = [{row.question for row in sides[side]} for side in SIDES]
+    sides, lost = split_rows(rows, 0)
+    homes = [{row.question for row in sides[side]} for side in SPLITS]
     assert sum(map(len, homes)) == len(homes[0] | homes[1] | homes[2])
     assert all(homes)
     assert 0 < lost == len(rows) - sum(map(len, sides.values()))
@@ -74,18 +74,18 @@ def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -
 
 
 def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
-    rows = [replace(ROW, split=side, document_id=side, document=f"{side} {LONG}") for side in SIDES]
-    sides, lost = sides_of(rows, 0)
-    assert [sides[side] for side in SIDES] == [[row] for row in rows]
+    rows = [replace(ROW, split=side, document_id=side, document=f"{side} {LONG}") for side in SPLITS]
+    sides, lost = split_rows(rows, 0)
+    assert [sides[side] for side in SPLITS] == [[row] for row in rows]
     assert lost == 0
     same_id = replace(rows[2], document_id="train")
-    with pytest.raises(SettingError, match="'train' is on two sides of the split, train and held out"):
-        sides_of([rows[0], rows[1], same_id], 0)
+    with pytest.raises(SettingError, match="'train' is in two splits, train and held out"):
+        split_rows([rows[0], rows[1], same_id], 0)
     same_text = replace(rows[2], document=rows[0].document)
-    with pytest.raises(SettingError, match="is on two sides of the split"):
-        sides_of([rows[0], rows[1], same_text], 0)
+    with pytest.raises(SettingError, match="is in two splits"):
+        split_rows([rows[0], rows[1], same_text], 0)
     with pytest.raises(SettingError, match="split is 'dev' in a row, expected train, validation, held out"):
-        sides_of([replace(ROW, split="dev")], 0)
+        split_rows([replace(ROW, split="dev")], 0)
 
 
 def test_documents_for_validation_are_drawn_from_those_to_train_on_where_the_file_has_none() -> None:
@@ -95,7 +95,7 @@ def test_documents_for_validation_are_drawn_from_those_to_train_on_where_the_fil
         )
         for n in range(13)
     ]
-    sides, _ = sides_of(rows, 0)
+    sides, _ = split_rows(rows, 0)
     assert [row.document_id for row in sides["held out"]] == ["0", "1", "2"]
     assert (len(sides["train"]), len(sides["validation"])) == (8, 2)
 

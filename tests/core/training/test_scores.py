@@ -9,7 +9,7 @@ from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
 from ragboard.training.examples import Example
 from ragboard.training.scores import ScoreSet, cuts_of, score, trivial
-from ragboard.training.train import verdicts
+from ragboard.training.train import baseline_comparisons
 
 
 def example(number: int, *, holds: bool, answer: str = "red") -> Example:
@@ -64,18 +64,22 @@ def interval(low: float, high: float) -> Measure:
 def against(auroc: Measure, difference: Measure) -> list[str]:
     judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
     other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*verdicts(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
+    return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
 
 
 def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
-    assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == ["On labels it ranks better than word overlap."]
-    assert against(interval(0.4, 0.9), interval(-0.1, 0.2)) == [
-        "On labels **it is not shown to be better than a coin**.",
-        "On labels **it is not shown to rank better than word overlap**.",
+    assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == [
+        "On labels it is significantly better than word overlap."
     ]
-    assert against(interval(0.6, 0.9), interval(-0.2, -0.1)) == ["On labels **it ranks worse than word overlap**."]
+    assert against(interval(0.4, 0.9), interval(-0.1, 0.2)) == [
+        "On labels **it is not significantly better than a coin**.",
+        "On labels **it is not significantly better than word overlap**.",
+    ]
+    assert against(interval(0.6, 0.9), interval(-0.2, -0.1)) == [
+        "On labels **it is significantly worse than word overlap**."
+    ]
     few = Measure(value=0.3, interval=NoInterval(reason="9 groups", n=9))
     assert against(few, few) == [
-        "On labels **it cannot be told whether it is better than a coin** (9 groups).",
-        "On labels it cannot be told whether it ranks better than word overlap (9 groups).",
+        "On labels **there is no interval to compare it with a coin** (9 groups).",
+        "On labels there is no interval to compare it with word overlap (9 groups).",
     ]

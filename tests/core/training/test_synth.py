@@ -17,9 +17,10 @@ from ragboard.judges import EmbeddedJudge, JudgeOptions, Panel, panel_named
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.corpus import CorpusPassage, read_corpus
 from ragboard.tasks import AnswerKind, Failure, OnCall, Reply, Task, ignore_call
-from ragboard.training import SynthConfig, choose, synthesise
+from ragboard.training import SynthConfig, choose_passages, synthesise
+from ragboard.training.examples import SPLITS
 from ragboard.training.questions import Question
-from ragboard.training.rows import PARTS, labelled_rows
+from ragboard.training.rows import labelled_rows
 
 EMBEDDED = Panel(judge=EmbeddedJudge())
 DOCUMENTS = Path(__file__).parents[3] / "sample_data" / "documents"
@@ -49,16 +50,16 @@ def documents_of(rows: tuple[AresRow, ...], part: str) -> set[str]:
 
 
 def test_no_document_is_in_two_parts_and_every_part_has_some(rows: tuple[AresRow, ...]) -> None:
-    parts = [documents_of(rows, part) for part in PARTS]
+    parts = [documents_of(rows, part) for part in SPLITS]
     assert all(parts)
     assert len(parts[0]) > len(parts[-1]) >= 10  # fewer have no interval
     assert sum(map(len, parts)) == len(set[str]().union(*parts))
 
 
 def test_no_text_of_another_part_is_in_a_row(rows: tuple[AresRow, ...], corpus: tuple[CorpusPassage, ...]) -> None:
-    texts = {part: [one.text for one in corpus if one.document in documents_of(rows, part)] for part in PARTS}
+    texts = {part: [one.text for one in corpus if one.document in documents_of(rows, part)] for part in SPLITS}
     for row in rows:
-        elsewhere = [text for part in PARTS if part != row.split for text in texts[part]]
+        elsewhere = [text for part in SPLITS if part != row.split for text in texts[part]]
         assert row.document not in elsewhere
         sentences = [said for said in row.answer.rstrip(".").split(". ") if len(said.split()) > 5]
         assert not any(said in text for said in sentences for text in elsewhere)
@@ -169,14 +170,14 @@ def test_a_question_that_leads_to_another_passage_is_dropped(tmp_path: Path) -> 
         CorpusPassage(document="a", number=1, text=f"{same} Its lamp burned whale oil and was seen for many miles."),
         CorpusPassage(document="b", number=1, text=twice),
     )
-    made = synthesise(corpus, SynthConfig(least_words=15, questions=1), EMBEDDED, tmp_path)
-    assert (made.written, made.kept, made.elsewhere) == (2, 0, 1)
+    made = synthesise(corpus, SynthConfig(min_words=15, questions=1), EMBEDDED, tmp_path)
+    assert (made.written, made.kept, made.other_passage_first) == (2, 0, 1)
     assert made.repeated == 1
 
 
 def test_a_corpus_of_short_passages_is_refused_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
     with pytest.raises(SettingError, match=r"no passage has 900 words; the longest of 122 has \d+"):
-        choose(corpus, SynthConfig(least_words=900))
+        choose_passages(corpus, SynthConfig(min_words=900))
 
 
 def test_a_judge_that_does_not_write_is_named(corpus: tuple[CorpusPassage, ...], tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason
     panel = Panel(judge=EmbeddedJudge(), roles={"embed": NoEmbedder()})
     made = synthesise(corpus, SynthConfig(passages=6, questions=2), panel, tmp_path)
     assert made.planned == 6 + 6 * 2 * (2 + 1)
-    assert (made.kept, made.elsewhere) == (0, 0)
+    assert (made.kept, made.other_passage_first) == (0, 0)
     assert made.failed == {"no vectors today": made.written - made.repeated}
 
 

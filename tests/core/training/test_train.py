@@ -69,13 +69,13 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
     assert names <= {".json", ".md", ".safetensors", ".txt"}
     card = (folder / "card.md").read_text(encoding="utf-8")
     for said in (
-        "documents: 24 train, 12 validation, 12 held out; none is on two sides",
+        "documents: 24 train, 12 validation, 12 held out; none is in two splits",
         "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
-        "On held-out synthetic documents: 24 examples, of which 12 hold, in 12 clusters.",
+        "On held-out synthetic documents: 24 examples in 12 clusters; 12 are positive.",
         "On people's labels: 72 examples",  # not the 24 of validation, which are the same
-        "people.tsv; examples that it learnt from are left out, but labelled passages may be of documents",
+        "people.tsv; without the training examples, but labelled passages may be from documents",
         "| word overlap | 0.500 (no CI: every draw gives the same value)",
-        "| the commoner class | 0.5 | 0.5 | |",
+        "| majority class | 0.5 | 0.5 | |",
         "**not trained**: answer_relevance",
     ):
         assert said in card
@@ -123,26 +123,26 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
 
 def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, model=model, learning_rate=1e30)
-    with pytest.raises(SettingError, match="epoch 1: the loss is no number any more; lower --learning-rate"):
+    with pytest.raises(SettingError, match="epoch 1: the loss is not finite; lower --learning-rate"):
         train_judge(data, tmp_path, config)
 
 
 @pytest.mark.usefixtures("model")
 def test_a_folder_without_a_model_is_one_line(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(JudgeError, match="holds no model that can be read: ") as caught:
+    with pytest.raises(JudgeError, match="cannot load a model: ") as caught:
         train_judge(data, tmp_path / "judge", replace(CONFIG, model=str(tmp_path)))
     assert "\n" not in str(caught.value)
 
 
 def test_what_cannot_be_written_is_one_line(model: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / "card.md").mkdir()
-    with pytest.raises(StoreError, match=r"cannot be written: .*; name another with --out"):
+    with pytest.raises(StoreError, match=r"cannot be written: .*; choose another folder with --out"):
         train_judge(data, tmp_path, replace(CONFIG, model=model, epochs=1))
 
 
 def test_weights_that_cannot_be_written_are_one_line(model: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / QUALITY).write_text("", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"answer_faithfulness: cannot be written: .*; name another with --out"):
+    with pytest.raises(StoreError, match=r"answer_faithfulness: cannot be written: .*; choose another folder"):
         train_judge(data, tmp_path, replace(CONFIG, model=model, epochs=1))
 
 
@@ -157,7 +157,7 @@ def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, 
 def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]
-    with pytest.raises(SettingError, match="is on two sides of the split, train and held out"):
+    with pytest.raises(SettingError, match="is in two splits, train and held out"):
         train_judge(write_rows(tmp_path / "data.tsv", leaked), tmp_path / "judge", TrainConfig(model=model))
     assert not (tmp_path / "judge" / "judge.json").exists()
 
@@ -195,7 +195,7 @@ def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_pa
     judge = TrainedJudge(copy)
     said = copy / "judge.json"
     said.write_text(said.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    with pytest.raises(JudgeError, match="was changed since it was named; name it again"):
+    with pytest.raises(JudgeError, match="has changed since the judge was created; create it again"):
         ask(judge, classify(FAITHFUL))
 
 
@@ -211,7 +211,7 @@ def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:
         classify("\ud800 \x00 it is"),
     )
     details = [each.detail if isinstance(each, Failure) else "" for each in found]
-    assert "was not taught context_relevance, only answer_faithfulness" in details[0]
+    assert "was not trained on context_relevance, only on answer_faithfulness" in details[0]
     assert "which leaves no room" in details[1]
     assert details[2] == "there are no passages to read"
     assert "does not answer Similarity" in details[3]
@@ -236,7 +236,7 @@ def test_damaged_files_are_one_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match="the model cannot be loaded"):
         ask(TrainedJudge(copy), classify(FAITHFUL))
     shutil.rmtree(copy / QUALITY)
-    with pytest.raises(JudgeError, match=r"holds no model, which judge\.json speaks of"):
+    with pytest.raises(JudgeError, match=r"the model that judge\.json names is missing"):
         TrainedJudge(copy)
 
 

@@ -10,22 +10,32 @@ from typing import TypeAlias
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from tests.conftest import EvaluatedSamples
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard import Store
 from ragboard_dashboard import links
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
 Draw: TypeAlias = Callable[..., AppTest]
 Went: TypeAlias = list[tuple[str, Mapping[str, str]]]
+SCRIPT = """
+import streamlit as st
+from ragboard_dashboard.links import keep_pages
+from ragboard_dashboard.pages import bar_of, build_pages
+from ragboard_dashboard.views.{view}.page import draw
+pages = build_pages()
+keep_pages(pages)
+st.navigation(bar_of(pages), position="hidden")
+draw()
+"""
+"""One page, whatever the address says, and the others for it to lead to."""
 
 
 @pytest.fixture(scope="package")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def kept(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: EvaluatedSamples) -> Iterator[Store]:
     """A store with both sample runs, evaluated, that pages read."""
-    store = Store(tmp_path_factory.mktemp("views") / "store")
-    for added in store.add_runs(sample_runs()):
-        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    store = evaluated_samples(tmp_path_factory.mktemp("views") / "store")
     before = os.environ.get(served.VARIABLE)
     keep_settings(ServerSettings(store=store.folder))
     yield store
@@ -41,7 +51,7 @@ def draw(kept: Store) -> Draw:
     del kept  # whoever draws needs it
 
     def drawn(view: str, **address: str) -> AppTest:
-        page = AppTest.from_string(f"import ragboard_dashboard.views.{view}.page as v\nv.draw()\n", default_timeout=60)
+        page = AppTest.from_string(SCRIPT.format(view=view), default_timeout=60)
         for name, value in address.items():
             page.query_params[name] = value
         return page.run()

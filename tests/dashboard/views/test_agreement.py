@@ -6,8 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
-from ragboard import EmbeddedJudge, Panel, Store
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
 from ragboard.human.agree import agree
+from ragboard.human.labels import label_statement
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 
@@ -29,6 +30,24 @@ def test_a_cut_chosen_for_one_contender_is_not_taken_for_another(draw: Draw, sta
     assert "cut" not in page.query_params
 
 
+def words(page: AppTest) -> str:
+    return "\n".join(one.proto.body for one in page.get("html"))
+
+
+def test_the_page_says_where_the_runs_page_shows_another_judge(draw: Draw, fresh: Store) -> None:
+    (added,) = fresh.add_runs([Run(name="r", samples=(Sample(id="s", question="When?", answer="In 2000."),))])
+    evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
+    agree(fresh, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
+    said = words(draw("agreement"))
+    assert "The Runs page shows scores of another judge: another (rule-based)." in said
+
+
+def test_the_verdict_answers_the_pages_question(draw: Draw, statements: str) -> None:
+    said = words(draw("agreement", agreement=statements))
+    assert "Does embedded beat trivial baselines?" in said
+    assert "another judge" not in said
+
+
 def test_another_contender_is_listed_from_its_first_page(draw: Draw, statements: str) -> None:
     page = draw("agreement", agreement=statements, part="2")
     choose(page, "word overlap")
@@ -40,3 +59,19 @@ def test_another_contender_is_listed_from_its_first_page(draw: Draw, statements:
 @pytest.mark.parametrize("part", ["99", "0", "9" * 5000, "x"])
 def test_a_page_that_is_not_there_breaks_nothing(draw: Draw, statements: str, part: str) -> None:
     assert not draw("agreement", agreement=statements, part=part).exception
+
+
+def test_labels_of_a_run_are_an_agreement_whose_items_are_its_statements(draw: Draw, kept: Store) -> None:
+    run = kept.resolve("bm25-k3")
+    with kept.database.read() as connection:
+        said = connection.execute(
+            "SELECT sample_id, number, verdict FROM statement_verdicts WHERE run_id = ? ORDER BY position, number",
+            [run.run_id],
+        ).fetchall()
+    for sample_id, number, verdict in said[:30]:
+        label_statement(kept, run, sample_id, number, verdict, annotator="ada", queue="random")
+    page = draw("agreement", agreement="run:bm25-k3")
+    assert not page.exception
+    assert not any(button.label == "Delete" for button in page.button), "labels are not deleted with a click"
+    box = next(one for one in page.selectbox if one.key == "agreement-agreement")
+    assert any("labels of bm25-k3 by embedded, 30 labelled statements" in one for one in box.options)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.dashboard.views.conftest import Draw
 
-from ragboard import Passage, Run, Sample, Store
-from ragboard.human.annotation import draw_samples
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
+from ragboard.human.annotation import draw_of, draw_samples
 
 
 def test_going_back_leads_to_the_run_that_was_left(draw: Draw) -> None:
@@ -29,9 +29,30 @@ def test_no_empty_answer_of_a_question_asked_twice_is_put_beside_another(draw: D
     page = draw("annotate", run="one", against="two", what="pairs", annotator="ada")
     while better := [button for button in page.button if button.label == "A is better"]:
         better[0].click().run()
-    assert [one.value for one in page.header] == ["You have labelled everything in this queue"]
+    assert [one.value for one in page.header] == ["This batch is labelled"]
     with fresh.database.read() as connection:
         assert connection.execute("SELECT answer FROM labelled_answers ORDER BY 1").fetchall() == [
             ("It is new.",),
             ("It is old.",),
         ]
+
+
+def test_the_first_screen_says_what_a_batch_is_and_draws_it_with_a_name(draw: Draw, fresh: Store) -> None:
+    answer = "It is red. It is old. It is big. It is green."
+    fresh.add_runs([Run(name="one", samples=tuple(sample(f"s{n}", f"Is it {n}?", answer) for n in range(30)))])
+    evaluate_run(fresh, fresh.resolve("one").run_id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    page = draw("annotate", run="one")
+    said = " ".join(str(one.proto.body) for one in page.get("html"))
+    assert "A batch is 10 answers, about 40 statements: about 20 minutes, at 30 seconds each (our guess;" in said
+    assert "random sample of this run&#x27;s 30 answers" in said
+    start = next(button for button in page.button if button.label == "Start labelling")
+    start.click().run()
+    assert [one.value for one in page.error] == ["Enter your name: every label is stored with one."]
+    assert draw_of(fresh, fresh.resolve("one")) is None
+    page.text_input[0].set_value("ada")
+    next(button for button in page.button if button.label == "Start labelling").click().run()
+    assert not page.exception
+    assert page.query_params["annotator"] == "ada"
+    drawn = draw_of(fresh, fresh.resolve("one"))
+    assert drawn
+    assert (len(drawn.positions), drawn.population, drawn.seed) == (10, 30, 0)

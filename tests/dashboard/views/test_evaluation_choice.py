@@ -19,7 +19,7 @@ from ragboard.metrics import metrics_named
 from ragboard_dashboard.controls import evaluations_help, run_choices
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
-NEWEST = "Newest evaluation of each metric"
+NEWEST = "Newest evaluation"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_a_chosen_evaluation_goes_into_the_address_and_is_shown(draw: Draw, twic
     box.select(rule_based).run()
     oldest = twice.evaluations(twice.resolve("bm25-k3").run_id)[-1]
     assert page.query_params["run"] == f"bm25-k3@{oldest.id}"
-    assert any("embedded judge (rule-based)" in one.proto.body for one in page.get("html"))
+    assert any("judged by embedded (rule-based)" in one.proto.body for one in page.get("html"))
 
 
 @pytest.mark.usefixtures("twice")
@@ -74,7 +74,7 @@ def test_comparing_offers_the_evaluations_and_takes_the_judge_that_both_have(dra
     said = " ".join(one.proto.body for one in page.get("html"))
     assert "different judges" not in said
     assert "p = " in said
-    assert "Judge: embedded (rule-based)" in said
+    assert "judge: embedded (rule-based)" in said
 
 
 def test_comparing_other_judges_gives_no_verdict(draw: Draw, twice: Store) -> None:

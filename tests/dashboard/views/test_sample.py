@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from tests.dashboard.views.conftest import Draw, Went
 
-from ragboard import Store
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
+from ragboard.records import Turn
 
 
 def test_a_step_stays_with_the_evaluation_that_the_address_names(kept: Store, draw: Draw, went: Went) -> None:
     named = f"bm25-k3@{kept.resolve('bm25-k3').evaluation_id}"
-    for label in ("Next", "Run"):
-        page = draw("sample", run=named)
-        next(button for button in page.button if button.label == label).click().run()
-    assert [(where, query["run"]) for where, query in went] == [("sample", named), ("run", named)]
+    page = draw("sample", run=named)
+    next(button for button in page.button if button.label == "Next").click().run()
+    assert [(where, query["run"]) for where, query in went] == [("sample", named)]
+    led = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
+    assert led["bm25-k3"] == led["Diagnosis"] == urlencode({"run": named})
+
+
+def test_earlier_turns_stand_before_the_question_and_many_are_folded(draw: Draw, fresh: Store) -> None:
+    turns = tuple(Turn(role="user", text=f"Turn {number}?") for number in range(4))
+    samples = (
+        Sample(id="long", question="And when?", answer="In 2000.", history=turns),
+        Sample(id="short", question="And where?", answer="Here.", history=turns[:2]),
+    )
+    fresh.add_runs([Run(name="talk", samples=samples)])
+    page = draw("sample", run="talk", sample="long")
+    words = [one.proto.body for one in page.get("html")]
+    turn, question = (
+        next(place for place, one in enumerate(words) if text in one) for text in ("Turn 0?", "And when?")
+    )
+    assert turn < question
+    folded = [one.proto for one in page.expander if "earlier turns" in one.label]
+    assert [(one.label, one.expanded) for one in folded] == [("4 earlier turns of the conversation", False)]
+    page = draw("sample", run="talk", sample="short")
+    assert [one.proto.expanded for one in page.expander if "earlier turns" in one.label] == [True]
+
+
+def test_the_labels_of_a_statement_are_shown_before_a_name_is_given(draw: Draw, fresh: Store) -> None:
+    sample = Sample(id="s", question="When?", answer="In 2000.", contexts=())
+    (added,) = fresh.add_runs([Run(name="r", samples=(sample,))])
+    evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    page = draw("sample", run="r", sample="s", statement="1")
+    labels = [button for button in page.button if (button.key or "").startswith("say-")]
+    assert [button.disabled for button in labels] == [True, True, True]
+    assert "Every label is stored with a name" in "".join(one.proto.body for one in page.get("html"))
+    page.text_input(key="annotator").set_value("ada").run()
+    labels = [button for button in page.button if (button.key or "").startswith("say-")]
+    assert [button.disabled for button in labels] == [False, False, False]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from streamlit.testing.v1 import AppTest
+from tests.dashboard.views.conftest import SCRIPT
 
-from ragboard import Store
+from ragboard import Store, readers
+from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
@@ -25,12 +30,16 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def uploaded(name: str, *rows: dict[str, Any]) -> AppTest:
-    page = AppTest.from_string("import ragboard_dashboard.views.upload.page as v\nv.draw()\n", default_timeout=60).run()
+    page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
+    return upload(page, name, *rows)
+
+
+def upload(page: AppTest, name: str, *rows: dict[str, Any]) -> AppTest:
     content = "\n".join(map(json.dumps, rows)).encode()
     return page.file_uploader[0].set_value((name, content, "application/json")).run()
 
 
-def choose(page: AppTest, **columns: str) -> AppTest:
+def choose(page: AppTest, **columns: str | None) -> AppTest:
     for field, column in columns.items():
         page.selectbox(key=f"map-{field}").set_value(column)
     return page.run()
@@ -56,7 +65,7 @@ def test_what_is_chosen_is_imported(kept: Store) -> None:
     assert not page.warning
     next(button for button in page.button if button.label == "Import only").click()
     page.run()
-    assert [success.value for success in page.success] == ["Imported 1 samples in 1 run."]
+    assert [success.value for success in page.success] == ["Imported 1 sample in 1 run."]
     ((_, sample),) = kept.samples(kept.resolve("chosen").run_id)
     assert (sample.answer, sample.reference) == ("It opened in 1990.", "It opened in 2000.")
 
@@ -79,9 +88,149 @@ def test_a_clear_file_is_not_asked_about() -> None:
     assert "Import only" in labels(page)
 
 
-def test_a_printed_object_that_was_cut_is_refused_on_the_page() -> None:
+def press(page: AppTest, label: str) -> AppTest:
+    return next(button for button in page.button if button.label == label).click().run()
+
+
+def said(page: AppTest) -> str:
+    """All that the page says in words of its own."""
+    return "\n".join(element.proto.body for element in (*page.markdown, *page.get("html")))
+
+
+def test_a_printed_object_that_was_cut_is_refused_before_anything_is_imported() -> None:
     row = {"question": "Q", "answer": "A", "contexts": ["Node ID: 1\nText: cut\nScore: 0.5"]}
     page = uploaded("cut.jsonl", row)
-    next(button for button in page.button if button.label == "Import only").click()
-    page.run()
     assert [error.value for error in page.error] == ["This file cannot be imported. Nothing was stored."]
+    assert "Import only" not in labels(page)
+    assert page.selectbox(key="map-contexts").label == "Which column holds the passages?"
+    assert "Import only" in labels(choose(page, contexts=None))
+
+
+def test_every_field_that_the_command_line_maps_is_mapped_here() -> None:
+    page = uploaded("clear.jsonl", {"question": "Q", "answer": "A"})
+    assert {box.key.removeprefix("map-") for box in page.selectbox if (box.key or "").startswith("map-")} == {*FIELDS}
+    assert {*MEANINGS} == {*FIELDS}
+
+
+SAME = "The columns are matched as you chose for first.jsonl."
+
+
+def test_a_column_is_asked_for_and_the_choice_is_kept_for_files_with_the_same_columns(kept: Store) -> None:
+    page = choose(uploaded("first.jsonl", {"frage": "Wann?", "id": 7}, {"id": 8}), question="frage")
+    assert [error.value for error in page.error] == ["This file cannot be imported. Nothing was stored."]
+    page = upload(page, "second.jsonl", {"id": 7, "frage": "Wann?"})
+    assert page.selectbox(key="map-question").value == "frage"
+    assert not page.warning
+    assert SAME in said(page)
+    press(page, "Import only")
+    assert kept.resolve("second").name == "second"
+    page = upload(page, "third.jsonl", {"id": 9, "frage": "Wo?"})
+    assert SAME in said(page)
+    assert SAME not in said(choose(page, answer="id"))
+    page = upload(page, "other.jsonl", {"frage": "Wann?", "nummer": 7})
+    assert page.selectbox(key="map-question").value is None
+
+
+def test_a_column_that_looks_like_passages_is_offered_as_such(kept: Store) -> None:
+    row = {"question": "Q", "answer": "A", "retrieved": ["It opened in July 2000."], "tags": ["red"]}
+    page = uploaded("first.jsonl", row)
+    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    assert "Column tags" not in said(page)
+    page = press(page, "Read it as passages")
+    assert "looks like" not in said(page)
+    assert page.selectbox(key="map-contexts").value == "retrieved"
+    press(page, "Import only")
+    ((_, sample),) = kept.samples(kept.resolve("first").run_id)
+    assert [passage.text for passage in sample.contexts or ()] == ["It opened in July 2000."]
+
+
+def test_what_stays_metadata_is_not_asked_about_again_nor_reported_in_the_command_lines_words() -> None:
+    row = {"question": "Q", "answer": "A", "retrieved": ["It opened in July 2000."]}
+    page = press(uploaded("first.jsonl", row), "Keep it as metadata")
+    assert "looks like" not in said(page)
+    press(page, "Import only")
+    assert page.success
+    assert "--map" not in said(page)
+    assert "looks like" not in said(upload(page, "second.jsonl", row))
+
+
+def test_a_file_is_parsed_once_however_it_is_then_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[Path] = []
+
+    def counted(path: Path) -> readers.Table:
+        parsed.append(path)
+        return readers.tables.read_table(path)
+
+    monkeypatch.setattr(readers, "read_table", counted)
+    monkeypatch.setattr("ragboard_dashboard.views.upload.page.read_table", counted)
+    page = uploaded("once.jsonl", {"frage": "Wann?", "antwort": "A", "id": 7})
+    page = choose(page, question="frage", answer="antwort")
+    page.text_input(key="upload-name").set_value("other").run()
+    assert len(parsed) == 1
+
+
+def test_a_second_run_over_the_same_questions_can_be_compared_with_the_first() -> None:
+    page = press(uploaded("first.jsonl", {"question": "Q", "answer": "A"}), "Import only")
+    assert [link.label for link in page.get("page_link")] == ["Open the run"]
+    page = press(upload(page, "second.jsonl", {"question": "Q", "answer": "B"}), "Import only")
+    links = {link.label: link.query_string for link in page.get("page_link")}
+    assert links == {"Open the run": "run=second", "Compare with first": "a=first&b=second"}
+
+
+def test_packed_and_excel_files_are_taken_under_their_names(kept: Store) -> None:
+    book, sheet = openpyxl.Workbook(), io.BytesIO()
+    for row in (["question", "answer"], ["When?", "In 2000."]):
+        book.active.append(row)
+    book.save(sheet)
+    packed = gzip.compress(b'{"question": "When?", "answer": "In 2000."}\n')
+    for name, content in (("first.jsonl.gz", packed), ("second.xlsx", sheet.getvalue())):
+        page = uploaded("none.jsonl", {"question": "Q"})
+        page = page.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+        press(page, "Import only")
+        assert kept.sample_count(kept.resolve(name.partition(".")[0]).run_id) == 1
+
+
+def test_bad_rows_are_skipped_by_the_button_beside_the_error(kept: Store) -> None:
+    page = uploaded("bad.jsonl", {"question": "Q", "answer": "A"}, {"question": "Q", "answer": "A", "contexts": 3})
+    page = press(page, "Skip bad rows and list them")
+    assert "**1 question with answers.**" in said(page)
+    press(page, "Import only")
+    assert kept.sample_count(kept.resolve("bad").run_id) == 1
+
+
+def test_earlier_turns_are_asked_about_and_never_guessed(kept: Store) -> None:
+    turns = [{"role": "user", "content": "Which bridge?"}, {"role": "assistant", "content": "The red one."}]
+    page = uploaded("talk.jsonl", {"question": "And when?", "answer": "In 2000.", "messages": turns})
+    assert "Column messages looks like earlier turns. Read it that way?" in said(page)
+    assert page.selectbox(key="map-history").value is None
+    page = press(page, "Read it as earlier turns")
+    assert "looks like" not in said(page)
+    press(page, "Import only")
+    ((_, sample),) = kept.samples(kept.resolve("talk").run_id)
+    assert [turn.text for turn in sample.history] == ["Which bridge?", "The red one."]
+
+
+def test_a_file_is_understood_and_offered_to_the_judge_that_needs_no_key(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    page = uploaded(
+        "whole.jsonl", *[{"question": f"Q{i}", "answer": f"It is {i}.", "contexts": ["It is."]} for i in "ab"]
+    )
+    assert "**2 questions with answers and 1 passage each.**" in said(page)
+    assert "which is rule-based and needs no key: no calls to models, no cost, about" in said(page)
+    assert "Nothing leaves this machine." in said(page)
+    assert "Faithfulness, Answer relevance and Context relevance by a chat model: 8 calls" in said(page)
+    assert not page.button_group
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-this-test")
+    page = uploaded("whole.jsonl", {"question": "Q", "answer": "It is.", "contexts": ["It is."]})
+    page = page.button_group(key="upload-judge").set_value("Chat model").run()
+    assert "are sent to api.openai.com" in said(page)
+    assert kept.version is not None
+
+
+def test_what_cannot_be_scored_is_not_offered() -> None:
+    page = uploaded("bare.jsonl", {"question": "Q"})
+    assert "None of the usual metrics can be scored" in said(page)
+    assert "Import and evaluate" not in labels(page)
+    assert "Import only" in labels(page)

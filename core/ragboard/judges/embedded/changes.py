@@ -1,6 +1,6 @@
-"""Sentences with one thing changed: a number, a date, a name, a denial. What was true of them no longer is.
+"""Sentences with one change (number, date, name or negation), which makes true sentences false.
 
-Every rule is written here and draws on nothing that the judge knows: a change is made by the letters.
+The rules work on characters alone, independently of the judge's rules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does
 
 
 def names_in(texts: Sequence[str]) -> tuple[str, ...]:
-    """Names of the texts, to be put in the place of others."""
+    """Return the names in the texts, as replacements for others."""
     return tuple(sorted({name for text in texts for name in _NAME.findall(text) if name not in _MONTHS}))
 
 
@@ -92,15 +92,15 @@ CHANGES: dict[str, Change] = {"number": _number, "date": _date, "name": _name, "
 def changed(
     sentences: Sequence[tuple[str, Sequence[str]]], names: Sequence[str], *, seed: int
 ) -> Iterator[tuple[str, str, Sequence[str], str]]:
-    """Every sentence changed in every way it can be: (kind, sentence, its passages, changed sentence).
+    """Yield each sentence with each possible change: (kind, sentence, its passages, changed sentence).
 
-    `sentences` are (sentence, passages); a name is put in only where its words are in none of the passages.
+    `sentences`: (sentence, passages) pairs. A name is inserted only if none of its words is in the passages.
     """
-    rng = random.Random(seed)  # noqa: S311 - no secret hangs on it
+    rng = random.Random(seed)  # noqa: S311 - not a secret
     for sentence, passages in sentences:
         known = " ".join(passages)
-        strange = [name for name in names if not any(word in known for word in name.split())]
+        absent = [name for name in names if not any(word in known for word in name.split())]
         for kind, change in CHANGES.items():
-            other = change(sentence, strange, rng)
+            other = change(sentence, absent, rng)
             if other is not None and other != sentence and other not in known:
                 yield kind, sentence, passages, other

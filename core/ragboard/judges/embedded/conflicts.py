@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.index import Claim
-from ragboard.judges.embedded.lexicon import COMPARED, FALLING, OPPOSITES, TITLES, UNTIL, word_set
+from ragboard.judges.embedded.lexicon import (
+    BOUNDING,
+    COMPARED,
+    FALLING,
+    HAPPENS_ONCE,
+    HYPOTHETICAL,
+    OPPOSITES,
+    TITLES,
+    word_set,
+)
 from ragboard.judges.embedded.reading import Name, Reading
 from ragboard.text.sentences import Language, normal, term
 
@@ -21,16 +31,23 @@ _ROUGHLY = word_set(
     "about around roughly nearly almost approximately some over circa ca etwa rund knapp fast ungefähr gut"
 )
 
+FAR = 0.2
+"""How far apart two numbers must be to say different things where one is said to be rough."""
+
 ALIKE = 0.65
 """The share of the rest of the statement that a sentence must hold to be about the same thing."""
 MUCH_ALIKE = 0.8
-"""The same where the place in the sentence does not show it."""
-VERY_ALIKE = 0.7
-"""The same for a denial, which may be of something else in the sentence."""
-_MANNER = {"en": ("ly",), "de": ("lich", "isch", "ell")}
-"""Endings of words that say how: between `not` and what it denies they change nothing."""
+"""The same where the place in the sentence does not show it, and for a contradiction."""
 FEWEST = 2
 """Words that must agree, and one more where the statement says `it` of who knows what."""
+FRAME = 3
+"""Content words and numbers that a denied statement must have."""
+REACH = 4
+"""How many words before those of the statement a `not` may stand."""
+DENIED = 2
+"""Content words after a `not` among which is the one that it denies: `not officially approved`."""
+ADDED = 0.34
+"""The words of the passage among those of a denied statement, at most: a share of the statement's, or one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,8 @@ class Conflict:
     kind: Literal["figure", "name", "opposite", "denial"]
     denied: str = ""
     """Which side denies what the other says: `passage`, `answer`, or neither."""
+    certain: bool = True
+    """Whether the two cannot both be true; else the statement is only not supported here."""
 
 
 def close(figure: Figure, other: Figure, of: Reading, among: Reading) -> bool:
@@ -56,22 +75,38 @@ def close(figure: Figure, other: Figure, of: Reading, among: Reading) -> bool:
     return rough and abs(figure.value - other.value) <= ROUGH * max(abs(figure.value), abs(other.value))
 
 
-def conflict(claim: Claim, sentence: Reading, found: frozenset[str]) -> Conflict | None:
-    """What the sentence has against the claim, if they are about the same thing.
+def conflict(
+    claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str] = frozenset()
+) -> Conflict | None:
+    """What the sentence has against the claim, if they are about the same thing; one that is certain comes first.
 
-    `found` are the claim's items that the sentence holds. A question says nothing against anything.
+    `found` are the claim's items that the sentence holds, `around` all that the passages say. A question says nothing
+    against anything.
     """
     if len(found) < FEWEST + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
-    return next(_conflicts(claim, sentence, found), None)
+    first = None
+    for each in _conflicts(claim, sentence, found, around):
+        if each.certain:
+            return each
+        first = first or each
+    return first
 
 
-def _conflicts(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
-    yield from _figures(claim, sentence, found)
+def _conflicts(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> Iterator[Conflict]:
+    yield from _figures(claim, sentence, found, around)
     yield from _names(claim, sentence, found)
     yield from _opposites(claim, sentence, found)
     yield from _comparisons(claim, sentence, found)
     yield from _denial(claim, sentence, found)
+
+
+def _certain(claim: Claim, sentence: Reading, found: frozenset[str], slot: frozenset[str]) -> bool:
+    """Whether the sentence says the rest of the claim, all its names and figures among it, and says it as a fact."""
+    rest = claim.items - slot
+    exact = (claim.named | claim.counted) - slot
+    facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
+    return facts and exact <= found and len(found & rest) >= MUCH_ALIKE * len(rest)
 
 
 def _rest(claim: Claim, found: frozenset[str], without: frozenset[str]) -> float:
@@ -82,21 +117,62 @@ def _rest(claim: Claim, found: frozenset[str], without: frozenset[str]) -> float
 # Figures
 
 
-def _figures(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
-    missing = [figure for figure in claim.reading.figures if figure.key not in found]
-    alike = _rest(claim, found, frozenset(figure.key for figure in missing))
+def _figures(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> Iterator[Conflict]:
+    mine = claim.reading
+    missing = [figure for figure in mine.figures if figure.key not in found]
+    slot = frozenset(figure.key for figure in missing)
+    alike = _rest(claim, found, slot)
     if alike < ALIKE:
         return
+    one = len({figure.first for figure in missing}) == 1
+    certain = one and _certain(claim, sentence, found, slot) and slot.isdisjoint(around)
     for figure in missing:
-        for other in sentence.figures:
-            if _rivals(figure, other, claim, sentence) and _same_place(figure, other, claim.reading, sentence, alike):
-                yield Conflict(
-                    sentence.text[other.start : other.end],
-                    claim.reading.text[figure.start : figure.end],
-                    other.start,
-                    other.end,
-                    "figure",
-                )
+        rivals = [
+            other
+            for other in sentence.figures
+            if _rivals(figure, other, claim, sentence) and _same_place(figure, other, mine, sentence, alike)
+        ]
+        exact = not _part_of_name(figure, mine)
+        for other in rivals:
+            far = abs(figure.value - other.value) > FAR * max(abs(figure.value), abs(other.value))
+            yield Conflict(
+                sentence.text[other.start : other.end],
+                mine.text[figure.start : figure.end],
+                other.start,
+                other.end,
+                "figure",
+                certain=certain
+                and exact
+                and not _vague(figure, mine, far=far)
+                and not _vague(other, sentence, far=far)
+                and _fills(figure, other, mine, sentence, alone=len({each.first for each in rivals}) == 1),
+            )
+
+
+def _vague(figure: Figure, among: Reading, *, far: bool) -> bool:
+    """Whether a word before it makes it a bound, `over 240 miles`, or a rough one that may mean a value not far off."""
+    before = among.lowered[max(0, figure.first - 2) : figure.first]
+    return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
+
+
+def _part_of_name(figure: Figure, among: Reading) -> bool:
+    """`the 1932 Grand Prix`, `Apollo 11`: the number belongs to a name."""
+    before, after = figure.first - 1, figure.stop
+    named = {at for name in among.names for at in range(name.first, name.stop)}
+    if figure.kind.startswith("date"):
+        return False
+    return (before >= 0 and before in named and among.placed.after(before) == " ") or (
+        figure.kind == "year" and after in named and among.placed.after(after - 1) == " "
+    )
+
+
+def _fills(figure: Figure, other: Figure, mine: Reading, theirs: Reading, *, alone: bool) -> bool:
+    """Whether a year or date is told of the same event, one that happens once, and another number of the same thing."""
+    before = _same_before(mine, figure.first, theirs, other.first)
+    if figure.kind == "year" or figure.kind.startswith("date"):
+        events = _once(mine.language) & mine.content & theirs.content
+        return bool(events) and (before or alone)
+    return before or _same_after(mine, figure.stop, theirs, other.stop)
 
 
 def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: Reading) -> bool:
@@ -111,13 +187,16 @@ def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: Reading) -> b
 
 
 def _same_place(figure: Figure, other: Figure, mine: Reading, theirs: Reading, alike: float) -> bool:
-    after = _content(mine, figure.stop) == _content(theirs, other.stop) != ""
-    before = _content_before(mine, figure.first) == _content_before(theirs, other.first) != ""
-    if figure.kind == "":
+    after = _same_after(mine, figure.stop, theirs, other.stop)
+    if after or figure.kind == "":
         return after
-    if figure.kind == "year":
-        return after or before
-    return after or before or alike >= MUCH_ALIKE
+    before = _same_before(mine, figure.first, theirs, other.first)
+    return before or (figure.kind != "year" and alike >= MUCH_ALIKE)
+
+
+@lru_cache(maxsize=8)
+def _once(language: Language) -> frozenset[str]:
+    return frozenset(term(word, language) for word in HAPPENS_ONCE)
 
 
 # Names
@@ -131,7 +210,14 @@ def _names(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[C
         for other in sentence.names:
             if _other_bearer(name, other, claim) or _in_its_place(name, other, claim, sentence):
                 start, end = sentence.span(other.first, other.stop)
-                yield Conflict(sentence.text[start:end], claim.reading.said(name.first, name.stop), start, end, "name")
+                yield Conflict(
+                    sentence.text[start:end],
+                    claim.reading.said(name.first, name.stop),
+                    start,
+                    end,
+                    "name",
+                    certain=False,
+                )
 
 
 def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
@@ -150,8 +236,8 @@ def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> b
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     mine = claim.reading
-    said_before = _content_before(mine, name.first) == _content_before(sentence, other.first) != ""
-    said_after = _content(mine, name.stop) == _content(sentence, other.stop) != ""
+    said_before = _same_before(mine, name.first, sentence, other.first)
+    said_after = _same_after(mine, name.stop, sentence, other.stop)
     before = said_before or _before(mine, name.first) == _before(sentence, other.first)
     after = said_after or _after(mine, name.stop) == _after(sentence, other.stop)
     return before and after and (said_before or said_after)
@@ -161,14 +247,23 @@ def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> b
 
 
 def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
-    opposed = _opposed(claim.reading.language)
-    for word in sorted(claim.items - found):
+    mine = claim.reading
+    opposed = _opposed(mine.language)
+    for word in sorted((claim.items & mine.content) - found):
         other = opposed.get(word) or _undone(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
-            at = sentence.places.index(other)
-            yield Conflict(sentence.spelt[at], claim.words({word})[0], *sentence.span(at, at + 1), "opposite")
+            at, there = sentence.places.index(other), mine.places.index(word)
+            yield Conflict(
+                sentence.spelt[at],
+                claim.words({word})[0],
+                *sentence.span(at, at + 1),
+                "opposite",
+                certain=_certain(claim, sentence, found, frozenset({word}))
+                and bool(mine.denials) == bool(sentence.denials)
+                and (_same_after(mine, there + 1, sentence, at + 1) or _same_before(mine, there, sentence, at)),
+            )
 
 
 @lru_cache(maxsize=8)
@@ -193,7 +288,8 @@ def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iter
             here, there = sentence.lowered.index(other), mine.lowered.index(word)
             if _same_way_round(mine, there, sentence, here):
                 start, end = sentence.span(here, here + 1)
-                yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite")
+                certain = _certain(claim, sentence, found, frozenset())
+                yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite", certain=certain)
 
 
 def _same_way_round(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
@@ -205,36 +301,65 @@ def _same_way_round(mine: Reading, there: int, theirs: Reading, here: int) -> bo
 
 
 def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
-    if _rest(claim, found, frozenset()) < VERY_ALIKE:
+    """The claim's words stand close together in the sentence, and one of the two has one `not` more."""
+    mine = claim.reading
+    wanted = frozenset(filter(None, mine.places))
+    shared = wanted & sentence.content
+    if len(claim.items) < FRAME or not shared or not claim.items <= found:
         return
-    if not UNTIL.isdisjoint(sentence.words | claim.reading.words):
+    if not HYPOTHETICAL.isdisjoint(sentence.words | mine.words):
         return
-    answer = any(
-        _said_of_the_same(word, claim.reading, sentence.content) for word in claim.reading.negated & sentence.content
-    )
-    passage = any(
-        _said_of_the_same(word, sentence, claim.items) for word in sentence.negated & claim.items - claim.named
-    )
-    if answer != passage:
-        yield Conflict("", "", sentence.start, sentence.end, "denial", denied="answer" if answer else "passage")
+    window = _window(shared, sentence)
+    here = sum(_reaches(at, window, sentence) and _denies(at, sentence, shared) for at in sentence.denials)
+    there = sum(_denies(at, mine, shared) for at in mine.denials)
+    among = sum(bool(sentence.places[at]) for at in window) - len(shared)
+    if {here, there} != {0, 1} or among > max(1.0, ADDED * len(wanted)):
+        return
+    denied = "passage" if here else "answer"
+    yield Conflict("", "", sentence.start, sentence.end, "denial", denied=denied, certain=shared == wanted)
 
 
-def _said_of_the_same(word: str, denying: Reading, other: frozenset[str]) -> bool:
-    """Whether what stands before the denied word is in the other text too: `shows no night` denies no other night."""
-    if word not in denying.places:
-        return True
-    at = denying.places.index(word)
-    while at and _says_how(denying, at - 1):
-        at -= 1
-    before = _content_before(denying, at)
-    return not before or before in other
+def _reaches(at: int, window: range, sentence: Reading) -> bool:
+    """Whether a `not` stands among these words or shortly before them, with no comma between."""
+    if at >= window.start:
+        return at <= window.stop
+    return window.start - at <= REACH and not _parted(sentence, at, window.start)
 
 
-def _says_how(reading: Reading, at: int) -> bool:
-    return reading.spelt[at].endswith(_MANNER.get(reading.language, ())) and reading.placed.after(at).isspace()
+def _denies(at: int, reading: Reading, shared: frozenset[str]) -> bool:
+    """Whether one of the next content words, before any comma, is shared: `shows no night` denies only the night."""
+    following = [place for place in range(at + 1, len(reading.places)) if reading.places[place]][:DENIED]
+    return any(reading.places[place] in shared and not _parted(reading, at, place) for place in following)
+
+
+def _parted(reading: Reading, first: int, second: int) -> bool:
+    between = reading.text[reading.placed.ends[first] : reading.placed.start(second)]
+    return any(mark in between for mark in ",;:")
+
+
+def _window(wanted: frozenset[str], sentence: Reading) -> range:
+    """The shortest run of the sentence's words with all that are wanted in it."""
+    last: dict[str, int] = {}
+    best = range(len(sentence.places))
+    for at, place in enumerate(sentence.places):
+        if place in wanted:
+            last[place] = at
+            if len(last) == len(wanted) and at + 1 - min(last.values()) < len(best):
+                best = range(min(last.values()), at + 1)
+    return best
 
 
 # Neighbours
+
+
+def _same_before(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+    """Whether the nearest content word before is the same, `roughly` and its like aside."""
+    return _content_before(mine, there) == _content_before(theirs, here) != ""
+
+
+def _same_after(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+    """Whether the first content word from there on is the same."""
+    return _content(mine, there) == _content(theirs, here) != ""
 
 
 def _before(reading: Reading, at: int) -> str:
@@ -250,4 +375,9 @@ def _content(reading: Reading, at: int) -> str:
 
 
 def _content_before(reading: Reading, at: int) -> str:
-    return next((place for place in reversed(reading.places[:at]) if place), "")
+    """The nearest content word before, `roughly` and its like aside."""
+    return next((reading.places[one] for one in reversed(range(at)) if _counts(reading, one)), "")
+
+
+def _counts(reading: Reading, at: int) -> bool:
+    return bool(reading.places[at]) and reading.lowered[at] not in _ROUGHLY

@@ -74,6 +74,8 @@ def _groups(plain: str, mark: str, language: Language) -> bool:
     return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))
 
 
+_SHORT_SCALES = {"m": 10**6, "b": 10**9}
+"""What follows an amount of money at once: `$1.5m`."""
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _KINDS = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
@@ -89,7 +91,7 @@ class Figure(NamedTuple):
     loose: str
     """The key without its unit."""
     kind: str
-    """What it counts: a unit, `year`, `date month`, `date day`, or nothing."""
+    """What it counts: a unit, `year`, `date month`, `date day`, `phone`, or nothing."""
     value: float
     """In that unit; a day as month * 100 + day."""
     first: int
@@ -116,10 +118,10 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
         if at < done:
             continue
         number = numbers[words.spelt[at]]
-        if number and (bare := _bare(words, at, number)):
+        if number and not _may_be_phone(words, at) and (bare := _bare(words, at, number)):
             all_found.append(bare)
             continue
-        found = _date(words, at) or _quantity(words, at, language)
+        found = _phone(words, at) or _date(words, at) or _quantity(words, at, language)
         if found is None:
             continue
         values, done, start, end = found
@@ -132,6 +134,28 @@ def numeric(word: str) -> bool:
     plain = word.lower()
     month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
     return month or word[0].isdigit() or plain in NUMBER_WORDS
+
+
+# Phone numbers
+
+
+_PHONE = re.compile(r"(?:1[ -.])?\(?(\d{3})\)?[ .-]{1,2}(\d{3})[.-](\d{4})\b")
+
+
+def _may_be_phone(words: Words, at: int) -> bool:
+    return len(words.spelt[at]) == 3 and words.text[words.ends[at] : words.ends[at] + 1] in ("-", ".", ")", " ")
+
+
+def _phone(words: Words, at: int) -> _Found | None:
+    """`(510) 208-4832`, `1-800-829-1040`: one figure, however it is written."""
+    if len(words.spelt[at]) not in (1, 3) or not words.spelt[at].isdecimal():
+        return None
+    match = _PHONE.match(words.text, words.start(at))
+    if match is None:
+        return None
+    stop = next((after for after in range(at, len(words.spelt)) if words.start(after) >= match.end()), len(words.spelt))
+    key = f"#tel{''.join(match.groups())}"
+    return ((key, key, "phone", float("".join(match.groups()))),), stop, match.start(), match.end()
 
 
 # Bare numbers
@@ -264,7 +288,9 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
         counted = value if _falls(words, at) else -value
         value, start = -value, words.start(at - 1) if words.text[start - 1] not in _MINUS else start - 1
     if currency:
-        return _found(counted, (currency, 1.0), stop, start, end)
+        scale = _SHORT_SCALES.get(words.text[end : end + 1].lower(), 1)
+        shortened = scale > 1 and stop < len(words.spelt) and len(words.spelt[stop]) == 1
+        return _found(counted * (scale if shortened else 1), (currency, 1.0), stop + shortened, start, end + shortened)
     after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
     if after:
         spelt = "cent" in after.group()
@@ -339,7 +365,7 @@ def _spelt(words: Words, at: int) -> tuple[float | None, int]:
     value = NUMBER_WORDS.get(words.spelt[at].lower())
     if value is None:
         return None, at
-    if value >= 20 and at + 1 < len(words.spelt) and words.after(at) == "-":
+    if value >= 20 and at + 1 < len(words.spelt) and words.after(at).strip() == "-":
         rest = NUMBER_WORDS.get(words.spelt[at + 1].lower(), 1 if words.spelt[at + 1].lower() == "one" else 0)
         if 1 <= rest <= 9:
             return value + rest, at + 2

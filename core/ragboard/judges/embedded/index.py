@@ -1,8 +1,9 @@
-"""The passages of a task, read once: their sentences, and the statements that are held against them."""
+"""An index of the sentences of a task's passages, to look statements up in."""
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,60 +21,60 @@ from ragboard.text.sentences import Language, language_of, sentence_spans, term
 __all__ = ["Claim", "Index", "Library", "Lookup", "Scope", "lookups"]
 
 
+_INITIALS = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")
 HEAD = 120
-"""Characters of each passage from which the language is told."""
+"""Number of characters of each passage that are used to detect the language."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement as it is looked for."""
+    """A statement to look up."""
 
     reading: Reading
 
     @once
     def items(self) -> frozenset[str]:
-        """What must be found: its content terms and figures; all its words where it has neither."""
+        """The items to find: its content terms and figures or, without any, all its words."""
         return self.reading.content | self.counted or self.reading.words
 
     @once
     def named(self) -> frozenset[str]:
-        """Those of its terms that belong to names."""
+        """The terms that belong to names."""
         return frozenset(term for name in self.reading.names for term in name.terms)
 
     @once
     def counted(self) -> frozenset[str]:
-        """Those of its items that are figures."""
+        """The items that are figures."""
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """These items as the statement writes them, in its order, each once."""
-        wanted = set(items)
-        if not wanted:
+        """Return these items as the statement spells them, in its order, without repetition."""
+        requested = set(items)
+        if not requested:
             return []
-        said = [(at, self._inner(at)) for at, place in enumerate(self.reading.places) if place in wanted]
-        said += [
+        spelt = [(at, self._written(at)) for at, place in enumerate(self.reading.places) if place in requested]
+        spelt += [
             (figure.first, self.reading.text[figure.start : figure.end])
             for figure in self.reading.figures
-            if figure.key in wanted
+            if figure.key in requested
         ]
-        return list(dict.fromkeys(text for _, text in sorted(said)))
+        return list(dict.fromkeys(text for _, text in sorted(spelt)))
 
-    def _inner(self, at: int) -> str:
-        """The word as it reads within a sentence: the first one keeps its capital only as a name."""
-        word = self.reading.spelt[at]
-        first = at == 0 and self.reading.language == "en"
-        named = first and any(name.first == 0 for name in self.reading.names)
-        return word.lower() if first and not named and not word.isupper() else word
+    def _written(self, at: int) -> str:
+        """The word with its capitals; a letter of an abbreviation with the others: `U.S.`."""
+        words = self.reading.placed
+        around = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
+        return next((one.group() for one in around if one.start() <= words.start(at) < one.end()), words.spelt[at])
 
 
 @dataclass(frozen=True)
 class Library:
-    """Sentences of all passages, numbered through."""
+    """The sentences of all passages, numbered consecutively."""
 
     language: Language
     sentences: tuple[Reading, ...]
     passage_of: tuple[int, ...]
-    """For each sentence its passage, from 0."""
+    """The passage of each sentence, from 0."""
     passages: int
 
     @classmethod
@@ -90,7 +91,7 @@ class Library:
 
     @classmethod
     def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
-        """The sentences as they are given, each read as a whole, in one passage."""
+        """Make a library of one passage from sentences, without splitting them."""
         readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
         return cls(language, readings, (0,) * len(readings), 1)
 
@@ -99,7 +100,7 @@ class Library:
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """All words of a passage, or of all, in small letters; some as they are spelt too."""
+        """Return all words of a passage, or of all passages, in lower case; some in their original spelling too."""
         return self._all_words if passage is None else self._words[passage]
 
     @once
@@ -116,9 +117,9 @@ class Library:
         return tuple(found)
 
 
-def rarity(sentences: int, seen: int) -> float:
-    """Inverse sentence frequency of a term that stands in `seen` of so many sentences; one never seen weighs most."""
-    return math.log(2.0 + sentences / (seen + 1)) if seen else math.log(2.0 + sentences)
+def rarity(sentences: int, occurrences: int) -> float:
+    """Return the inverse sentence frequency of a term; highest for a term that occurs in none of the sentences."""
+    return math.log(2.0 + sentences / (occurrences + 1)) if occurrences else math.log(2.0 + sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Weights:
 
     @classmethod
     def of(cls, readings: Iterable[Reading]) -> Weights:
-        """Count in how many of the readings each term occurs."""
+        """Count the readings that contain each term."""
         seen: Counter[str] = Counter()
         sentences = 0
         for reading in readings:
@@ -143,14 +144,14 @@ class Weights:
 
 
 SAME_MEANING, AKIN = 0.9, 0.8
-"""What a word is worth that means nearly the same, and one of the same root."""
-MOST_ALIKE = 50
-"""Words of one beginning that are looked at."""
+"""The weight of a near-synonym, and of a word with the same root, relative to the word itself."""
+MAX_SAME_BEGINNING = 50
+"""Maximum number of words with the same beginning to compare."""
 SHORTEST_AKIN, ROOT = 6, 0.7
-"""Words of so many letters are akin where this part from their beginning is the same."""
+"""Words of at least 6 letters have the same root if the first 70% of the longer one's letters agree."""
 
 Forms = tuple[tuple[str, float], ...]
-"""Under which terms of the passages an item is said, and what each is worth, the best first."""
+"""The terms of the passages that match an item, each with its weight, best first."""
 
 
 @dataclass(frozen=True)
@@ -159,13 +160,13 @@ class Index:
 
     library: Library
     forms: Mapping[str, Forms]
-    """For each item of a claim."""
+    """The forms of each item of the claims."""
     where: Mapping[str, Sequence[int]]
-    """For each form that is said the sentences it stands in, ascending."""
+    """The sentences that contain each form, ascending."""
 
     @classmethod
     def of(cls, library: Library, claims: Sequence[Claim]) -> Index:
-        """Look for all items of the claims."""
+        """Look up all items of the claims."""
         items = frozenset[str]().union(*(claim.items for claim in claims))
         vocabulary = _Vocabulary(library)
         forms = {item: vocabulary.forms(item) for item in items}
@@ -178,13 +179,13 @@ class Index:
 
     @once
     def weights(self) -> Mapping[str, float]:
-        """How much each item tells here."""
+        """The weight of each item: its rarity."""
         sentences, where = len(self.library.sentences), self.where
         return {item: rarity(sentences, len(where.get(item, ()))) for item in self.forms}
 
     @once
     def contents(self) -> tuple[AbstractSet[str], ...]:
-        """The forms that each passage says."""
+        """The forms that each passage contains."""
         found: list[set[str]] = [set() for _ in range(self.library.passages)]
         passage_of = self.library.passage_of
         for form, numbers in self.where.items():
@@ -202,7 +203,7 @@ class _Vocabulary:
         self._same = _same_meaning(library.language)
 
     def forms(self, item: str) -> Forms:
-        """Under which terms an item may be found; a figure only as it stands, which is not known yet."""
+        """Return the terms that match an item. A figure matches only itself, whether or not it occurs."""
         if item[0] == "#":
             return ((item, 1.0),)
         found = [(item, 1.0)] if item in self._terms else []
@@ -213,14 +214,14 @@ class _Vocabulary:
 
     def _of_one_beginning(self, beginning: str) -> Sequence[str]:
         first = stop = bisect_left(self._ordered, beginning)
-        last = min(first + MOST_ALIKE, len(self._ordered))
+        last = min(first + MAX_SAME_BEGINNING, len(self._ordered))
         while stop < last and self._ordered[stop].startswith(beginning):
             stop += 1
         return self._ordered[first:stop]
 
 
 def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:
-    """Where the forms are said; `told` are the clues of their figures."""
+    """Return the sentences that contain each form; `told`: clues of the figures among them."""
     where: defaultdict[str, list[int]] = defaultdict(list)
     doubtful = sought & figure_terms(library.language)
     for number, sentence in enumerate(library.sentences):
@@ -241,7 +242,7 @@ def _akin(word: str, other: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
-    """For each term those that mean nearly the same."""
+    """Return the near-synonyms of each term."""
     found: dict[str, set[str]] = {}
     for group in AKIN_IN_MEANING.get(language, ()):
         terms = {term(word, language) for word in group.split()}
@@ -251,13 +252,13 @@ def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
 
 
 POSTINGS = 4000
-"""Places looked at for one claim: rare words first, so that what is left out tells little."""
-LEANT = 0.8
-"""What a word of its passage is worth to a sentence that begins with a pronoun, in choosing where to look."""
-TRIED, RIVAL = 2, 0.6
-"""Sentences that are looked at closely, and what share of the best one's weight they need."""
+"""Maximum number of occurrences to examine per claim; rare words come first, so little is lost."""
+CONTEXT_WEIGHT = 0.8
+"""The weight of words of the passage for ranking a sentence that begins with a pronoun."""
+MAX_LEADS, MIN_LEAD_SHARE = 2, 0.6
+"""Maximum number of sentences to compare closely, and the share of the best one's weight that they need."""
 COMPANIONS = 4
-"""Sentences among which a second one is sought that says what the first leaves out."""
+"""Number of best sentences that are candidates for a second one, which adds what the first lacks."""
 
 Scope: TypeAlias = int | None
 """A passage, from 0, or all of them."""
@@ -265,19 +266,19 @@ Scope: TypeAlias = int | None
 
 @dataclass(frozen=True)
 class Lookup:
-    """A claim held against a library, by an index that it is in."""
+    """A claim in an index."""
 
     index: Index
     claim: Claim
 
     @property
     def library(self) -> Library:
-        """The sentences."""
+        """The sentences of the index."""
         return self.index.library
 
     @once
     def weights(self) -> dict[str, float]:
-        """How much each item tells, in a fixed order."""
+        """The weight of each item, in a fixed order."""
         weights = self.index.weights
         return {item: weights[item] for item in sorted(self.claim.items)}
 
@@ -288,7 +289,7 @@ class Lookup:
 
     @once
     def _held(self) -> dict[int, dict[str, float]]:
-        """For each sentence that holds any of them the items and their worth."""
+        """The items that each sentence contains, with their weights."""
         where, forms = self.index.where, self.index.forms
         postings = sorted(
             [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]
@@ -304,27 +305,27 @@ class Lookup:
         return held
 
     def held(self, number: int) -> dict[str, float]:
-        """What each item is worth in a sentence; items it does not say are left out."""
+        """Return the weight of each item that a sentence contains."""
         return self._held.get(number, {})
 
     @once
     def _ranked(self) -> list[tuple[float, int]]:
-        """Sentences by the weight they hold, the most first; one that begins with a pronoun leans on its passage."""
+        """Sentences by total weight, highest first; one that begins with a pronoun also gets words of its passage."""
         weights, library = self.weights, self.library
         ranked: list[tuple[float, int]] = []
         for number, row in self._held.items():
             weight = fsum([weights[item] * worth for item, worth in row.items()])
             if library.sentences[number].refers_back:
                 around = self.index.contents[library.passage_of[number]]
-                leant = [item for item in weights if item not in row and item[0] != "#" and item in around]
-                weight += LEANT * fsum([weights[item] for item in leant])
+                context = [item for item in weights if item not in row and item[0] != "#" and item in around]
+                weight += CONTEXT_WEIGHT * fsum([weights[item] for item in context])
             ranked.append((-weight, number))
         ranked.sort()
         return ranked
 
     def _first(self, scope: Scope) -> list[tuple[float, int]]:
-        """The first few sentences of a passage or of all, by rank."""
-        return self._ranked[: TRIED + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
+        """Return the best few sentences of a passage or of all passages."""
+        return self._ranked[: MAX_LEADS + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
 
     @once
     def _by_passage(self) -> dict[int, list[tuple[float, int]]]:
@@ -332,17 +333,17 @@ class Lookup:
         passage_of = self.library.passage_of
         for entry in self._ranked:
             chosen = found.setdefault(passage_of[entry[1]], [])
-            if len(chosen) < TRIED + COMPANIONS:
+            if len(chosen) < MAX_LEADS + COMPANIONS:
                 chosen.append(entry)
         return found
 
     def leads(self, scope: Scope) -> list[int]:
-        """The sentences of a scope that are worth a close look, the most promising first."""
+        """Return the sentences of a scope to compare closely, best first."""
         ranked = self._first(scope)
-        return [number for weight, number in ranked[:TRIED] if weight <= RIVAL * ranked[0][0]]
+        return [number for weight, number in ranked[:MAX_LEADS] if weight <= MIN_LEAD_SHARE * ranked[0][0]]
 
     def companions(self, lead: int, scope: Scope) -> Iterable[int]:
-        """Sentences that may say what the lead leaves out: the next best ones, and its neighbours."""
+        """Return sentences that may add what the lead lacks: the next best ones, and its neighbours."""
         passage_of, last = self.library.passage_of, len(self.library.sentences) - 1
         best = [number for _, number in self._first(scope) if number != lead][:COMPANIONS]
         near = [
@@ -353,7 +354,7 @@ class Lookup:
         return best + near
 
     def worth(self, said: AbstractSet[str]) -> dict[str, float]:
-        """What each item is worth where these terms are said; items not said are left out."""
+        """Return the weight of each item that these terms match."""
         found: dict[str, float] = {}
         for item in self.weights:
             for form, worth in self.index.forms[item]:
@@ -363,11 +364,11 @@ class Lookup:
         return found
 
     def share(self, worth: dict[str, float]) -> float:
-        """The share of the claim's weight that is found, in [0, 1]."""
+        """Return the share of the claim's weight that these items cover, in [0, 1]."""
         return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
 
     def said(self, scope: Scope) -> AbstractSet[str]:
-        """The items that a scope says."""
+        """Return the items that a scope contains."""
         return self._said if scope is None else self.worth(self.index.contents[scope]).keys()
 
     @once
@@ -376,6 +377,6 @@ class Lookup:
 
 
 def lookups(library: Library, claims: Sequence[Claim]) -> Iterator[Lookup]:
-    """The claims held against a library, in their order: together, so that its sentences are gone through once."""
+    """Look up claims in a library; returns the lookups in order. Indexes all claims at once, which is faster."""
     index = Index.of(library, claims)
     return (Lookup(index, claim) for claim in claims)

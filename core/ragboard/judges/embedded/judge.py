@@ -1,4 +1,4 @@
-"""Which passages an answer could have been written from: those that bear out a statement of it."""
+"""The embedded judge: answers tasks by rules, without a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zlib import crc32
 from ragboard.judges.embedded.index import Claim
 from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.reading import entities, read
-from ragboard.judges.embedded.select import helping, rate
+from ragboard.judges.embedded.select import SHORT, helping, rate
 from ragboard.judges.embedded.statements import Subject, extract, subject_of
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
@@ -50,25 +50,25 @@ __all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulne
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """A passage is useful where it supports a statement of the answer by itself; none is to an answer without one."""
+    """A passage is useful if it alone supports a statement of the answer; for an answer without one, none is useful."""
     statements = tuple(each.text for each in extract(task.answer).statements)
-    found = verify(
+    verification = verify(
         Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)
     )
-    said = [_said([row[place] for row in found.single]) for place in range(len(task.passages))]
+    counts = [_count_supported([row[place] for row in verification.single]) for place in range(len(task.passages))]
     return Usefulness(
-        useful=tuple(count > 0 for count in said), reasons=tuple(_reason(count, statements) for count in said)
+        useful=tuple(count > 0 for count in counts), reasons=tuple(_reason(count, statements) for count in counts)
     )
 
 
-def _said(verdicts: list[Verdict]) -> int:
+def _count_supported(verdicts: list[Verdict]) -> int:
     return sum(verdict.label == "supported" for verdict in verdicts)
 
 
-def _reason(said: int, statements: tuple[str, ...]) -> str:
+def _reason(supported: int, statements: tuple[str, ...]) -> str:
     if not statements:
         return "The answer states nothing that a passage could bear out."
-    return f"It supports {said} of {len(statements)} statements of the answer."
+    return f"It supports {supported} of {len(statements)} statements of the answer."
 
 
 _DATE = re.compile(
@@ -80,23 +80,23 @@ _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\
 
 
 def questions_of(answer: str, n: int) -> tuple[str, ...]:
-    """At most `n` questions, first those to the most telling statements; none where nothing is stated."""
+    """Return at most `n` questions, first those on the most specific statements; none if nothing is stated."""
     language = language_of(answer)
-    said = [statement.text for statement in extract(answer).statements]
-    ordered = sorted(said, key=lambda text: -_telling(text, language))
+    statements = [statement.text for statement in extract(answer).statements]
+    ordered = sorted(statements, key=lambda text: -_specificity(text, language))
     kinds = [list(asked_of(text, language)) for text in ordered]
     rounds = max((len(kind) for kind in kinds), default=0)
     mixed = (kind[turn] for turn in range(rounds) for kind in kinds if turn < len(kind))
     return tuple(dict.fromkeys(mixed))[: max(n, 0)]
 
 
-def _telling(text: str, language: Language) -> int:
+def _specificity(text: str, language: Language) -> int:
     claim = Claim(read(text, 0, len(text), language))
     return len(claim.items) + len(claim.counted) + len(claim.named)
 
 
 def asked_of(statement: str, language: Language) -> Iterator[str]:
-    """Questions to one statement, the plainest first."""
+    """Yield questions on one statement, the simplest first."""
     text = statement.rstrip(" .!\u3002")
     subject = subject_of(text, 0, len(text), language)
     if subject is not None:
@@ -112,13 +112,13 @@ def _of_subject(text: str, subject: Subject, language: Language) -> Iterator[str
         what = "Who"
     for word, pattern in ((when, _DATE), (where, _PLACE)) if auxiliary else ():
         found = pattern.search(rest)
-        if found and (left := rest[: found.start()] + rest[found.end() :]).strip():
-            yield f"{word} {subject.verb} {_inner(subject.text)}{left}?"
+        if found and (remainder := rest[: found.start()] + rest[found.end() :]).strip():
+            yield f"{word} {subject.verb} {_inner(subject.text)}{remainder}?"
     yield f"{what} {subject.verb}{rest}?"
 
 
 def _inner(text: str) -> str:
-    """As it reads within a sentence: an article at its head in small letters."""
+    """Return the text as it reads within a sentence: with a leading article or pronoun in lower case."""
     first, space, rest = text.partition(" ")
     small = {"The", "A", "An", "It", "He", "She", "They", "This", "These", "Der", "Die", "Das", "Ein", "Eine"}
     return f"{first.lower()}{space}{rest}" if first in small else text
@@ -126,18 +126,18 @@ def _inner(text: str) -> str:
 
 BUCKETS = 2**18
 STEM, FUNCTION, LETTERS = 1.0, 0.2, 0.3
-"""What a content stem, a function word and a group of three letters weigh."""
+"""The weights of a content stem, a function word and a group of three letters."""
 
 
 def similarities(text: str, others: Sequence[str]) -> tuple[float, ...]:
-    """The cosine of `text` with each of `others`, in [-1, 1]; 0.0 where one has no word."""
+    """Return the cosine of `text` with each of `others`, in [-1, 1]; 0.0 if one of the two has no word."""
     language = language_of(text)
     vector = _vector(text, language)
     return tuple(_cosine(vector, _vector(other, language)) for other in others)
 
 
 def _vector(text: str, language: Language) -> dict[int, float]:
-    """Bucket to weight, of length 1; empty for a text without words."""
+    """Return {bucket: weight}, normalised to length 1; empty for a text without words."""
     counts: Counter[tuple[int, float]] = Counter()
     for token in tokens(text):
         counts.update(_features(token.text, language))
@@ -173,12 +173,28 @@ def _cosine(one: dict[int, float], other: dict[int, float]) -> float:
     return max(-1.0, min(1.0, shared))
 
 
-ANSWERS = 0.5
-"""The rating from which an answer counts as relevant."""
+ON_TOPIC = 0.2
+"""Minimum similarity of question and answer for an answer to be on topic."""
+
+
+def rated(question: str, answer: str) -> tuple[float, str]:
+    """Return how well the answer answers the question, in [0, 1], and why; less if the two have little in common.
+
+    Short answers are exempt, as they need not repeat words of the question.
+    """
+    score, reason = rate(question, answer)
+    [similarity] = similarities(question, [answer])
+    if not score or similarity >= ON_TOPIC or len(answer.split()) <= SHORT:
+        return score, reason
+    return round(score * max(similarity, 0.0) / ON_TOPIC, 4), "It has little in common with the question."
+
+
+RELEVANT = 0.5
+"""Minimum rating at which an answer counts as relevant."""
 
 
 def classify(task: Classify) -> Classified:
-    """The verdict, and what it was counted from; no probability, for scores of rules are none."""
+    """Return the verdict with a reason; without a probability, because scores of rules are none."""
     match task.quality:
         case "context_relevance":
             return _context_relevance(task.question, task.contexts)
@@ -189,7 +205,7 @@ def classify(task: Classify) -> Classified:
 
 
 def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
-    """Whether a sentence of the passages helps."""
+    """Whether some sentence of the passages helps to answer."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
     chosen, scores = helping(question, sentences)
     best = f"the best by {max(scores, default=0.0):.2f}"
@@ -198,13 +214,13 @@ def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
 
 
 def _answer_faithfulness(task: Classify) -> Classified:
-    """Whether every statement is supported; an answer without one is held against the passages as it is."""
-    said = extract(task.answer)
-    if said.refuses and not said.statements:
+    """Whether every statement is supported; an answer without statements is verified as a whole."""
+    extraction = extract(task.answer)
+    if extraction.refuses and not extraction.statements:
         return Classified(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
-    statements = tuple(each.text for each in said.statements) or (task.answer,)
-    asked = Verify(question=task.question, statements=statements, passages=task.contexts, joint=True, single=False)
-    verdicts = verify(asked).joint
+    statements = tuple(each.text for each in extraction.statements) or (task.answer,)
+    check = Verify(question=task.question, statements=statements, passages=task.contexts, joint=True, single=False)
+    verdicts = verify(check).joint
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     least = f"the least by {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
     reason = f"The passages support {supported} of {len(verdicts)} statements, {least}."
@@ -212,25 +228,24 @@ def _answer_faithfulness(task: Classify) -> Classified:
 
 
 def _answer_relevance(question: str, answer: str) -> Classified:
-    """Whether the answer is rated as answering."""
-    score, reason = rate(question, answer)
-    return Classified(holds=score >= ANSWERS, reason=f"{reason} Rated {score:.2f}.")
+    """Whether the answer's rating makes it relevant."""
+    score, reason = rated(question, answer)
+    return Classified(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "4"
-"""Changes with every change of rules that could change an answer."""
+VERSION = "5"
+"""Incremented with every change of rules that can change a reply."""
 WRITING = "3"
-"""The same for questions and answers that are written, which no metric reads."""
+"""Like `VERSION`, for the writing of questions and answers, which no metric uses."""
 
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
-    """Answers tasks by rules over words, numbers, names and negations, and by weights one can read.
+    """Answers tasks by rules over words, numbers, names and negations, and by readable weights.
 
-    English and German by their grammar; French, Spanish, Hindi and Chinese by their words.
-
-    The same task gets the same answer, alone or in a batch. It knows no paraphrase without shared
-    words: its verdicts are a first look, and `heuristic` says so wherever they are shown.
+    The rules use the grammar of English and German, and only words in French, Spanish, Hindi and Chinese. Replies are
+    deterministic, and do not depend on the batch. Paraphrases without common words are not recognised, so its verdicts
+    are hints; `heuristic` marks them wherever they are shown.
     """
 
     name: str = "embedded"
@@ -252,12 +267,12 @@ class EmbeddedJudge:
     )
 
     def identity(self, task: type[Task]) -> str:
-        """The version of its rules."""
+        """Return the version of the rules."""
         version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
         return f"embedded/{version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """One reply for each task, in order; it fails only a task that it does not answer."""
+        """Return one reply per task, in order; a Failure only for types of task that it does not answer."""
         return [_reply(task) for task in tasks]
 
 
@@ -275,7 +290,7 @@ def _reply(task: Task) -> Reply | Failure:
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
         case RateAnswer():
-            score, reason = rate(task.question, task.answer)
+            score, reason = rated(task.question, task.answer)
             return AnswerRated(score=score, reason=reason)
         case JudgePassages():
             return usefulness(task)

@@ -8,10 +8,13 @@ __all__ = [
     "AKIN_IN_MEANING",
     "AUXILIARIES",
     "BACKWARD",
+    "BOUNDING",
     "COMPARED",
     "FALLING",
     "FALLING_TO",
     "FIRST_PERSON",
+    "HAPPENS_ONCE",
+    "HYPOTHETICAL",
     "MONTHS",
     "NEGATORS",
     "NUMBER_WORDS",
@@ -23,7 +26,6 @@ __all__ = [
     "TITLES",
     "UNITS",
     "UNNEGATED",
-    "UNTIL",
     "word_set",
 ]
 
@@ -49,8 +51,22 @@ STRONG = word_set(
 
 PRONOUNS = word_set("it its he him his she her they them their er ihn ihm sie ihr ihnen es sein seine ihre")
 
-UNTIL = word_set("until till unless except but bis sondern außer aber")
-"""A denial in a sentence with one of these may hold only in part."""
+HYPOTHETICAL = word_set(
+    "if whether unless until till except verify ensure check confirm suppose assume would might "
+    "wenn falls ob sofern bis außer prüfe würde wäre"
+)
+"""A sentence with one of these may not state what it says as a fact."""
+
+HAPPENS_ONCE = word_set(
+    "born died founded established opened completed built erected incorporated inaugurated discovered invented "
+    "geboren starb gestorben gegründet eröffnet fertiggestellt gebaut erbaut entdeckt erfunden"
+)
+"""Events with one date, as far as a sentence tells: a team wins again, an album is released again."""
+
+BOUNDING = word_set(
+    "over under above below than least most up exceeding between from bis über unter mindestens höchstens zwischen"
+)
+"""Words before a number that bound it."""
 
 TITLES = word_set(
     "mr mrs ms dr prof professor sir lord lady judg justic presid princ princess king queen saint st captain general "
@@ -58,7 +74,7 @@ TITLES = word_set(
 )
 """Words before a name, by their terms, that are not part of it."""
 
-UNNEGATED = word_set("sure only just necessarily nur")
+UNNEGATED = word_set("sure only just necessarily nur less more fewer")
 """What follows a `not` that denies nothing."""
 
 BACKWARD = word_set(
@@ -150,12 +166,14 @@ SCALES = {
     "hundred": 100,
     "hundert": 100,
     "thousand": 1000,
+    "k": 1000,
     "tausend": 1000,
     "million": 10**6,
     "millions": 10**6,
     "millionen": 10**6,
     "mio": 10**6,
     "billion": 10**9,
+    "bn": 10**9,
     "billions": 10**9,
     "milliarde": 10**9,
     "milliarden": 10**9,

@@ -1,4 +1,4 @@
-"""The learned part: a logistic regression whose coefficients stand in a file that a person can read."""
+"""The fitted part: a logistic regression with its coefficients in a readable file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FEATURES", "SUPPORTED", "Match", "Model", "Seen", "best_match", "jud
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`1 / (1 + exp(-(constant + sum of coefficient * feature)))`: a probability, as far as the fit goes."""
+    """A logistic regression: `1 / (1 + exp(-(constant + sum of coefficient * feature)))`."""
 
     constant: float
     coefficients: tuple[float, ...]
@@ -36,7 +36,7 @@ class Model:
 
 @lru_cache(maxsize=4)
 def model(name: str, features: tuple[str, ...]) -> Model:
-    """The coefficients in `NAME.toml`, in the order of the features. KeyError names one that is not there."""
+    """Read the coefficients in `NAME.toml`, in the order of the features. Raises KeyError for a missing one."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     found: Mapping[str, float] = tomllib.loads(text)
     return Model(float(found["constant"]), tuple(float(found[each]) for each in features))
@@ -47,10 +47,9 @@ FEATURES = {
     "pair": "the same in that sentence and the one that adds most to it",
     "words": "share of all its words, function words too, in the sentence or two",
     "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
-    "names_away": "share of its names' words that are not in the sentence or two",
-    "names_missing": "share of its names' words said nowhere",
+    "name_missing": "1 where a word of its names is said nowhere",
+    "figure_missing": "1 where a number or date of it is said nowhere",
     "figures_away": "share of its numbers and dates that are not in the sentence or two",
-    "figures_missing": "share of its numbers and dates said nowhere",
     "other_figure": "1 where the sentence has another number or date in that place",
     "other_name": "1 where the sentence has another name in that place",
     "denial": "1 where one of the two denies what the other says, or says the opposite word",
@@ -59,48 +58,55 @@ FEATURES = {
     "personal": "share of its words that speak of me, the passages not doing so",
     "hedged": "share of its words by which it takes back what it says, question marks counting as words",
 }
-"""Every feature, and what it says."""
+"""The features, with their descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One close look."""
+    """A claim compared with one or two sentences."""
 
     values: tuple[float, ...]
-    """In the order of `FEATURES`."""
+    """The features, in the order of `FEATURES`."""
     pair: float
+    """The share of the claim's weight in these sentences, in [0, 1]."""
     sentences: tuple[int, ...]
     """Numbers in the library."""
     missing: frozenset[str]
-    """Items that these sentences do not say."""
+    """Items that these sentences do not contain."""
     conflict: Conflict | None
+    nowhere: bool
+    """Whether a name, number or date of the claim is missing in the scope or, for a short claim, a number or date in
+    these sentences."""
 
-    @property
-    def lacks_figure(self) -> bool:
-        """Whether a number or date of the claim is not in these sentences."""
-        return any(item[0] == "#" for item in self.missing)
+
+SHORT = 10
+"""Maximum number of words of a short statement, whose figures must be in the sentences themselves."""
 
 
 def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
-    """The lead and its best companion, held against the claim within a scope."""
+    """Compare the claim with the lead and its best companion."""
     claim, library = lookup.claim, lookup.library
     first = library.sentences[lead]
     held = _with_rough_figures(claim, first, lookup.held(lead))
     second, both = _second(lookup, lead, scope, held)
     sentences = (first,) if second is None else (first, library.sentences[second])
     around = lookup.said(scope) | both.keys()
-    against = conflict(claim, first, _meant(claim, first, frozenset(held), around))
+    against = conflict(claim, first, _meant(claim, first, frozenset(held), around), around)
+    name_missing, figure_missing = not claim.named <= around, not claim.counted <= around
+    away = claim.counted - both.keys()
     values = (
         lookup.share(held),
         lookup.share(both),
         *_wording(claim.reading, sentences, library.words(scope)),
-        *_absent(claim.named, both, around),
-        *_absent(claim.counted, both, around),
+        float(name_missing),
+        float(figure_missing),
+        len(away) / len(claim.counted) if away else 0.0,
         *_against(against),
         *_manner(claim.reading, sentences, library.words(scope)),
     )
     missing = claim.items - both.keys()
-    return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against)
+    nowhere = name_missing or figure_missing or bool(away and len(claim.reading.spelt) <= SHORT)
+    return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against, nowhere)
 
 
 def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float]) -> dict[str, float]:
@@ -115,7 +121,7 @@ def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float])
 
 
 def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> tuple[int | None, dict[str, float]]:
-    """The companion that adds the most weight and agrees, and what the two hold together.
+    """Return the companion that adds most weight without a conflict, and the items of both sentences.
 
     A sentence that shares only a number with the claim is about something else.
     """
@@ -136,7 +142,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
 
 
 def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> frozenset[str]:
-    """What the sentence says, or may mean by a pronoun: what its passage names."""
+    """Return the items of the sentence, with those of its passage that a pronoun may refer to."""
     if sentence.refers_back:
         return found | ((claim.items - claim.counted) & around)
     return found | (claim.named & around) if sentence.has_pronoun else found
@@ -154,15 +160,9 @@ def _wording(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet
     )
 
 
-def _within(wanted: frozenset[str], offered: list[frozenset[str]]) -> float:
-    """The share of what is wanted that is offered; 1 where nothing is wanted."""
-    return (len(wanted) - len(wanted.difference(*offered))) / len(wanted) if wanted else 1.0
-
-
-def _absent(items: frozenset[str], both: dict[str, float], around: AbstractSet[str]) -> tuple[float, float]:
-    if not items:
-        return 0.0, 0.0
-    return len(items - both.keys()) / len(items), len(items - around) / len(items)
+def _within(words: frozenset[str], sentences: list[frozenset[str]]) -> float:
+    """Return the share of the words that the sentences contain; 1 without words."""
+    return (len(words) - len(words.difference(*sentences))) / len(words) if words else 1.0
 
 
 def _manner(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
@@ -178,35 +178,34 @@ def _manner(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[
 
 
 SUPPORTED = 0.5
-"""The support from which a statement counts as supported.
-
-Where a sentence says otherwise, support is halved; where a number or date is not said there, it stays below."""
+"""Minimum probability of support of a supported statement."""
 AT_MOST = 0.49
+"""Maximum probability if a name, number or date is missing, or another one is in its place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A claim held against one sentence or two of a scope."""
+    """The verdict on a claim, by one or two sentences of a scope."""
 
     label: Label
     score: float
-    """Support in [0, 1]."""
+    """The probability that it is supported, in [0, 1]."""
     seen: Seen | None = None
-    """The close look it comes from; None where no word is shared."""
+    """The comparison behind the verdict; None if no word is shared."""
 
     @property
     def sentences(self) -> tuple[int, ...]:
-        """Their numbers in the library."""
+        """The numbers of the sentences in the library."""
         return self.seen.sentences if self.seen else ()
 
     @property
     def missing(self) -> frozenset[str]:
-        """Items that these sentences do not say."""
+        """Items that these sentences do not contain."""
         return self.seen.missing if self.seen else frozenset()
 
     @property
     def conflict(self) -> Conflict | None:
-        """What they say against the claim."""
+        """The conflict of the sentences with the claim; None without one."""
         return self.seen.conflict if self.seen else None
 
 
@@ -215,22 +214,21 @@ _ORDER: dict[Label, int] = {"supported": 2, "contradicted": 1, "unsupported": 0}
 
 
 def supporting() -> Model:
-    """The model of support."""
+    """Return the model of support."""
     return model("support", tuple(FEATURES))
 
 
 def best_match(lookup: Lookup, scope: Scope) -> Match:
-    """The best of the close looks at a scope: support outweighs a contradiction elsewhere."""
+    """Return the best match in a scope; support outweighs a contradiction elsewhere."""
     weigh = supporting()
     looks = [judged(look(lookup, lead, scope), weigh) for lead in lookup.leads(scope)]
     return max(looks, key=lambda match: (_ORDER[match.label], match.score), default=NOTHING)
 
 
 def judged(seen: Seen, weigh: Model) -> Match:
-    """The label and support of one close look."""
+    """Return the label and probability of a comparison."""
     score = weigh(seen.values)
-    if seen.conflict:
-        return Match("contradicted", SUPPORTED * score, seen)
-    if seen.lacks_figure:
-        return Match("unsupported", min(score, AT_MOST), seen)
+    if seen.conflict or seen.nowhere:
+        certain = seen.conflict is not None and seen.conflict.certain
+        return Match("contradicted" if certain else "unsupported", min(score, AT_MOST), seen)
     return Match("supported" if score >= SUPPORTED else "unsupported", score, seen)

@@ -89,7 +89,9 @@ def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
 
 
 def _clues_of(figure: Figure, language: Language) -> Iterator[str]:
-    if figure.kind.startswith("date"):
+    if figure.kind == "phone":
+        yield _clue(figure.value // 10**7)
+    elif figure.kind.startswith("date"):
         month = int(figure.value) // 100 if figure.kind == "date day" else int(figure.value)
         yield from (_clue(month), f"=month {month}")
         yield from (term(name, language) for name, number in MONTHS.items() if number == month)
@@ -117,9 +119,6 @@ _NOT = word_set("not nicht")
 """What may begin an aside, `Not really,`; `No dogs, cats or birds` is none."""
 
 BEGINNING = 5
-_AFTER = 4
-_BEFORE = 2
-"""How many words a negation reaches over, onwards and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,24 +214,15 @@ class Reading(_Read):
     @once
     def denials(self) -> tuple[int, ...]:
         """Where a word such as not stands that denies something; `not only`, `not,` and `Not really,` deny nothing."""
-        if self.words.isdisjoint(NEGATORS) and "\u2019" not in self.text:
-            return ()
-        return tuple(at for at, word in enumerate(self.lowered) if normal(word) in NEGATORS and self._denies(at))
-
-    @once
-    def negated(self) -> frozenset[str]:
-        """Terms that a negation reaches; German ones also reach back to the verb."""
-        found: set[str] = set()
-        for at in self.denials:
-            before = self.places[max(0, at - _BEFORE) : at] if self.language == "de" else ()
-            found.update(place for place in (*before, *self.places[at + 1 : at + 1 + _AFTER]) if place)
-        return frozenset(found)
+        negators = compress(count(), map(_NEGATES.__getitem__, self.spelt))
+        return tuple(at for at in negators if self._denies(at))
 
     def _denies(self, at: int) -> bool:
         following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
         aside = at == 0 and self.lowered[0] in _NOT
         ends = self.placed.ends[at : at + 1 + aside]
-        return following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
+        numbered = self.spelt[at] == "No" and following[:1].isdigit()
+        return not numbered and following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
         """Where in the text the words from `first` up to `stop` stand."""
@@ -251,9 +241,14 @@ def read(text: str, start: int, end: int, language: Language) -> Reading:
     return Reading(text, start, end, language, spelt, terms)
 
 
+def _negates(word: str) -> bool:
+    """French `ne` comes with the word that denies."""
+    plain = normal(word)
+    return (plain in NEGATORS and plain != "ne") or plain == "n't"
+
+
 _NUMERIC = Remembered(numeric)
-
-
+_NEGATES = Remembered(_negates)
 _KEYS = attrgetter("key", "loose")
 
 
@@ -299,8 +294,13 @@ def _capitals(reading: Reading, at: int) -> int:
 
 
 def _is_name(reading: Reading, at: int, stop: int) -> bool:
+    """By its capitals; not a heading, `Backup Plan: Keep two`, nor the word that follows it."""
+    if at == 0 and reading.text[reading.placed.ends[stop - 1] : reading.end].startswith(":"):
+        return False
     if stop - at > 1:
         return True
+    if at and ":" in reading.placed.after(at - 1):
+        return False
     if reading.language == "de":
         return at > 0 and reading.lowered[at - 1] in _BEFORE_NAME
     if at > 0:

@@ -1,4 +1,7 @@
-"""Sentences that decline to answer or say that the sources do not: English and German in full, four others roughly."""
+"""Refusals: sentences that decline to answer, or say that the sources do not.
+
+Patterns are thorough for English and German, and rough for four other languages.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import NamedTuple
 
 __all__ = ["is_refusal"]
 
-LONGEST = 400
-"""Characters of a sentence within which a refusal is looked for."""
+SEARCHED_CHARACTERS = 400
+"""Number of characters of a sentence that are searched for a refusal."""
 
 
 class _Ways(NamedTuple):
-    """How a language declines: the patterns, and letters without one of which none of them fits, for a quick look."""
+    """The patterns of a language, and letters for a quick check: without one of them no pattern matches."""
 
     letters: tuple[str, ...]
     patterns: re.Pattern[str]
@@ -31,9 +34,9 @@ _SOURCES = (
     r"(?: provided| given| available| above| (?:that )?i (?:have|was given))?"
 )
 _TEXTS = rf"(?:{_GIVEN}{_SOURCES}|contexts?|passages?)\b"
-"""The passages as an answer speaks of them: these, or given ones; `magnetic materials` are none of them."""
+"""Words for the passages, with a determiner; `magnetic materials` does not match."""
 _ENDS = rf"(?:\W*$|,? (?:who|what|when|where|which|why|how|whether|if)\b| (?:in|by|from) {_TEXTS})"
-"""What may follow where nothing is stated; `is not available in Germany` states something."""
+"""What may follow a refusal; `is not available in Germany` is a statement."""
 _SAY = (
     r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address|cover|explain|describe"
     r"|discuss|name|list|report|reveal|settle|support|offer)"
@@ -144,5 +147,5 @@ _ALL: Sequence[_Ways] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
 
 def is_refusal(sentence: str) -> bool:
     """Whether it declines to answer, or says that the sources do not."""
-    plain = sentence[:LONGEST].replace("\u2019", "'").lower()
+    plain = sentence[:SEARCHED_CHARACTERS].replace("\u2019", "'").lower()
     return any(any(map(plain.__contains__, ways.letters)) and ways.patterns.search(plain) for ways in _ALL)

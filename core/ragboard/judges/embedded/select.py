@@ -20,28 +20,29 @@ from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.statements import hedge, is_filler
 from ragboard.text.sentences import language_of, sentence_spans
 
-__all__ = ["FEATURES", "HELPS", "asked", "helping", "marks", "rate"]
+__all__ = ["FEATURES", "HELPS", "helping", "marks", "question_parts", "rate"]
 
 
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 FITS, TOPIC, NEW = 0.4, 0.25, 0.35
-"""What the right kind of thing, the words of the question, and new words make of a score; together 1."""
+"""Weights in a score of the right kind of information, the words of the question, and new words; their sum is 1."""
 ENOUGH = 4.0
-"""New words, figures and names counting twice, that make about two thirds of what new words can."""
+"""The scale of new words, where figures and names count twice: this many give 63% of their weight in the score."""
 HEDGED = 0.5
-"""What is left of a sentence that takes back what it says."""
+"""Factor for a sentence that hedges."""
 DECLINED = 0.2
-"""What is left of an answer that declines to answer and yet says something."""
+"""Factor for an answer that declines to answer but says something."""
 DECLINES = "It declines to answer, at least in part."
 PLAIN_YES = 0.7
-"""What a bare yes or no is worth to a question that asks for one."""
+"""The score of a bare yes or no to a yes-or-no question."""
 SHORT, UNDERSTOOD = 5, 0.7
-"""So many words make a whole answer by themselves, and so does a sentence about `it`; the question's are understood."""
+"""Maximum number of words of a terse sentence. It, or a sentence about `it`, counts as containing at least the second
+number as a share of the question's words."""
 MENTIONED = 0.7
-"""What a word of the question is worth that stands in the answer, but in another sentence."""
+"""The weight of a word of the question that occurs in another sentence of the answer."""
 WRONG_KIND = 0.25
-"""What is left of the part for the right kind where a sentence says something, but not of that kind."""
+"""The share of the weight of the right kind for a sentence with information of another kind."""
 
 _KINDS: Sequence[tuple[Kind, str]] = (
     ("date", r"when|(?:what|which|in what|in which|on what|on which) (?:year|date|day|month|century|time)"
@@ -87,35 +88,37 @@ _YES_NO = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One thing that a question asks for."""
+class QuestionPart:
+    """One piece of information that a question asks for."""
 
     kind: Kind
     about: frozenset[str]
-    """Content terms and figure keys of that part of the question."""
+    """Content terms and figure keys of this part of the question."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A sentence of an answer, beside the question."""
+class _AnswerSentence:
+    """A sentence of an answer, compared with the question."""
 
     reading: Reading
     new: frozenset[str]
-    """What it says that the question does not."""
+    """Its items that are not in the question."""
     certain: bool
 
 
-def asked(question: str) -> tuple[Asked, ...]:
-    """What the question asks for, in its order; at least one thing."""
+def question_parts(question: str) -> tuple[QuestionPart, ...]:
+    """Return what the question asks for, in order; at least one part."""
     language = language_of(question)
     if (question.split() or [""])[0].lower() in AUXILIARIES[language] | {"do", "am"}:
         whole = read(question, 0, len(question), language)
-        return (Asked("yes or no", whole.everything),)
-    return tuple(Asked(kind, read(question, start, end, language).everything) for kind, start, end in _parts(question))
+        return (QuestionPart("yes or no", whole.everything),)
+    return tuple(
+        QuestionPart(kind, read(question, start, end, language).everything) for kind, start, end in _parts(question)
+    )
 
 
 def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
-    """The first asking word, and each that follows an `and` or another question."""
+    """Yield the kind, start and end of each part: from the first question word, and from each after `and` or a `?`."""
     found = [
         each for each in _ASKS.finditer(question) if each.start() == 0 or _JOINS.search(question, 0, each.start())
     ] or [each for each in [_ASKS.search(question)] if each]
@@ -127,28 +130,28 @@ def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
         yield kind, start, found[at + 1].start() if at + 1 < len(found) else len(question)
 
 
-def gives(kind: Kind, said: Reading, known: frozenset[str]) -> bool:
-    """Whether the sentence says something of that kind that is not among what is `known`."""
-    text = said.text[said.start : said.end]
-    new_figures = [figure for figure in said.figures if figure.key not in known]
-    new_names = [name for name in said.names if not set(name.terms) <= known]
+def gives(kind: Kind, sentence: Reading, known: frozenset[str]) -> bool:
+    """Whether the sentence has information of this kind that is not `known`."""
+    text = sentence.text[sentence.start : sentence.end]
+    new_figures = [figure for figure in sentence.figures if figure.key not in known]
+    new_names = [name for name in sentence.names if not set(name.terms) <= known]
     match kind:
         case "date":
             return any(_dates(figure) for figure in new_figures) or bool(_TIME.search(text))
         case "figure":
             return bool(new_figures) or bool(_COUNT.search(text))
         case "person":
-            return bool(new_names) or (len(said.spelt) <= SHORT and bool(_capitalised(said) - known))
+            return bool(new_names) or (len(sentence.spelt) <= SHORT and bool(_capitalised(sentence) - known))
         case "place":
-            return bool(new_names) or (bool(_SITE.search(text)) and bool(said.content - known))
+            return bool(new_names) or (bool(_SITE.search(text)) and bool(sentence.content - known))
         case "reason":
-            return bool(_CAUSE.search(text)) and bool(said.content - known)
+            return bool(_CAUSE.search(text)) and bool(sentence.content - known)
         case "manner":
-            return bool(_MEANS.search(text)) and bool(said.content - known)
+            return bool(_MEANS.search(text)) and bool(sentence.content - known)
         case "yes or no":
-            return bool(_YES_NO.match(text)) or bool(said.content & known)
+            return bool(_YES_NO.match(text)) or bool(sentence.content & known)
         case "thing":
-            return bool(said.everything - known)
+            return bool(sentence.everything - known)
 
 
 def _dates(figure: Figure) -> bool:
@@ -156,64 +159,69 @@ def _dates(figure: Figure) -> bool:
     return bare_year or figure.kind in {"year", "date month", "date day"}
 
 
-def _capitalised(said: Reading) -> frozenset[str]:
-    return frozenset(place for word, place in zip(said.spelt, said.places, strict=True) if place and word[0].isupper())
+def _capitalised(sentence: Reading) -> frozenset[str]:
+    return frozenset(
+        place for word, place in zip(sentence.spelt, sentence.places, strict=True) if place and word[0].isupper()
+    )
 
 
 def rate(question: str, answer: str) -> tuple[float, str]:
-    """A score in [0, 1], higher answers better, and why; 0 for no answer, a refusal and a copied question."""
+    """Rate an answer in [0, 1], with the reason; 0 for an empty answer, a refusal and a copied question."""
     language = language_of(f"{question} {answer}")
     known = read(question, 0, len(question), language).everything
     parts = [answer[start:end] for start, end in sentence_spans(answer)]
     declines = any(is_refusal(part) for part in parts)
-    said = [
-        _Said(reading, reading.everything - known, not hedge(part))
+    sentences = [
+        _AnswerSentence(reading, reading.everything - known, not hedge(part))
         for part in parts
         if not is_refusal(part) and not is_filler(part)
         for reading in [read(part, 0, len(part), language)]
     ]
-    wanted = asked(question)
+    wanted = question_parts(question)
     if _plain_yes(wanted, parts):
-        return 1.0 if said else PLAIN_YES, "It says yes or no."
-    if not any(each.new for each in said):
+        return 1.0 if sentences else PLAIN_YES, "It says yes or no."
+    if not any(each.new for each in sentences):
         return 0.0, "It declines to answer." if declines else "It says nothing that the question does not."
-    found = [_answered(each, said, known) for each in wanted]
-    score = math.fsum(value for value, _ in found) / len(found) * _unrepeated(said) * (DECLINED if declines else 1.0)
-    missed: list[Kind] = [each.kind for each, (_, fits) in zip(wanted, found, strict=True) if not fits]
+    values = [_answered(each, sentences, known) for each in wanted]
+    score = math.fsum(value for value, _ in values) / len(values) * _unrepeated(sentences)
+    score *= DECLINED if declines else 1.0
+    missed: list[Kind] = [each.kind for each, (_, fits) in zip(wanted, values, strict=True) if not fits]
     return round(score, 4), DECLINES if declines else _reason(wanted, missed)
 
 
-def _plain_yes(wanted: Sequence[Asked], parts: Sequence[str]) -> bool:
+def _plain_yes(wanted: Sequence[QuestionPart], parts: Sequence[str]) -> bool:
     return wanted[0].kind == "yes or no" and any(_YES_NO.match(part) for part in parts)
 
 
-def _answered(each: Asked, said: Sequence[_Said], known: frozenset[str]) -> tuple[float, bool]:
-    """How well the sentence that does it best answers this, and whether with the right kind of thing."""
-    around = frozenset[str]().union(*(other.reading.everything for other in said))
-    return max((_value(each, one, known, around) for one in said), default=(0.0, False))
+def _answered(part: QuestionPart, sentences: Sequence[_AnswerSentence], known: frozenset[str]) -> tuple[float, bool]:
+    """Return how well the best sentence answers this part, and whether with the right kind of information."""
+    around = frozenset[str]().union(*(other.reading.everything for other in sentences))
+    return max((_value(part, one, known, around) for one in sentences), default=(0.0, False))
 
 
-def _value(each: Asked, one: _Said, known: frozenset[str], around: frozenset[str]) -> tuple[float, bool]:
-    fits = gives(each.kind, one.reading, known)
-    here, elsewhere = each.about & one.reading.everything, (each.about & around) - one.reading.everything
+def _value(
+    part: QuestionPart, one: _AnswerSentence, known: frozenset[str], around: frozenset[str]
+) -> tuple[float, bool]:
+    fits = gives(part.kind, one.reading, known)
+    here, elsewhere = part.about & one.reading.everything, (part.about & around) - one.reading.everything
     terse = len(one.reading.spelt) <= SHORT or one.reading.refers_back
-    topic = (len(here) + MENTIONED * len(elsewhere)) / len(each.about) if each.about else 1.0
+    topic = (len(here) + MENTIONED * len(elsewhere)) / len(part.about) if part.about else 1.0
     topic = max(topic, UNDERSTOOD) if terse else topic
     value = FITS * (1.0 if fits else WRONG_KIND) + TOPIC * topic + NEW * _news(one)
     return value * (1.0 if one.certain else HEDGED), fits
 
 
-def _news(one: _Said) -> float:
+def _news(one: _AnswerSentence) -> float:
     named = {term for name in one.reading.names for term in name.terms} | one.reading.keys
     return 1.0 - math.exp(-(len(one.new) + len(one.new & named)) / ENOUGH)
 
 
-def _unrepeated(said: Sequence[_Said]) -> float:
-    """The share of sentences that are not the same as one before."""
-    return len({each.reading.everything for each in said}) / len(said) if said else 1.0
+def _unrepeated(sentences: Sequence[_AnswerSentence]) -> float:
+    """Return the share of sentences that do not repeat an earlier one."""
+    return len({each.reading.everything for each in sentences}) / len(sentences) if sentences else 1.0
 
 
-def _reason(wanted: Sequence[Asked], missed: Sequence[Kind]) -> str:
+def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:
     if not missed:
         return f"It gives what was asked for: {_listed([each.kind for each in wanted])}."
     return f"It says something, but not of the kind asked for: {_listed(missed)}."
@@ -224,15 +232,18 @@ def _listed(kinds: Sequence[Kind]) -> str:
 
 
 HELPS = 0.6
-"""The score from which a sentence counts as helping.
+"""Minimum score of a helpful sentence.
 
-Above one half, because the scores are fitted to classes of equal weight and sentences that help are few."""
+Above one half, because the scores are fitted to classes of equal weight and few sentences help."""
+FLOOR, BELOW = 0.2, 0.59
+"""A sentence with a smaller share of the question's weight than FLOOR shares only frequent words with it, and scores at
+most BELOW."""
 INHERITED = 0.6
-"""What a word of the sentence before is worth to one that begins with a pronoun."""
+"""The weight of words of the previous sentence for one that begins with a pronoun."""
 NEAR = 3
-"""Sentences before and after that a sentence stands among."""
+"""Number of sentences before and after a sentence that form its context."""
 HEAD = 20
-"""Sentences from which the language is told."""
+"""Number of sentences that are used to detect the language."""
 
 FEATURES = {
     "own": "share of the question's weight, rare words counting more, that the sentence holds",
@@ -240,22 +251,24 @@ FEATURES = {
     "fits": "share of the things asked for (a date, a person, a reason, ...) of which it holds one that is new",
     "news": "log of 1 + words, names and figures that the question does not have",
 }
-"""Every feature, and what it says."""
+"""The features, with their descriptions."""
 
 
 def selecting() -> Model:
-    """The model of help."""
+    """Return the model of helpfulness."""
     return model("selection", tuple(FEATURES))
 
 
 def helping(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Places of the sentences that help, which may be none, and how much each sentence helps, in [0, 1]."""
-    scores = tuple(round(selecting()(values), 4) for values in marks(question, sentences))
+    """Return the positions of the helpful sentences, and the score of each sentence, in [0, 1]."""
+    helps = selecting()
+    scored = [(values[0], helps(values)) for values in marks(question, sentences)]
+    scores = tuple(round(score if own >= FLOOR else min(score, BELOW), 4) for own, score in scored)
     return tuple(place for place, score in enumerate(scores) if score >= HELPS), scores
 
 
 def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
-    """The features of each sentence, in their order; for a question without a word all are 0."""
+    """Return the features of each sentence, in the order of `FEATURES`; all 0 for a question without words."""
     language = language_of(" ".join((question, *sentences[:HEAD])))
     library = Library.of_sentences(sentences, language)
     [lookup] = lookups(library, [library.claim(question)])
@@ -263,7 +276,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
         return [(0.0,) * len(FEATURES) for _ in sentences]
     held = [lookup.worth(sentence.everything) for sentence in library.sentences]
     own = [lookup.share(_with_inherited(held, place, sentence)) for place, sentence in enumerate(library.sentences)]
-    wanted: list[Kind] = [each.kind for each in asked(question)]
+    wanted: list[Kind] = [each.kind for each in question_parts(question)]
     known = lookup.claim.reading.everything
     return [
         (
@@ -277,7 +290,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
 
 
 def _with_inherited(held: Sequence[dict[str, float]], place: int, sentence: Reading) -> dict[str, float]:
-    """What a sentence holds, with part of what the one before holds where it refers back to it."""
+    """Return the items of a sentence, and of the previous one with less weight if it refers back to that."""
     own = held[place]
     if not place or not sentence.refers_back:
         return own

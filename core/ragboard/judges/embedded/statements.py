@@ -10,7 +10,7 @@ from ragboard.judges.embedded.lexicon import AUXILIARIES, word_set
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.records import Span
 from ragboard.tasks import Extracted, Extraction
-from ragboard.text.lexicon import PAST
+from ragboard.text.lexicon import FUNCTION_WORDS, PAST
 from ragboard.text.sentences import (
     Language,
     Words,
@@ -57,6 +57,7 @@ _HEDGE = re.compile(
 
 _FILLER = re.compile(
     r"(?:sure|certainly|of course|great question|good question|here(?:'s| is| are)|below (?:is|are)|let me|"
+    r"(?:i'm|i am|we're|we are) sorry (?:to hear|that you)|"
     r"i hope (?:this|that)|hope this|feel free|let me know|please (?:let|note|feel)|thank you"
     r"|thanks|hello|hi|"
     r"is there anything|gerne|natürlich|hier (?:ist|sind|finden)|hallo|guten tag|vielen dank"
@@ -67,10 +68,22 @@ _OPENER = re.compile(
     r"(?:hello|hi|hallo|thanks|thank you|sure|certainly|of course|gerne|natürlich)\b[^.]{0,30}[!,]?$", re.I
 )
 _COURTESY = re.compile(
-    r"(?:i hope|hope this|feel free|let me|please (?:let|feel)|ich hoffe|bei fragen|great |good q)", re.I
+    r"(?:(?:i'm|i am|we're|we are) sorry|i hope|hope this|feel free|let me|please (?:let|feel)|ich hoffe|bei fragen"
+    r"|great |good q)",
+    re.I,
 )
 _ASSENT = re.compile(r"(?:yes|no|ja|nein|sure|ok|okay|well)\W*$", re.IGNORECASE)
 _LED_IN = re.compile(r":\W*$")
+_ABOUT_THE_QUESTION = re.compile(
+    r"\W*(?:well, |so, )?(?:it|that|this|the answer)\s+(?:really |all |mostly )?depends"
+    r"(?:\s+on (?:what|which|how|whom?|whether|where|when)\b[^,;:]{0,60})?\W*$"
+    r"|.{0,60}\b(?:typo|mistake|confusion)\b.{0,20}\byour (?:question|query)\b"
+    r"|.{0,60}\byour (?:question|query|request)\b.{0,40}\b(?:unclear|ambiguous|clarif|incomplete)",
+    re.IGNORECASE,
+)
+"""Sentences about the question or the answer itself: `It depends on which one you mean.`"""
+_NUMERAL = re.compile(r"\W*\d{1,3}[.)]\W*")
+"""The number of a list item, which is a sentence of its own if the items are in one line."""
 
 
 _MAY_HEDGE = (
@@ -78,7 +91,7 @@ _MAY_HEDGE = (
     *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
     *("glaub", "denke", "vermut", "vielleicht", "möglich", "wohl", "soweit", "sicher", "könnte", "dürfte", "angeblich"),
 )
-"""Letters without which nothing is taken back: a quick look before the pattern."""
+"""Letters for a quick check: without one of them the pattern does not match."""
 
 
 def _any_of(letters: tuple[str, ...], plain: str) -> bool:
@@ -86,15 +99,20 @@ def _any_of(letters: tuple[str, ...], plain: str) -> bool:
 
 
 def hedge(sentence: str) -> str:
-    """The words by which it takes back what it says, as they stand; empty where there are none."""
+    """Return the hedging words of a sentence; empty if there are none."""
     found = _any_of(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(sentence[:LONGEST_HEDGED].replace("\u2019", "'"))
     return found.group() if found else ""
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether it is a question, a greeting, a courtesy or leads in to what follows."""
+    """Whether the sentence is a question, a greeting, a courtesy, about the question, or a lead-in."""
     plain = sentence.replace("\u2019", "'").strip().strip("*_\"'\u201c\u201d")
-    if plain.endswith(("?", "\uff1f")) or _LED_IN.search(plain) or _ASSENT.match(plain):
+    if (
+        plain.endswith(("?", "\uff1f"))
+        or _LED_IN.search(plain)
+        or _ASSENT.match(plain)
+        or _ABOUT_THE_QUESTION.match(plain)
+    ):
         return True
     return bool(
         _FILLER.match(plain) and (_COURTESY.match(plain) or _OPENER.match(plain) or "here" in plain[:20].lower())
@@ -102,13 +120,13 @@ def is_filler(sentence: str) -> bool:
 
 
 LONGEST_SUBJECT = 9
-"""Words; a longer beginning is more than a subject."""
+"""Maximum number of words of a subject."""
 READ = 300
-"""Characters that are read for a subject and its verb."""
+"""Number of characters in which a subject and its verb are searched."""
 LONGEST_SENTENCE = 1000
-"""Characters; no rule of grammar holds for a longer one, and it stays whole."""
+"""Maximum characters of a sentence to split; longer ones stay whole."""
 NEAR_VERB = 6
-"""Words within which a clause must show its verb."""
+"""Number of words within which a clause must have its verb."""
 
 _NOT_SUBJECT = word_set(
     "when while if although though because since after before during until as in on at by for from with to of "
@@ -124,7 +142,7 @@ _AFTER_VERB = word_set(
 )
 _AND = re.compile(r"(,?)\s{1,3}(and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
 _MAY_JOIN = re.compile(r"\s(?:and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
-"""A quick look before it."""
+"""A quick check before `_AND`."""
 _PARTS = re.compile(r"[,;:()]")
 _UNCUT = re.compile(r"[^;]+")
 _RELATIVE = re.compile(r",\s+(?:which|who)\s+")
@@ -132,7 +150,7 @@ _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
 
 
 class Clause(NamedTuple):
-    """One statement's words: where they stand, and how they read by themselves."""
+    """The text of one statement, and its place in the sentence."""
 
     text: str
     start: int
@@ -150,7 +168,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
-    """The subject and the auxiliary or English past tense that follows it, where both are plain."""
+    """Return the subject with the auxiliary or English past tense after it; None if either is unclear."""
     words = first_words(text, start, min(end, start + READ), LONGEST_SUBJECT + 1)
     if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
@@ -167,7 +185,7 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
 
 
 def _before_verb(text: str, words: Words) -> Subject | None:
-    """All these words but the last, which is the verb; none where a mark parts them."""
+    """Return the words before the last one, which is the verb, as the subject; None if punctuation separates them."""
     subject = text[words.start(0) : words.ends[-2]]
     return None if _PARTS.search(subject) else Subject(subject, words.spelt[-1], words.ends[-1], words.start(-1))
 
@@ -181,7 +199,7 @@ def _past_tense(text: str, words: Words, end: int) -> Subject | None:
 
 
 def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
-    """The clauses of the sentence `text[start:end]`, in order and apart."""
+    """Yield the clauses of the sentence `text[start:end]`, in order, without overlap."""
     for first, last in _parts(text, start, end):
         if last - first > LONGEST_SENTENCE:
             yield Clause(text[first:last], first, last)
@@ -190,7 +208,7 @@ def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Cla
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The sentence cut at its semicolons, without the space around them."""
+    """Yield the parts of the sentence between semicolons, without surrounding space."""
     for part in _UNCUT.finditer(text, start, end):
         piece = part.group()
         left, right = len(piece) - len(piece.lstrip()), len(piece) - len(piece.rstrip())
@@ -213,7 +231,7 @@ def _coordinated(text: str, start: int, end: int, language: Language) -> Iterato
 
 
 def _second(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
-    """How what follows the conjunction reads by itself: restated, "" as it stands, None for no cut."""
+    """Return the clause after the conjunction, restated; "" if it needs no change, None if it is no clause."""
     subject = subject_of(text, start, conjunction.start(), language)
     words = first_words(text, conjunction.end(), end, NEAR_VERB + 1)
     if subject is None or len(words) < 2:
@@ -253,20 +271,20 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
 
 
 def _complete(text: str, subject: Subject, end: int) -> bool:
-    """Whether the first verb phrase holds more than its verb, so that nothing said later belongs to both."""
+    """Whether the first verb phrase is complete, so that nothing after the conjunction belongs to both."""
     words = list(map(str.lower, words_in(text, subject.after, end)))
     return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
 def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
-    """`Die Brücke wurde 1990 gebaut und 1995 eröffnet`: both halves end in a participle and hold a figure."""
+    """`Die Brücke wurde 1990 gebaut und 1995 eröffnet`: both halves end in a participle and contain a figure."""
     first = text[subject.after : conjunction.start()]
     fits = all(_PARTICIPLE.search(half) and re.search(r"\d", half) for half in (first, second))
     return f"{subject.text} {subject.verb} {second}" if fits and not conjunction[1] else None
 
 
 def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
-    """`X, which was A, is B` and `... B by X, which is A`: the side remark becomes a clause of its own."""
+    """`X, which was A, is B` and `... B by X, which is A`: the relative clause becomes a clause of its own."""
     found = _RELATIVE.search(text, start, end)
     noun = _named_before(text, start, found.start()) if found else None
     words = tokens(text, found.end(), end, most=1) if found else ()
@@ -297,7 +315,7 @@ def _named_before(text: str, start: int, end: int) -> str | None:
 
 
 LONGEST_MARK, LONGEST_TAIL = 12, 80
-"""Characters before a sentence where a heading's mark is looked for; at its end, where citations are."""
+"""Numbers of characters to search: before a sentence for the mark of a heading, at its end for citations."""
 
 _HEADING = re.compile(r"(?:^|[\r\n])[ \t>]*#{1,6}[ \t]+\Z")
 _SOMETHING = re.compile(r"[^\s.,*_]")
@@ -305,12 +323,19 @@ _BUT = re.compile(r",\s+(?:but|however|though|aber|allerdings|jedoch)\s+", re.IG
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _NEW_LINE = re.compile(r"[\r\n]")
 _EDGE = " \t\r\n*_,;"
+_EMPTY = re.compile(
+    r"\W*(?:indeed|absolutely|exactly|definitely|correct|right|true|genau|stimmt"
+    r"|(?:that|this|it)(?:'s| is| was| would be) (?:not |quite |absolutely )*"
+    r"(?:true|accurate|correct|right|wrong|possible))\W*$",
+    re.IGNORECASE,
+)
+"""A whole sentence that only says yes or no to another."""
 _PRONOUNS = {"it": "thing", "he": "person", "she": "person"}
 _GERMAN_PRONOUNS = {"er": "der", "sie": "die", "es": "das"}
 
 
 def extract(text: str) -> Extraction:
-    """The statements of `text` in reading order; their spans do not overlap."""
+    """Extract the statements of `text` in reading order; their spans do not overlap."""
     language = language_of(text)
     refuses = False
     found: list[Extracted] = []
@@ -330,13 +355,14 @@ def extract(text: str) -> Extraction:
 
 
 def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
-    """Sentences that may state something, without citation marks and words of courtesy around them."""
+    """Yield the sentences that may contain a statement, without citation marks and courtesies around them."""
     headed = "#" in text
     for first, last in sentence_spans(text, language):
         if headed and _HEADING.search(text, max(0, first - LONGEST_MARK), first):
             continue
         start, end = _without_lead(text, first, last), _without_citations(text, first, last)
-        if start < end and not is_filler(text[start:end]):
+        numeral = _NUMERAL.fullmatch(text, start, end) and (start, end) != (0, len(text.strip()))
+        if start < end and not numeral and not is_filler(text[start:end]):
             yield start, end
 
 
@@ -358,12 +384,12 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 
 def _may_cite(text: str, start: int, end: int) -> bool:
-    """A quick look before the pattern: every citation mark ends in a bracket."""
+    """A quick check before the pattern: every citation mark ends in a bracket."""
     return CITATION_END.search(text, start, end) is not None
 
 
 def _after_but(text: str, start: int, end: int) -> int:
-    """Where a refusal goes on to state something after all."""
+    """Return where a refusal continues with a statement, else `start`."""
     found = _BUT.search(text, start, end)
     if found and not is_refusal(text[found.end() : end]) and is_refusal(text[start : found.start()]):
         return found.end()
@@ -378,7 +404,10 @@ def _statement(
     said = text[start:end] if not restated else clause.text.strip(_EDGE)
     cited = _may_cite(said, 0, len(said))
     plain = _EMPHASIS.sub("", CITATION.sub("", said) if cited else said)
-    if start >= end or not says_something(plain, 0, len(plain)):
+    if start >= end or not says_something(plain, 0, len(plain)) or _EMPTY.match(plain.replace("\u2019", "'")):
+        return None, last
+    words = map(str.lower, words_in(plain, 0, len(plain)))
+    if (start, end) != (0, len(text)) and all(word in FUNCTION_WORDS[language] for word in words):
         return None, last
     subject = subject_of(plain, 0, len(plain), language)
     resolved = _resolved(plain, subject, last, language)
@@ -396,7 +425,7 @@ def _edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _resolved(plain: str, subject: Subject | None, last: Subject | None, language: Language) -> str:
-    """The statement with its leading pronoun replaced by the subject before it, where that is plain."""
+    """Replace a leading pronoun by the subject of the previous statement, if the reference is clear."""
     if subject is None or last is None or not _stands_for(subject.text.lower(), last.text, language):
         return plain
     return last.text + plain[len(subject.text) :]

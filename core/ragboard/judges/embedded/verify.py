@@ -1,9 +1,10 @@
-"""Why a verdict is what it is, in words for the person who reads it."""
+"""Verify statements: verdicts with evidence and a reason in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragboard.judges.embedded.conflicts import Conflict
 from ragboard.judges.embedded.index import Claim, Library, Lookup, Scope, lookups
 from ragboard.judges.embedded.matching import Match, best_match
 from ragboard.records import Evidence, Verdict
@@ -14,20 +15,20 @@ __all__ = ["verify"]
 
 
 SAME_WORDS = 0.92
-"""Coverage from which a passage says a thing in nearly the same words."""
-FEW = 3
-"""How many missing words are named."""
+"""Minimum coverage at which a passage says the statement in nearly the same words."""
+MAX_NAMED_WORDS = 3
+"""Maximum number of missing words in a reason."""
 NEAREST = 0.35
-"""Coverage from which a passage is worth calling nearest."""
+"""Minimum coverage at which a reason names the nearest passage."""
 
 
 def reason(lookup: Lookup, match: Match, only: Scope) -> str:
-    """One sentence. `only` is the passage held against the statement, from 0; None for all."""
+    """Return the reason as one sentence. `only`: the passage compared with the statement, from 0; None for all."""
     library, claim = lookup.library, lookup.claim
     if match.label == "supported":
         return _support(library, claim, match)
     if match.conflict:
-        return _contradiction(library, match)
+        return _contradiction(library, match, match.conflict)
     return _absence(lookup, match, only)
 
 
@@ -48,19 +49,19 @@ def _support(library: Library, claim: Claim, match: Match) -> str:
 
 
 def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
-    said = map(normal, library.sentences[match.sentences[0]].spelt)
-    wanted = map(normal, claim.reading.spelt)
-    return f" {' '.join(wanted)} " in f" {' '.join(said)} "
+    sentence = map(normal, library.sentences[match.sentences[0]].spelt)
+    statement = map(normal, claim.reading.spelt)
+    return f" {' '.join(statement)} " in f" {' '.join(sentence)} "
 
 
-def _contradiction(library: Library, match: Match) -> str:
+def _contradiction(library: Library, match: Match, found: Conflict) -> str:
     where = f"Passage {_passages(library, match)[0]}"
-    found = match.conflict
-    if found is None or found.denied == "answer":
-        return f"{where} says what the answer denies."
     if found.denied == "passage":
-        return f"{where} denies what the answer says."
-    return f"{where} says {found.here} where the answer says {found.there}."
+        return f"{where} {'denies' if found.certain else 'may deny'} what the answer says."
+    if found.denied == "answer":
+        return f"{where} {'says' if found.certain else 'may say'} what the answer denies."
+    doubt = "" if found.certain else ", perhaps of something else"
+    return f"{where} says {found.here} where the answer says {found.there}{doubt}."
 
 
 def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
@@ -74,7 +75,7 @@ def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
     if match.sentences and match.seen and match.seen.pair >= NEAREST:
         return _nearest(lookup, match)
     words = claim.words(_heaviest(lookup, absent))
-    listed = _listed(words, "or") if words else ""
+    listed = _quoted(words, "or") if words else ""
     if only is not None:
         return f"Passage {only + 1} does not {f'speak of {listed}' if listed else 'say this in one place'}."
     return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
@@ -89,11 +90,11 @@ def _nearest(lookup: Lookup, match: Match) -> str:
 
 
 def _heaviest(lookup: Lookup, items: frozenset[str]) -> list[str]:
-    return sorted(items, key=lambda item: (-lookup.weights[item], -len(item), item))[:FEW]
+    return sorted(items, key=lambda item: (-lookup.weights[item], -len(item), item))[:MAX_NAMED_WORDS]
 
 
 def _quoted(words: Sequence[str], last: str = "and") -> str:
-    return _listed([f"'{word}'" for word in words[:FEW]], last)
+    return _listed([f"'{word}'" for word in words[:MAX_NAMED_WORDS]], last)
 
 
 def _listed(words: Sequence[str], last: str) -> str:
@@ -101,7 +102,7 @@ def _listed(words: Sequence[str], last: str) -> str:
 
 
 def verify(task: Verify) -> Verification:
-    """Every cell the task asks for; a statement's verdicts do not depend on the other statements."""
+    """Return all verdicts of the task; the verdicts on a statement do not depend on other statements."""
     library = Library.of(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
@@ -124,7 +125,7 @@ def _verdict(lookup: Lookup, scope: Scope) -> Verdict:
 
 
 def _evidence(library: Library, match: Match) -> tuple[Evidence, ...]:
-    if match.conflict:
+    if match.label == "contradicted" and match.conflict:
         rank = library.passage_of[match.sentences[0]] + 1
         start, end = match.conflict.start, match.conflict.end
         return (Evidence(rank=rank, start=start, end=end, stance="against", how="overlap"),)

@@ -1,7 +1,7 @@
-"""Questions to a passage, and answers to them, by a few rules that are safe: what the embedded judge writes.
+"""Questions on a passage, and answers to them, written by a few safe rules of the embedded judge.
 
-A rule asks a plain statement for a time, place, maker, number or name without conjugating a verb; a statement that
-fits no rule is asked with a gap. What has to sound better takes a chat model.
+A rule asks for a time, place, maker, number or name of a simple statement without conjugating a verb; for other
+statements the question is a gap to fill. A chat model writes better questions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ragboard.text.sentences import Language, language_of, sentence_spans
 __all__ = ["questions_to", "write_answer"]
 
 SHORTEST, LONGEST = 5, 30
-"""Words of a statement or sentence that is used."""
+"""Minimum and maximum number of words of a statement or sentence to use."""
 GAP = "____"
 GAPPED = {"en": 'What fills the gap: "{}"?', "de": "Was fehlt in der Lücke: „{}“?"}
 INVENTED = ("Alder Merrow", "Calder", "Edgar Holm", "Torvik", "Selden Varga", "Linden")
-"""Names in place of true ones where the passage has no other."""
+"""Replacements of names, if the passage has no other name."""
 
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _NAME = rf"(?!(?:{_MONTH})\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
@@ -40,7 +40,7 @@ _COMPLEX = re.compile(
     r"|whereas|as|so|than|later|then|there|another|others?|its?|his|her|their|they|them|he|she|this|these|those)\b",
     re.IGNORECASE,
 )
-"""What joins clauses, or points to what is said elsewhere."""
+"""Matches words that join clauses or refer to other sentences."""
 _BE = re.compile(
     r"(?P<subject>(?!(?:in|on|at|by|from|after|before|for|with|of|to)\b)\S+(?: [^\s,]+){0,7}?)"
     r" (?P<be>was|were|is|are) (?P<rest>.+)",
@@ -66,7 +66,7 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, revers
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A question, the words that answer it, and the sentence that says so."""
+    """A question, its short answer, and the sentence that contains the answer."""
 
     question: str
     short: str
@@ -74,14 +74,14 @@ class Fact:
 
 
 def questions_to(passage: str, n: int) -> tuple[str, ...]:
-    """At most `n` questions, as many as may be to different statements."""
+    """Return at most `n` questions, on as many different statements as possible."""
     return tuple(dict.fromkeys(fact.question for fact in _facts(passage)))[: max(n, 0)]
 
 
 def write_answer(task: WriteAnswer) -> Written | Failure:
-    """An answer from the statement that the question was made of, else from the sentence that answers best.
+    """Write an answer from the statement behind the question or, if it is unknown, from the most helpful sentence.
 
-    Empty where no rule makes one of that kind.
+    Empty if no rule writes an answer of this kind.
     """
     if task.kind == "unaided":
         return Failure(detail="the embedded judge knows nothing without a passage")
@@ -90,12 +90,12 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
     rng = random.Random(f"{task.draw}\0{task.question}")  # noqa: S311 - no secret
     if task.kind == "incomplete":
         starts = [found.start() for found in _LAST_PHRASE.finditer(sentence)]
-        left = sentence[: starts[-1]] if starts else ""
-        return Written(text=f"{left}." if len(left.split()) >= SHORTEST - 1 else "")
+        shortened = sentence[: starts[-1]] if starts else ""
+        return Written(text=f"{shortened}." if len(shortened.split()) >= SHORTEST - 1 else "")
     shape = rng.choices(("short", "sentence", "two"), (3, 5, 5))[0]
-    said = set(sentence.split())
-    beside = [each for each in _plain_sentences(task.passage) if 2 * len(said & set(each.split())) < len(said)]
-    added = f" {rng.choice(beside)}" if shape == "two" and beside else ""
+    words = set(sentence.split())
+    others = [each for each in _plain_sentences(task.passage) if 2 * len(words & set(each.split())) < len(words)]
+    added = f" {rng.choice(others)}" if shape == "two" and others else ""
     if task.kind == "contradictory":
         false = _falsified(fact, task.passage, rng, bare=shape == "short") if fact else None
         if false is None:
@@ -111,26 +111,29 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
 
 @lru_cache(maxsize=64)
 def _facts(passage: str) -> tuple[Fact, ...]:
-    """Of each statement those that can be asked for, another kind first each time, and the statements in turn."""
+    """Return the facts of all statements: the first fact of each statement, then the second, and so on.
+
+    A digest of the statement decides which of its facts is first, so that kinds of question vary.
+    """
     language = language_of(passage)
     groups: list[list[Fact]] = []
     for each in extract(passage).statements:
         text = each.text.strip(" .")
         if is_refusal(each.text) or not SHORTEST <= len(text.split()) <= LONGEST:
             continue
-        asked = [] if language != "en" or _COMPLEX.search(text) else [*_asked(text)]
-        asked = [fact for fact in asked if _is_plain(fact.question)]
-        asked = asked or [*(_gapped(text, language) if text in passage else ())]
-        start = crc32(text.encode("utf-8", "replace")) % (len(asked) or 1)
-        groups.append([*asked[start:], *asked[:start]])
+        facts = [] if language != "en" or _COMPLEX.search(text) else [*_simple_facts(text)]
+        facts = [fact for fact in facts if _is_self_contained(fact.question)]
+        facts = facts or [*(_gapped(text, language) if text in passage else ())]
+        start = crc32(text.encode("utf-8", "replace")) % (len(facts) or 1)
+        groups.append([*facts[start:], *facts[:start]])
     return tuple(fact for turn in zip_longest(*groups) for fact in turn if fact)
 
 
-def _asked(text: str) -> Iterator[Fact]:
-    """Questions to an English statement of one clause."""
-    said = _sentence(text)
+def _simple_facts(text: str) -> Iterator[Fact]:
+    """Yield the facts of an English statement of one clause."""
+    sentence = _sentence(text)
     if found := _ACTS.fullmatch(text):
-        yield Fact(f"Who or what {found['rest']}?", found["short"], said)
+        yield Fact(f"Who or what {found['rest']}?", found["short"], sentence)
     for word, pattern in (("When", _WHEN), ("Where", _WHERE), ("By whom", _BY)):
         found = pattern.search(text)
         if found is None or pattern.search(text, found.end()):
@@ -138,18 +141,18 @@ def _asked(text: str) -> Iterator[Fact]:
         before, short, after = text[: found.start()].strip(), found.group(), text[found.end() :]
         if word == "Where" and (not _ASSERTS.search(before) or before.split()[-1].istitle()):
             continue  # a part of another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
-        left = _inside(f"{before}{after}" if before else after.strip(" ,"))
-        if (before and after.startswith(",")) or re.search(r",(?: \w+)?$", left):
+        remainder = _inside(f"{before}{after}" if before else after.strip(" ,"))
+        if (before and after.startswith(",")) or re.search(r",(?: \w+)?$", remainder):
             continue
-        if parts := _BE.fullmatch(left):
+        if parts := _BE.fullmatch(remainder):
             if _PARTICIPLE.match(parts["rest"]):
-                yield Fact(f"{word} {parts['be']} {parts['subject']} {parts['rest']}?", short, said)
-        elif word != "By whom" and _PAST.search(left):
-            yield Fact(f"{word} was it that {left}?", short, said)
+                yield Fact(f"{word} {parts['be']} {parts['subject']} {parts['rest']}?", short, sentence)
+        elif word != "By whom" and _PAST.search(remainder):
+            yield Fact(f"{word} was it that {remainder}?", short, sentence)
 
 
-def _is_plain(question: str) -> bool:
-    """Whether it names what it is about."""
+def _is_self_contained(question: str) -> bool:
+    """Whether the question names what it is about."""
     body = question.split(" ", 1)[1]
     return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
 
@@ -163,7 +166,7 @@ def _gapped(text: str, language: Language) -> Iterator[Fact]:
 
 
 def _inside(text: str) -> str:
-    """As it reads within a sentence: before a small noun the capital was that of the sentence."""
+    """Return the text as it reads within a sentence: without the capital of a sentence's beginning."""
     first, following, *_ = [*text.split(maxsplit=2), "", ""]
     plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB.match(following)
     return text[:1].lower() + text[1:] if plain else text
@@ -176,33 +179,40 @@ def _sentence(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _plain_sentences(passage: str) -> tuple[str, ...]:
-    """Those that can be read without the ones before them."""
-    said = (passage[start:end] for start, end in sentence_spans(passage))
+    """Return the sentences without pronouns, which can be read on their own."""
+    sentences = (passage[start:end] for start, end in sentence_spans(passage))
     return tuple(
         each
-        for each in said
+        for each in sentences
         if SHORTEST <= len(each.split()) <= LONGEST and each.endswith(".") and not is_refusal(each)
         if not read(each, 0, len(each), language_of(passage)).has_pronoun
     )
 
 
 def _best(task: WriteAnswer) -> str:
-    said = [each.text for each in extract(task.passage).statements if not is_refusal(each.text)]
-    _, scores = helping(task.question, said)
-    best = max(range(len(said)), key=lambda place: scores[place], default=None)
-    return "" if best is None else _sentence(said[best])
+    statements = [each.text for each in extract(task.passage).statements if not is_refusal(each.text)]
+    _, scores = helping(task.question, statements)
+    best = max(range(len(statements)), key=lambda place: scores[place], default=None)
+    return "" if best is None else _sentence(statements[best])
 
 
-# What is not so
+# False answers
 
 
 def _falsified(fact: Fact, passage: str, rng: random.Random, *, bare: bool) -> Fact | None:
-    """The fact with another figure or name in it; one of the passage's, where the answer says more than that."""
+    """Return the fact with another figure or name; None if it has neither.
+
+    With `bare`, the replacement is not from the passage, as a bare answer could then be a true one.
+    """
     if found := _YEAR.search(fact.short) or _FIGURE.search(fact.short):
         was = found.group()
-        beside = {each for each in found.re.findall(passage) if len(each) == len(was) and each not in fact.sentence}
+        others_here = {
+            each for each in found.re.findall(passage) if len(each) == len(was) and each not in fact.sentence
+        }
         moved = str(int(was) + rng.choice((-31, -12, -4, 3, 9, 26))) if found.re is _YEAR else ""
-        instead = rng.choice(sorted(beside)) if beside and not bare else moved or f"{int(was[0]) % 9 + 1}{was[1:]}"
+        instead = (
+            rng.choice(sorted(others_here)) if others_here and not bare else moved or f"{int(was[0]) % 9 + 1}{was[1:]}"
+        )
     elif found := re.search(_NAME, fact.short):
         was = found.group()
         others = [name for name in names_in([passage]) if not set(name.split()) & set(fact.sentence.split())]
@@ -221,6 +231,6 @@ def _falsified(fact: Fact, passage: str, rng: random.Random, *, bare: bool) -> F
 
 
 def _changed(sentence: str, passage: str, rng: random.Random) -> str:
-    """A figure, date or name of the sentence changed, else a denial put in or taken out."""
+    """Return the sentence with one change: a figure, date, name or negation; empty if none is possible."""
     found = (change(sentence, names_in([passage]), rng) for change in CHANGES.values())
     return next((text for text in found if text and text != sentence and text not in passage), "")

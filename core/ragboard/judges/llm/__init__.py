@@ -1,4 +1,4 @@
-"""Judges that ask a language model, and an embedder: prompts are files, replies are checked against their task."""
+"""Judges that call a language model, and an embedder. Prompts are files; replies are checked against their task."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Texts: TypeAlias = Sequence[str | None]
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
 BATCH_SIZE = 64
-"""The most prompts in one call of the function."""
+"""Maximum number of prompts in one call of the function."""
 
 
 def judge_from(
@@ -96,11 +96,11 @@ class CallableJudge:
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
     async def _call(self, prompts: list[str]) -> Texts:
-        """Call the function; if it is not async, in a thread, so that the event loop can continue."""
+        """Call the function; a function that is not async runs in a thread, so the event loop can continue."""
         call = partial(self._function, prompts)
-        said: Texts | Awaitable[Texts]
-        said = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
-        return await said if inspect.isawaitable(said) else said
+        texts: Texts | Awaitable[Texts]
+        texts = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
+        return await texts if inspect.isawaitable(texts) else texts
 
     async def _round(self, waiting: Sequence[Dialogue], on_call: OnCall) -> None:
         waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, on_call)]
@@ -114,12 +114,12 @@ class CallableJudge:
             if text is None:
                 dialogue.fail(f"{self.name} gave no text")
             else:
-                on_call(dialogue.task, Exchange(said=text))
+                on_call(dialogue.task, Exchange(text=text))
                 dialogue.receive(text)
 
 
 async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
-    """Return whether the prompt may be sent; the first prompt of each dialogue was admitted before."""
+    """Return whether the prompt may be sent; the first prompt of each dialogue was admitted by the caller."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:

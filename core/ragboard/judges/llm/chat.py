@@ -36,7 +36,7 @@ FRAME = 16
 
 @dataclass
 class Chat:
-    """A model at an endpoint; remembers which formats and parameters it refused."""
+    """A model at an endpoint, with the formats and parameters that it refused."""
 
     endpoint: Endpoint
     model: str
@@ -63,17 +63,17 @@ class Chat:
         about = _about_tokens(lines)
         while True:
             mode = self.mode
-            sent = {self.renamed.get(key, key): given for key, given in parameters.items() if key not in self.dropped}
+            sent = {self.renamed.get(key, key): value for key, value in parameters.items() if key not in self.dropped}
             extra = sent | _response_format(mode, schema)
             metered = meter(_size(lines, extra)) if meter else None
             try:
-                said = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first, meter=metered)
+                reply = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first, meter=metered)
             except RefusedError as error:
                 if not self._give_way(error, sent, mode):
                     raise
             else:
-                self.endpoint.record_tokens((said.prompt_tokens or about) + (said.completion_tokens or 0) - about)
-                return said
+                self.endpoint.record_tokens((reply.prompt_tokens or about) + (reply.completion_tokens or 0) - about)
+                return reply
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
         """Drop the refused parameter or format; return whether there was one to drop."""
@@ -99,11 +99,11 @@ class Chat:
         """Send the request. The SDK's own method would validate every part, which doubles the time."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
-        return _said(await client.post("/chat/completions", body=body, cast_to=str), self.endpoint.masked)
+        return _parse_response(await client.post("/chat/completions", body=body, cast_to=str), self.endpoint.masked)
 
 
 class DeclinedError(CallFailedError):
-    """The model declined to answer, or a content filter withheld its answer. The call is still paid for."""
+    """The model declined to answer, or a content filter withheld its answer. The call is still billed."""
 
     def __init__(self, message: str, answered: Exchange) -> None:
         self.exchange = answered
@@ -143,7 +143,7 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
     return next((key for key in sent if re.search(rf"\b{re.escape(key)}\b", str(error))), None)
 
 
-def _said(body: str, masked: Callable[[str], str]) -> Exchange:
+def _parse_response(body: str, masked: Callable[[str], str]) -> Exchange:
     """Return the reply in a response body, with secrets masked.
 
     Raises DeclinedError or MalformedResponseError if there is none.
@@ -161,23 +161,23 @@ def _said(body: str, masked: Callable[[str], str]) -> Exchange:
         refusal = masked(refusal)
         raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
     if choice.get("finish_reason") == "content_filter":
-        said = masked(content) if isinstance(content, str) else ""
-        raise DeclinedError("the server's content filter stopped the reply", exchange(said, answer.get("usage")))
+        text = masked(content) if isinstance(content, str) else ""
+        raise DeclinedError("the server's content filter stopped the reply", exchange(text, answer.get("usage")))
     if not isinstance(content, str | None):
         raise MalformedResponseError(f"the server's response has no text: {masked(body)[:200]!r}")
-    return exchange(masked(content or ""), answer.get("usage"), cut=choice.get("finish_reason") == "length")
+    return exchange(masked(content or ""), answer.get("usage"), truncated=choice.get("finish_reason") == "length")
 
 
-def exchange(said: str, usage: object, *, cut: bool = False) -> Exchange:
+def exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
     """Combine the text with the tokens in a response's `usage`, which a server can leave out."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     details = counted.get("prompt_tokens_details")
     return Exchange(
-        said=said,
+        text=text,
         prompt_tokens=_count(counted.get("prompt_tokens")),
         completion_tokens=_count(counted.get("completion_tokens")),
         cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
-        cut=cut,
+        truncated=truncated,
     )
 
 

@@ -1,12 +1,11 @@
 """The conversation with a model about one task: the prompt, its reply, and at most two repair requests.
 
-The JSON value that was asked for is found in whatever the model wrote: markdown fences, prose and a closed block of
-thoughts (`<think>`, `<reasoning>`, `[THINK]`) around it do not matter, and a comma before a closing bracket is read
-over. Nothing else is mended: a value that is cut off, that names a key twice, or that holds NaN is no value, and
-nothing inside a broken value is looked at.
+The requested JSON value is found in whatever the model wrote: markdown fences, prose and a closed block of thoughts
+(`<think>`, `<reasoning>`, `[THINK]`) around it are ignored, and so is a comma before a closing bracket. Nothing else is
+repaired: a value that is truncated, repeats a key or contains NaN is malformed, and nothing inside it is used.
 
-Models go on: with code, with questions of their own and answers to these. So the first value that
-was meant counts, and where that one does not fit, none that comes later is taken in its place.
+Models may continue with code, or with questions of their own and answers to these. Therefore the first candidate
+counts; if it does not fit, no later one replaces it.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ __all__ = ["ECHOED", "REPAIRS", "Dialogue", "Line", "first_fitting", "first_requ
 T = TypeVar("T")
 
 REPAIRS = 2
-"""The most repair requests per task."""
+"""Maximum number of repair requests per task."""
 
 ECHOED = 8_000
-"""The most characters of a reply in a repair request."""
+"""Maximum characters of a reply in a repair request."""
 
 RAW_SHOWN = 2_000
-"""The most characters of a reply in a failure."""
+"""Maximum characters of a reply in a failure."""
 
 PROBLEM = 250
-"""The assumed characters of an error in a repair request, for estimates."""
+"""Assumed characters of an error in a repair request, for estimates."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +47,7 @@ class Line:
 
 @dataclass
 class Dialogue:
-    """Holds the messages so far and the next one, until there is a result."""
+    """The messages so far and the next prompt, until there is a result."""
 
     task: Task
     prompts: Prompts
@@ -61,13 +60,13 @@ class Dialogue:
         if self.result is None:
             self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
 
-    def receive(self, text: str, *, cut: bool = False) -> None:
-        """Read a reply; `cut` if it was cut off at the token limit."""
+    def receive(self, text: str, *, truncated: bool = False) -> None:
+        """Read a reply; `truncated` if it was cut off at the token limit."""
         text = text.encode("utf-8", "replace").decode()
         try:
             self.result = read_reply(self.task, text, self.lines[0].text, self.prompts.instructions(self.task))
         except ReplyFormatError as error:
-            self._repair(text, f"{error}; it was cut off at the token limit" if cut else str(error))
+            self._repair(text, f"{error}; it was cut off at the token limit" if truncated else str(error))
 
     def fail(self, detail: str) -> None:
         """End the conversation with a failure."""
@@ -76,8 +75,8 @@ class Dialogue:
     def as_text(self) -> str:
         """Return all messages as one prompt, for a model that takes only one."""
         first, *later = self.lines
-        said = (f"{'Your reply was:' if line.role == 'assistant' else 'But:'}\n{line.text}" for line in later)
-        return "\n\n".join((first.text, *said))
+        messages = (f"{'Your reply was:' if line.role == 'assistant' else 'But:'}\n{line.text}" for line in later)
+        return "\n\n".join((first.text, *messages))
 
     def _repair(self, text: str, problem: str) -> None:
         if self.repairs == REPAIRS:
@@ -92,24 +91,24 @@ class Dialogue:
 
 
 def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") -> Reply:
-    """The reply in the text to that prompt, of which the instructions are ours and the rest is judged.
+    """Parse the reply to a prompt; `instructions` is the prompt without the texts to judge.
 
-    Raises ReplyFormatError saying what is wrong with it.
+    Raises ReplyFormatError, whose message says what is wrong.
     """
     return first_fitting(text, task.parse, task.reply_model.key, prompt=prompt, instructions=instructions)
 
 
 def first_request(task: Task, prompts: Prompts) -> Request | None:
-    """Return the first request of a dialogue about the task, or None if the answer is known without asking."""
+    """Return the first request of a dialogue about the task, or None if the reply is known without a call."""
     lines = Dialogue(task, prompts).lines
     return Request(text=lines[0].text, repair=prompts.repair("." * PROBLEM)) if lines else None
 
 
 ECHO = 30
-"""Characters from which on a value that stands in the prompt is a copy from there and no reply."""
+"""A value of at least this many characters that occurs in the instructions is a copy, not a reply."""
 
-THOUGHTS = 10
-"""How often a value is looked for after an end of thoughts; from then on every end of thoughts is one."""
+MAX_THOUGHT_ENDS = 10
+"""Maximum number of end tags of thoughts after which a value is searched, to tell tags inside values from others."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
@@ -121,19 +120,19 @@ _UNREADABLE = object()
 def first_fitting(
     text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "", instructions: str = ""
 ) -> T:
-    """What `read` makes of the first JSON object in the text that has the key; without one, of the first list.
+    """Apply `read` to the first JSON object in the text with the key; if `key` is None, to the first list.
 
-    `prompt` is what was asked, and `instructions` the part of it that is ours: an example copied from there is no
-    reply. A text that was judged may hold the very reply, so a copy from there is one unless another comes with it.
-    Raises ReplyFormatError: what `read` says, or that nothing of the kind is there.
+    A copy of an example in the `instructions` of the prompt is no reply. A judged text can contain a valid reply by
+    chance, so a copy from the rest of the `prompt` counts as a reply unless there is another candidate. Raises
+    ReplyFormatError if `read` does, or if there is no candidate.
     """
-    meant = _meant(_said(text, key), key)
-    for _, raw, value in meant:
+    candidates = _candidates(_without_thoughts(text, key), key)
+    for _, raw, value in candidates:
         if value is _UNREADABLE:
             raise ReplyFormatError("it holds JSON that cannot be read")
         if raw in instructions and len(raw) >= ECHO:
             raise ReplyFormatError("it repeats the example")
-        if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in meant):
+        if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in candidates):
             copied = "the example" if raw in instructions else "a text that it was given"
             raise ReplyFormatError(f"it repeats {copied}")
         return read(value)
@@ -141,28 +140,28 @@ def first_fitting(
     raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
-def _said(text: str, key: str | None) -> str:
-    """The text without thoughts before it; nothing where they never came to their end.
+def _without_thoughts(text: str, key: str | None) -> str:
+    """Return the text after the thoughts; empty if they never end.
 
-    The end of thoughts that stands inside a value is part of it: a reply may quote one.
+    An end tag inside a value belongs to the value: a reply may quote one.
     """
     begin, ended, value = 0, not _THINKING.match(text), _first_value(text, 0, key)
     thoughts = 0
     for mark in _THOUGHT.finditer(text):
         if mark.start() not in value:
             begin, ended, thoughts = mark.end(), True, thoughts + 1
-            value = _first_value(text, begin, key) if thoughts < THOUGHTS else range(0)
+            value = _first_value(text, begin, key) if thoughts < MAX_THOUGHT_ENDS else range(0)
     return text[begin:] if ended else ""
 
 
 def _first_value(text: str, begin: int, key: str | None) -> range:
-    """Where the first value that can be the reply stands, from `begin` on."""
-    place, raw, _ = next(_meant(text[begin:], key), (0, "", None))
+    """Return the range of the first candidate after `begin`; empty if there is none."""
+    place, raw, _ = next(_candidates(text[begin:], key), (0, "", None))
     return range(begin + place, begin + place + len(raw))
 
 
-def _meant(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
-    """The place, text and value of everything outermost that can be the reply."""
+def _candidates(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
+    """Yield the start, text and value of every outermost value that can be the reply."""
     opening = "[" if key is None else "{"
     for start, raw, plain in _outermost(text, opening):
         value = _loaded(plain)
@@ -171,7 +170,7 @@ def _meant(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
 
 
 def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
-    """Every outermost stretch in brackets: its place, and as it is and without trailing commas, in order."""
+    """Yield every outermost bracketed part: its start, its text, and its text without trailing commas."""
     start = text.find(opening)
     while start >= 0:
         whole = _balanced(text, start)
@@ -183,7 +182,7 @@ def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _loaded(plain: str) -> Any:
-    """The value, unreadable where this is no JSON or holds what cannot be kept as UTF-8."""
+    """Parse the value; `_UNREADABLE` if it is invalid JSON or cannot be encoded as UTF-8."""
     try:
         value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
         json.dumps(value, ensure_ascii=False).encode()
@@ -193,13 +192,13 @@ def _loaded(plain: str) -> Any:
 
 
 def _balanced(text: str, start: int) -> tuple[int, str] | None:
-    """Where the value that opens at `start` ends, and its text without trailing commas."""
+    """Return the end of the value that starts at `start`, and its text without trailing commas; None without an end."""
     open_brackets: list[str] = []
-    kept, copied = [], start
+    parts, copied = [], start
     for token in _TOKEN.finditer(text, start):
         mark = token.group()
         if mark == ",":
-            kept.append(text[copied : token.start()])
+            parts.append(text[copied : token.start()])
             copied = token.end()
         elif mark in _CLOSING:
             open_brackets.append(_CLOSING[mark])
@@ -207,17 +206,17 @@ def _balanced(text: str, start: int) -> tuple[int, str] | None:
             if open_brackets.pop() != mark:
                 return None
             if not open_brackets:
-                return token.end(), "".join((*kept, text[copied : token.end()]))
+                return token.end(), "".join((*parts, text[copied : token.end()]))
         elif mark == '"':
             return None
     return None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         raise ValueError("a key twice")
-    return found
+    return value
 
 
 def _no_constant(name: str) -> None:

@@ -1,4 +1,4 @@
-"""An embedder that asks an embedding model at OpenAI or an OpenAI-compatible server."""
+"""An embedder that calls an embedding model at OpenAI or an OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["OpenAiEmbedder"]
 VERSION = "1"
 
 BATCH = 256
-"""The most texts in one call."""
+"""Maximum number of texts in one call."""
 
 
 class OpenAiEmbedder:
@@ -45,15 +45,16 @@ class OpenAiEmbedder:
 
     def identity(self, task: type[Task]) -> str:
         """Return model and address."""
-        return f"embedding/{VERSION}/{self.model}/{self.endpoint.address}/{task.__name__}"
+        return f"embedding/{VERSION}/{self.model}/{self.endpoint.identity}/{task.__name__}"
 
     def request(self, task: Task) -> Request | None:
         """Return the texts that would be sent."""
-        texts = texts_of([task])
+        texts = texts_of([self.endpoint.redaction.task(task)])
         return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
+        tasks = [self.endpoint.redaction.task(task) for task in tasks]
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
@@ -66,11 +67,12 @@ class OpenAiEmbedder:
     async def _embed(self, texts: list[str], task: Task, on_call: OnCall) -> dict[str, Vector | Failure]:
         size = RequestSize(prompt_bytes=sum(len(text.encode(errors="replace")) for text in texts), reply_tokens=0)
         try:
-            found, heard = await self.endpoint.call(partial(self._ask, texts), meter=RequestMeter(task, on_call, size))
+            meter = RequestMeter(task, on_call, size)
+            vectors, usage = await self.endpoint.call(partial(self._ask, texts), meter=meter)
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
-        on_call(task, heard)
-        return dict(zip(texts, found, strict=True))
+        on_call(task, usage)
+        return dict(zip(texts, vectors, strict=True))
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}

@@ -13,11 +13,11 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
-from weakref import WeakKeyDictionary
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import RequestMeter
 from ragboard.judges.llm.traffic import Limits, Traffic
+from ragboard.judges.redact import NOTHING_REDACTED, Redaction
 from ragboard.judges.secrets import MASK, is_credential, masking, public_query
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ RETRIES = 4
 FIRST_PAUSE = 0.5
 """Seconds before the second try; each further pause is twice as long, plus up to half of it at random."""
 LONGEST_PAUSE = 60.0
-"""The longest pause in seconds; if a server asks for more, the request is not sent again."""
+"""Maximum pause in seconds; if a server asks for more, the request is not sent again."""
 
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
@@ -73,20 +73,20 @@ class RefusedError(CallFailedError):
 
 
 @dataclass
-class _Lease:
+class _Session:
     client: AsyncOpenAI
     traffic: Traffic
     users: int = 0
     closed: JudgeError | None = None
-    """Why no further request is sent: no call can succeed."""
+    """Why open calls send no further request, as none can succeed; None if they may."""
 
 
 @dataclass
 class Endpoint:
     """A server with its limits, timeout and retries. Its `repr` shows neither the key nor details of the address.
 
-    A client lives as long as calls are under way in an event loop, and is closed with the last, so
-    that nothing is left open between evaluations.
+    Calls in one event loop share a client, which is closed when the loop shuts down. An evaluation runs in a loop of
+    its own, so it has one client and leaves nothing open.
     """
 
     base_url: str
@@ -95,17 +95,19 @@ class Endpoint:
     timeout: float = 120.0
     """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
+    redaction: Redaction = NOTHING_REDACTED
+    """What is hidden in texts of samples before they are sent."""
     retries: int = RETRIES
-    """The most times that a request is sent again."""
+    """Maximum number of retries of a request."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
     chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Draws a number between two, so that pauses do not all end at once."""
-    _leases: dict[asyncio.AbstractEventLoop, _Lease] = field(
-        default_factory=dict[asyncio.AbstractEventLoop, _Lease], repr=False
+    """Returns a random number between two, so that pauses do not all end at the same time."""
+    _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
+        default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
+        init=False,
+        repr=False,
     )
-    _traffic: WeakKeyDictionary[asyncio.AbstractEventLoop, Traffic] = field(
-        default_factory=WeakKeyDictionary[asyncio.AbstractEventLoop, Traffic], repr=False
-    )
+    """The session that the calls of an event loop share, and the generator that closes it."""
 
     @property
     def address(self) -> str:
@@ -113,6 +115,11 @@ class Endpoint:
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), public_query(parts.query), ""))
+
+    @property
+    def identity(self) -> str:
+        """The address, and a digest of what is redacted: a part of the identity of judges and embedders."""
+        return f"{self.address}{self.redaction.suffix}"
 
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
@@ -125,98 +132,100 @@ class Endpoint:
         first: bool = False,
         meter: RequestMeter | None = None,
     ) -> T:
-        """Send a request of about `tokens` prompt tokens, again if that can help, and return what it gets.
+        """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
-        `first` goes before others that wait. Who waits to send again leaves its place to others. `meter` admits the
-        request each time it is sent, and is told where it got no reply.
+        With `first` it goes before other waiting requests. While it pauses before a retry, others are sent. `meter`
+        admits every attempt and records those without a reply.
 
-        Raises NotAskedError where the meter admits no more, RefusedError for a 400 or 422, CallFailedError for what
-        lasted through the retries, JudgeError where no call can succeed (key, access, address).
+        Raises NotAskedError if the meter admits no more, RefusedError for status 400 or 422, CallFailedError if all
+        retries fail, JudgeError if no call can succeed (key, access, address).
         """
-        async with self._lease() as lease:
-            for left in range(self.retries, -1, -1):
-                async with lease.traffic.slot(tokens, first=first):
-                    if lease.closed:
-                        raise lease.closed
+        async with self._session() as session:
+            for retries_left in range(self.retries, -1, -1):
+                async with session.traffic.slot(tokens, first=first):
+                    if session.closed:
+                        raise session.closed
                     if meter:
                         await meter.admit()
-                    wait = await self._try(request, lease, left, meter)
+                    wait = await self._try(request, session, retries_left, meter)
                 if not isinstance(wait, _Wait):
                     return wait
                 await self.pause(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
     async def _try(
-        self, request: Callable[[AsyncOpenAI], Awaitable[T]], lease: _Lease, left: int, meter: RequestMeter | None
+        self,
+        request: Callable[[AsyncOpenAI], Awaitable[T]],
+        session: _Session,
+        retries_left: int,
+        meter: RequestMeter | None,
     ) -> T | _Wait:
         from aiohttp import ClientConnectorError, ClientError
         from openai import APIConnectionError, APIError, APIStatusError
 
-        pause = FIRST_PAUSE * 2 ** (self.retries - left)
+        pause = FIRST_PAUSE * 2 ** (self.retries - retries_left)
         pause += self.chance(0, pause / 2)
-        billed = True
+        may_be_billed = True
         cause: Exception
         try:
             async with asyncio.timeout(self.timeout):
-                found = await request(lease.client)
+                result = await request(session.client)
         except MalformedResponseError as error:
-            said, cause = str(error), error
+            problem, cause = str(error), error
         except TimeoutError as error:
-            said, cause = f"no reply within {self.timeout:g} s", error
+            problem, cause = f"no reply within {self.timeout:g} s", error
         except APIStatusError as error:
-            lease.traffic.record_response(too_many=error.status_code in _TOO_MANY)
+            session.traffic.record_response(too_many=error.status_code in _TOO_MANY)
             if meter:
-                meter.unanswered(billed=error.status_code in _GIVEN_UP)
-            return self._after(error, lease, left, pause)
+                meter.unanswered(may_be_billed=error.status_code in _GIVEN_UP)
+            return self._after(error, session, retries_left, pause)
         except APIConnectionError as error:
-            said, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
-            billed = not isinstance(getattr(error.__cause__, "__cause__", None), ClientConnectorError)
+            problem, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
+            may_be_billed = not isinstance(getattr(error.__cause__, "__cause__", None), ClientConnectorError)
         except APIError as error:
             raise CallFailedError(self.plain(str(error))) from error
         except (ClientError, ValueError) as error:
-            said, cause = f"what {self.address} sent is not an HTTP response: {error}", error
+            problem, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
-            lease.traffic.record_response(too_many=False)
-            return found
+            session.traffic.record_response(too_many=False)
+            return result
         if meter:
-            meter.unanswered(billed=billed)
-        return self._again(left, pause, said, cause)
+            meter.unanswered(may_be_billed=may_be_billed)
+        return self._again(retries_left, pause, problem, cause)
 
-    def _after(self, error: APIError, lease: _Lease, left: int, pause: float) -> _Wait:
+    def _after(self, error: APIError, session: _Session, retries_left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))
-        said = f"status {status}: {error.message}"
+        problem = f"status {status}: {error.message}"
         if error.code == "insufficient_quota":
             status = 402
         if status in _SETUP:
-            lease.closed = JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, said)})")
-            raise lease.closed from error
+            session.closed = JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, problem)})")
+            raise session.closed from error
         if status in (400, 422):
-            raise RefusedError(self.plain(said), error.param) from error
+            raise RefusedError(self.plain(problem), error.param) from error
         if status not in _LATER and status < 500:
-            raise CallFailedError(self.plain(said)) from error
-        asked = _retry_after(getattr(error, "response", None))
-        if asked is not None and asked > LONGEST_PAUSE:
-            raise CallFailedError(self.plain(f"{said} (to be asked again after {asked:g} s)")) from error
-        return self._again(left, pause if asked is None else asked, said, error)
+            raise CallFailedError(self.plain(problem)) from error
+        requested = _retry_after(getattr(error, "response", None))
+        if requested is not None and requested > LONGEST_PAUSE:
+            raise CallFailedError(self.plain(f"{problem} (to be asked again after {requested:g} s)")) from error
+        return self._again(retries_left, pause if requested is None else requested, problem, error)
 
-    def _setup_detail(self, status: int, said: str) -> str:
+    def _setup_detail(self, status: int, problem: str) -> str:
         """Describe the error. A server's message about a refused key can quote it, so it is left out."""
-        return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(said)
+        return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(problem)
 
-    def _again(self, left: int, pause: float, said: str, error: Exception) -> _Wait:
-        if left:
+    def _again(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
+        if retries_left:
             return _Wait(pause)
-        raise CallFailedError(self.plain(f"{said}, {self.retries + 1} times")) from error
+        raise CallFailedError(self.plain(f"{problem}, {self.retries + 1} times")) from error
 
     def record_tokens(self, tokens: int) -> None:
-        """Record that a request used so many tokens more than announced in `call`."""
-        self._traffic_in(asyncio.get_running_loop()).record_tokens(tokens)
-
-    def _traffic_in(self, loop: asyncio.AbstractEventLoop) -> Traffic:
-        return self._traffic.setdefault(loop, Traffic(self.limits, loop.time))
+        """Record that a request of this event loop used `tokens` more tokens than announced in `call`."""
+        session, _ = self._sessions[asyncio.get_running_loop()]
+        session.traffic.record_tokens(tokens)
 
     def masked(self, text: str) -> str:
-        """Return the text with the secrets masked that were sent to the server."""
+        """Return the text with the secrets of this endpoint masked."""
         return self._secrets.sub(MASK, text)
 
     @cached_property
@@ -239,19 +248,28 @@ class Endpoint:
         return " ".join(text.split())[:300]
 
     @asynccontextmanager
-    async def _lease(self) -> AsyncGenerator[_Lease]:
+    async def _session(self) -> AsyncGenerator[_Session]:
         loop = asyncio.get_running_loop()
-        lease = self._leases.get(loop)
-        if lease is None:
-            lease = self._leases[loop] = _Lease(self._open(), self._traffic_in(loop))
-        lease.users += 1
+        if loop not in self._sessions:
+            opened = self._open_in(loop)
+            self._sessions[loop] = (await anext(opened), opened)
+        session, _ = self._sessions[loop]
+        session.users += 1
         try:
-            yield lease
+            yield session
         finally:
-            lease.users -= 1
-            if not lease.users:
-                del self._leases[loop]
-                await lease.client.close()
+            session.users -= 1
+            if not session.users:
+                session.closed = None
+
+    async def _open_in(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
+        """Yield a session, and close its client when the loop shuts down and closes its asynchronous generators."""
+        client = self._open()
+        try:
+            yield _Session(client, Traffic(self.limits, loop.time))
+        finally:
+            del self._sessions[loop]
+            await client.close()
 
     def _open(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, DefaultAioHttpClient
@@ -277,11 +295,11 @@ def _retry_after(response: object) -> float | None:
     from datetime import UTC, datetime
 
     headers: Mapping[str, str] = getattr(response, "headers", {})
-    given = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", given):
-        return float(given)
+    header = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", header):
+        return float(header)
     try:
-        when = parsedate_to_datetime(given)
+        when = parsedate_to_datetime(header)
     except ValueError:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
@@ -289,10 +307,10 @@ def _retry_after(response: object) -> float | None:
 
 
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """Return the endpoint at `base_url`, else `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
+    """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
-    A server of one's own may need no key; OpenAI does. Raises JudgeError where it is missing,
-    SettingError for an address that is no http(s) URL.
+    Only OpenAI's own server always needs a key. Raises JudgeError if it is missing, SettingError for an address that is
+    no http(s) URL.
     """
     known = os.environ if environment is None else environment
     address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()

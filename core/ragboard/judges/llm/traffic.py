@@ -67,7 +67,7 @@ class Traffic:
         self._clock = clock
         self._most = float(limits.concurrency)
         self._allowed = self._most
-        self._under_way = 0
+        self._in_progress = 0
         self._first: deque[asyncio.Future[None]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._recent: deque[bool] = deque(maxlen=RECENT)
@@ -100,7 +100,7 @@ class Traffic:
             self._leave()
 
     def record_tokens(self, tokens: int) -> None:
-        """Record that a request used so many tokens more than announced."""
+        """Record that a request used `tokens` more tokens than announced."""
         if self._tokens:
             self._tokens.take(tokens, self._clock())
 
@@ -121,19 +121,19 @@ class Traffic:
             self._tokens.take(tokens, now)
 
     def _leave(self) -> None:
-        self._under_way -= 1
+        self._in_progress -= 1
         self._admit()
 
     def _admit(self) -> None:
         """Admit waiting requests while the limits allow it."""
-        while (self._first or self._waiting) and self._under_way < self.allowed:
+        while (self._first or self._waiting) and self._in_progress < self.allowed:
             wait = self._until_allowed()
             if wait:
                 self._again_after(wait)
                 return
             turn = (self._first or self._waiting).popleft()
             if not turn.done():
-                self._under_way += 1
+                self._in_progress += 1
                 turn.set_result(None)
                 if self._requests or self._tokens:
                     self._again_after(0.0)

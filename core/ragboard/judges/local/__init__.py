@@ -1,4 +1,4 @@
-"""Judges that run a model on this machine: an NLI cross-encoder verifies, an encoder or an STS cross-encoder compares.
+"""Judges that run a model on this machine: fact checkers and NLI models verify, encoders and STS models compare.
 
 torch and sentence-transformers come with the extra `ragboard[local]` and are imported when a model is used.
 """
@@ -6,7 +6,9 @@ torch and sentence-transformers come with the extra `ragboard[local]` and are im
 from __future__ import annotations
 
 from ragboard.judges.local.embedder import StEmbedder
-from ragboard.judges.local.nli import NliJudge
+from ragboard.judges.local.judge import LocalJudge, NliJudge
+from ragboard.judges.local.models import Hardware
+from ragboard.judges.local.presets import Preset, presets
 from ragboard.judges.local.similarity import CrossSimilarity
 
-__all__ = ["CrossSimilarity", "NliJudge", "StEmbedder"]
+__all__ = ["CrossSimilarity", "Hardware", "LocalJudge", "NliJudge", "Preset", "StEmbedder", "presets"]

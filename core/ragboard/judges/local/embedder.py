@@ -9,7 +9,16 @@ from threading import Lock
 from typing import Any
 
 from ragboard.judges.cosines import Vector, similarities, texts_of
-from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
+from ragboard.judges.local.models import (
+    ANY_HARDWARE,
+    Hardware,
+    digest,
+    load,
+    model_folder,
+    read_json,
+    readable,
+    running_on,
+)
 from ragboard.tasks import Failure, OnCall, Reply, Similarity, Task, ignore_call
 
 __all__ = ["StEmbedder"]
@@ -23,18 +32,18 @@ BATCH = 64
 class StEmbedder:
     """Answers Similarity by cosines of a sentence-transformers model's embeddings.
 
-    The texts of a batch are embedded together, each once. A text longer than the model reads counts by
-    its beginning. `model` is a folder or a name on Hugging Face. Raises JudgeError where the model
-    cannot be had or is no sentence encoder. The weights are loaded with the first task; `answer` raises
-    JudgeError where that fails.
+    The texts of a batch are embedded together, each once. Of a text longer than the model's limit, only the beginning
+    is embedded. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be downloaded or
+    is no sentence encoder. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
     batch_size = 32
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, hardware: Hardware = ANY_HARDWARE) -> None:
         self.model = model
+        self.hardware = hardware
         self._folder = model_folder(model)
         modules = read_json(self._folder, "modules.json", "a sentence-transformers model")
         self._digest = digest(self._folder, dict.fromkeys(str(module.get("path", "")) for module in modules))
@@ -60,10 +69,10 @@ class StEmbedder:
         return [similarities(task, vectors) for task in tasks]
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
-        with self._embedding:
+        with self._embedding, running_on(self.hardware):
             rows = self._model.encode([*map(readable, texts)], batch_size=BATCH, show_progress_bar=False)
         return [tuple(map(float, row)) for row in rows]
 
     @cached_property
     def _model(self) -> Any:
-        return load("SentenceTransformer", self._folder)
+        return load("SentenceTransformer", self._folder, self.hardware)

@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Generator, Iterable
+import sys
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPException
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,9 +20,23 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, build_opener
 
-from ragboard.errors import JudgeError
+from ragboard.errors import JudgeError, SettingError
 
-__all__ = ["digest", "load", "model_folder", "read_json", "readable"]
+__all__ = [
+    "ANY_HARDWARE",
+    "Hardware",
+    "digest",
+    "exported",
+    "is_here",
+    "line",
+    "load",
+    "load_parts",
+    "loading_from",
+    "model_folder",
+    "read_json",
+    "readable",
+    "running_on",
+]
 
 PATIENCE = 5.0
 """Seconds to wait for the server of models."""
@@ -28,53 +44,113 @@ PATIENCE = 5.0
 _COUNTS = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
 """Extensions of the files of a model: weights, settings, vocabulary."""
 
+_WEIGHTS = frozenset({".bin", ".safetensors"})
+
+_EXPORTS = ("onnx/model.onnx", "model.onnx")
+"""Where the ONNX export of a model is. Large weights are beside it, in files whose names begin with its name."""
+
 _NUMBERS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 """The variable that makes torch read weights only; it overrides the settings of a model."""
+_NO_EXPORT = f"has no ONNX export ({' or '.join(_EXPORTS)}); use --backend torch"
+
 _loading = Lock()
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_WANTED: Mapping[str, Mapping[str, list[str]]] = {
+    "torch": {"ignore_patterns": ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack"]},
+    "onnx": {
+        "allow_patterns": ["*.json", "*.txt", "*.model", *(f"{export}*" for export in _EXPORTS)],
+        "ignore_patterns": ["*/*.json", "*/*.txt", "*/*.model"],
+    },
+}
+"""Files of a model that each backend downloads: not the same weights in formats that it does not read."""
 
-def model_folder(name: str) -> Path:
-    """Return the folder of a model: the path itself, else the Hugging Face cache, to which it is downloaded if needed.
 
-    Raises JudgeError where sentence-transformers is not installed or the model cannot be had. Without a
-    network, or with HF_HUB_OFFLINE set, it says so at once.
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What local models run on. Raises SettingError for another device or backend, or fewer threads than 1."""
+
+    device: str | None = None
+    """`cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
+    threads: int | None = None
+    """Threads of the CPU; None: as torch or onnxruntime chooses."""
+    backend: str = "torch"
+    """What runs a model that verifies: `torch`, or `onnx` for its ONNX export. All other models run by torch."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.device is not None and not re.fullmatch(r"cpu|mps|cuda(:[0-9]+)?", self.device):
+            raise SettingError(f"no device is called {self.device!r}; there are cpu, cuda, cuda:NUMBER and mps")
+        if self.threads is not None and self.threads < 1:
+            raise SettingError(f"threads is {self.threads}, expected at least 1")
+        if self.backend not in _WANTED:
+            raise SettingError(f"no backend is called {self.backend!r}; there are {' and '.join(_WANTED)}")
+
+
+ANY_HARDWARE = Hardware()
+
+
+def model_folder(name: str, backend: str = "torch") -> Path:
+    """Return the folder of a model: the path itself, or its folder in the Hugging Face cache, downloading it if needed.
+
+    Raises JudgeError if sentence-transformers (for the backend onnx, onnxruntime too) is not installed or the model
+    cannot be downloaded; immediately if there is no network or HF_HUB_OFFLINE is set.
     """
     if find_spec("sentence_transformers") is None:
         raise JudgeError(f"{name}: local models need sentence-transformers; pip install 'ragboard[local]'")
+    if backend == "onnx" and find_spec("onnxruntime") is None:
+        raise JudgeError(f"{name}: the backend onnx needs onnxruntime; pip install 'ragboard[onnx]'")
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    return _cached(name) or _downloaded(name)
+    return _cached(name, backend) or _downloaded(name, backend)
 
 
-def _cached(name: str) -> Path | None:
+def is_here(name: str) -> bool:
+    """Return whether a model is a folder or in the Hugging Face cache; False without sentence-transformers."""
+    if find_spec("sentence_transformers") is None:
+        return False
+    return Path(name).expanduser().is_dir() or _cached(name) is not None
+
+
+def _cached(name: str, backend: str = "torch") -> Path | None:
     hub = import_module("huggingface_hub")
     errors = import_module("huggingface_hub.errors")
     try:
-        return Path(hub.snapshot_download(name, local_files_only=True))
+        return Path(hub.snapshot_download(name, local_files_only=True, **_WANTED[backend]))
     except errors.HFValidationError as error:
         raise JudgeError(f"{name}: no such folder, and no name on Hugging Face; expected OWNER/MODEL") from error
     except errors.LocalEntryNotFoundError:
         return None
 
 
-def _downloaded(name: str) -> Path:
+def _downloaded(name: str, backend: str) -> Path:
     hub = import_module("huggingface_hub")
     errors = import_module("huggingface_hub.errors")
     absent = f"{name}: no such folder, and not in the Hugging Face cache"
     if hub.constants.HF_HUB_OFFLINE:
-        raise JudgeError(f"{absent}; nothing is downloaded while HF_HUB_OFFLINE is set")
+        raise JudgeError(
+            f"{absent}; nothing is downloaded while HF_HUB_OFFLINE is set; bring it from a machine with a network:"
+            f" hf download {name} --local-dir FOLDER"
+        )
     host = _reached(hub.constants.ENDPOINT, absent)
     try:
-        return Path(
-            hub.snapshot_download(name, ignore_patterns=["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack"])
-        )
+        parts = hub.HfApi().model_info(name, files_metadata=True).siblings
+        if backend == "onnx" and not any(part.rfilename in _EXPORTS for part in parts):
+            raise JudgeError(f"{name}: {_NO_EXPORT}")
+        wanted = hub.utils.filter_repo_objects(parts, **_WANTED[backend], key=lambda part: part.rfilename)
+        sizes = [part.size or 0 for part in wanted]
+        print(f"{name}: downloading {_gigabytes(sum(sizes))} from {host}, once", file=sys.stderr)
+        return Path(hub.snapshot_download(name, **_WANTED[backend]))
     except errors.RepositoryNotFoundError as error:
         raise JudgeError(f"{absent}; {host} has no model of that name, or a private one") from error
     except (OSError, errors.HTTPError) as error:
-        raise JudgeError(f"{absent}; the download from {host} failed: {_line(error)}") from error
+        raise JudgeError(f"{absent}; the download from {host} failed: {line(error)}") from error
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
 def _reached(address: str, absent: str) -> str:
@@ -87,7 +163,7 @@ def _reached(address: str, absent: str) -> str:
         return host
     except (OSError, HTTPException, ValueError) as error:
         raise JudgeError(
-            f"{absent}; {host} cannot be reached to download it ({_line(error)}); name a folder that holds the model"
+            f"{absent}; {host} cannot be reached to download it ({line(error)}); name a folder that holds the model"
         ) from error
 
 
@@ -98,18 +174,33 @@ def read_json(folder: Path, name: str, what: str) -> Any:
     except FileNotFoundError as error:
         raise JudgeError(f"{folder}: holds no {name}; expected the folder of {what}") from error
     except (OSError, ValueError) as error:
-        raise JudgeError(f"{folder / name}: cannot be read: {_line(error)}") from error
+        raise JudgeError(f"{folder / name}: cannot be read: {line(error)}") from error
 
 
-def digest(folder: Path, parts: Iterable[str] = ("",)) -> str:
-    """Return a digest of the files of a model, in the folder and its subfolders given: 16 hexadecimal digits."""
+def exported(folder: Path) -> Path:
+    """Return the ONNX export in the folder of a model. Raises JudgeError if there is none."""
+    for name in _EXPORTS:
+        if (folder / name).is_file():
+            return folder / name
+    raise JudgeError(f"{folder}: {_NO_EXPORT}")
+
+
+def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch") -> str:
+    """Return a digest of the files of a model, in the folder and its subfolders given: 16 hexadecimal digits.
+
+    With the backend onnx its weights are those of its ONNX export. Raises JudgeError if there is none.
+    """
+    files = [(part, path) for part in parts for path in sorted((folder / part).glob("*")) if path.suffix in _COUNTS]
+    if backend == "onnx":
+        export = exported(folder)
+        files = [(part, path) for part, path in files if path.suffix not in _WEIGHTS]
+        files += [("onnx", path) for path in sorted(export.parent.glob(f"{export.name}*"))]
     total = hashlib.sha256()
-    for part in parts:
-        for path in sorted((folder / part).glob("*")):
-            if path.suffix in _COUNTS and path.is_file():
-                with path.open("rb") as file:
-                    content = hashlib.file_digest(file, "sha256").hexdigest()
-                total.update(f"{part}/{path.name} {content}\n".encode())
+    for part, path in files:
+        if path.is_file():
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            total.update(f"{part}/{path.name} {content}\n".encode())
     return total.hexdigest()[:16]
 
 
@@ -118,12 +209,50 @@ def readable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def load(kind: str, folder: Path, **settings: Any) -> Any:
+def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings: Any) -> Any:
     """Load a model of this class of sentence-transformers, from local files and without running their code.
 
-    Raises JudgeError where the files are damaged or of a kind that this version does not know.
+    Raises JudgeError if the files are damaged or of a kind that this version does not know, or if there is no such
+    device.
     """
     library = import_module("sentence_transformers")
+    with loading_from(folder):
+        return getattr(library, kind)(str(folder), device=_device(hardware), local_files_only=True, **settings)
+
+
+def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tuple[Any, Any]:
+    """Load a model of this class of transformers and its tokenizer, as `load` does."""
+    library = import_module("transformers")
+    with loading_from(folder):
+        model = getattr(library, kind).from_pretrained(str(folder), local_files_only=True)
+        tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        return model.to(_device(hardware)).eval(), tokenizer
+
+
+def _device(hardware: Hardware) -> str:
+    torch = import_module("torch")
+    if hardware.device is None:
+        found: str = import_module("sentence_transformers.util").get_device_name()
+        return found
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there[hardware.device.partition(":")[0]]:
+        raise JudgeError(f"device {hardware.device}: torch finds none on this machine; use --device cpu")
+    return hardware.device
+
+
+@contextmanager
+def running_on(hardware: Hardware) -> Generator[None]:
+    """Run a model within: without gradients, and with as many threads, which torch counts for each calling thread."""
+    torch = import_module("torch")
+    if hardware.threads:
+        torch.set_num_threads(hardware.threads)
+    with torch.inference_mode():
+        yield
+
+
+@contextmanager
+def loading_from(folder: Path) -> Generator[None]:
+    """Load parts of a model within, silently and reading numbers only. Raises JudgeError if that fails."""
     logging = import_module("transformers.utils.logging")
     damaged = cast("type[Exception]", import_module("safetensors").SafetensorError)
     no_numbers = cast("type[Exception]", import_module("pickle").UnpicklingError)
@@ -131,9 +260,11 @@ def load(kind: str, folder: Path, **settings: Any) -> Any:
     logging.disable_progress_bar()
     try:
         with _numbers_only():
-            return getattr(library, kind)(str(folder), local_files_only=True, **settings)
+            yield
     except (OSError, ValueError, RuntimeError, TypeError, LookupError, ImportError, damaged, no_numbers) as error:
-        raise JudgeError(f"{folder}: the model cannot be loaded: {_line(error)}") from error
+        if "trust_remote_code" in str(error):
+            raise JudgeError(f"{folder}: only loads with Python code of its own, which is never run") from error
+        raise JudgeError(f"{folder}: the model cannot be loaded: {line(error)}") from error
     finally:
         if shown:
             logging.enable_progress_bar()
@@ -154,5 +285,6 @@ def _numbers_only() -> Generator[None]:
                 os.environ[_NUMBERS_ONLY] = before
 
 
-def _line(error: BaseException) -> str:
+def line(error: BaseException) -> str:
+    """Return what an error of a library says in one line, of at most 300 characters."""
     return (" ".join(str(error).split()) or type(error).__name__)[:300]

@@ -10,7 +10,16 @@ from threading import Lock
 from typing import Any
 
 from ragboard.errors import JudgeError
-from ragboard.judges.local.models import digest, load, model_folder, read_json, readable
+from ragboard.judges.local.models import (
+    ANY_HARDWARE,
+    Hardware,
+    digest,
+    load,
+    model_folder,
+    read_json,
+    readable,
+    running_on,
+)
 from ragboard.tasks import Failure, OnCall, Reply, Similarities, Similarity, Task, ignore_call
 
 __all__ = ["CrossSimilarity"]
@@ -24,17 +33,18 @@ BATCH = 32
 class CrossSimilarity:
     """Answers Similarity by a cross-encoder with one output, the similarity of two texts.
 
-    Asymmetric: `text` is read before each of the others. The model's output is taken as it is, where it lies
-    in [0, 1], as STS models give it; else the task fails. `model` is a folder or a name on Hugging Face.
-    Raises JudgeError where the model cannot be had or has more outputs than one.
+    Asymmetric: `text` is read before each of the others. The model's output must be in [0, 1], as that of STS models,
+    or the task fails. `model` is a folder or a name on Hugging Face.
+    Raises JudgeError if the model cannot be loaded or has several outputs.
     """
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Similarity})
     batch_size = 8
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, hardware: Hardware = ANY_HARDWARE) -> None:
         self.model = model
+        self.hardware = hardware
         self._folder = model_folder(model)
         config = read_json(self._folder, "config.json", "a cross-encoder")
         labels = config.get("id2label") if isinstance(config, dict) else None
@@ -70,10 +80,10 @@ class CrossSimilarity:
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         read = [(readable(one), readable(other)) for one, other in pairs]
-        with self._reading:
+        with self._reading, running_on(self.hardware):
             found = self._model.predict(read, batch_size=BATCH, show_progress_bar=False)
         return [float(score) for score in found]
 
     @cached_property
     def _model(self) -> Any:
-        return load("CrossEncoder", self._folder)
+        return load("CrossEncoder", self._folder, self.hardware)

@@ -1,7 +1,7 @@
-"""Judges that were trained on a corpus of one's own: one cross-encoder a quality, which says whether it holds.
+"""Judges that were trained on the user's corpus: one cross-encoder per quality.
 
-What they are made of is in one folder: `judge.json`, a card, and for each quality the model's files. torch and
-sentence-transformers come with the extra `ragboard[local]` and are imported when a model is used.
+A judge is a folder with `judge.json`, a card, and the model's files for each quality. torch and sentence-transformers
+come with the extra `ragboard[local]` and are imported when a model is used.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class TrainedQuality:
     calibration: Platt
     """Maps the model's output to the probability that the quality holds."""
     threshold: float
-    """The least probability at which the quality holds."""
+    """The quality holds from this probability on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class TrainedFile:
     """A digest of the training data."""
     seed: int
     max_length: int
-    """The most tokens that the models read at once."""
+    """Maximum number of tokens that the models read at once."""
     qualities: Mapping[AresQuality, TrainedQuality]
     """The qualities; the model of each is in the folder of that name."""
     format: int = FORMAT
@@ -61,10 +61,10 @@ def read_trained(folder: Path) -> TrainedFile:
     """Read the file in the folder. Raises JudgeError if it is missing or this version cannot read it."""
     path = folder / FILE
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(said, dict) and said.get("format") != FORMAT:
-            raise JudgeError(f"{path}: has format {said.get('format')!r}, this version reads {FORMAT}; train it again")
-        return _ADAPTER.validate_python(said)
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(data, dict) and data.get("format") != FORMAT:
+            raise JudgeError(f"{path}: has format {data.get('format')!r}, this version reads {FORMAT}; train it again")
+        return _ADAPTER.validate_python(data)
     except FileNotFoundError as error:
         raise JudgeError(f"{folder}: holds no {FILE}; expected a folder that ragboard train-judge wrote") from error
     except ValidationError as error:
@@ -74,7 +74,7 @@ def read_trained(folder: Path) -> TrainedFile:
         raise JudgeError(f"{path}: cannot be read: {error}") from error
 
 
-def write_trained(folder: Path, said: TrainedFile) -> None:
+def write_trained(folder: Path, file: TrainedFile) -> None:
     """Write the file into the folder."""
-    text = json.dumps(_ADAPTER.dump_python(said, mode="json"), indent=2) + "\n"
+    text = json.dumps(_ADAPTER.dump_python(file, mode="json"), indent=2) + "\n"
     write_whole(folder / FILE, text.encode())

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from ragboard.errors import JudgeError
-from ragboard.judges.local.models import digest, load, model_folder
+from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, load, model_folder, running_on
 from ragboard.judges.trained.files import FILE, read_trained
 from ragboard.judges.trained.reading import Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
@@ -17,31 +17,32 @@ from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, R
 __all__ = ["TrainedJudge"]
 
 VERSION = "1"
-"""Changes when a change of reading or rules can change an answer."""
+"""Incremented when a change of the code can change an answer."""
 
 
 class TrainedJudge:
     """Answers Classify, with the models of a folder that `ragboard train-judge` wrote.
 
-    Contexts that do not fit the model's length are read in windows; the highest probability counts, so a quality holds
-    where it holds of one window. Raises JudgeError for a folder that is none of ours, or without
-    sentence-transformers. The weights are loaded with the first task of their quality.
+    Contexts that exceed the model's length are read in windows; the highest probability counts, so a quality holds if
+    it holds for one window. Raises JudgeError for an invalid folder, or if sentence-transformers is not installed. The
+    weights are loaded with the first task of their quality.
     """
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset({Classify})
     batch_size = 32
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, hardware: Hardware = ANY_HARDWARE) -> None:
+        self.hardware = hardware
         self.folder = Path(folder).expanduser()
         if not self.folder.is_dir():
             raise JudgeError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
-        self.said = read_trained(self.folder)
+        self.file = read_trained(self.folder)
         model_folder(str(self.folder))
-        for quality in self.said.qualities:
+        for quality in self.file.qualities:
             if not (self.folder / quality / "config.json").is_file():
-                raise JudgeError(f"{self.folder / quality}: holds no model, which {FILE} speaks of; train it again")
-        self._digest = digest(self.folder, ("", *self.said.qualities))
+                raise JudgeError(f"{self.folder / quality}: the model that {FILE} names is missing; train it again")
+        self._digest = digest(self.folder, ("", *self.file.qualities))
         self._loaded: dict[AresQuality, Classifier] = {}
         self._reading = Lock()
 
@@ -54,36 +55,36 @@ class TrainedJudge:
         return f"TrainedJudge({str(self.folder)!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return a digest of the files of the judge, without their place."""
-        return f"trained/{VERSION}/{self.said.model}/{self._digest}/{task.__name__}"
+        """Return a digest of the files of the judge, which does not depend on the folder."""
+        return f"trained/{VERSION}/{self.file.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order; the models run in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
-        with self._reading:
-            shown = [self._shown(task) for task in tasks]
-            asked: dict[AresQuality, list[str]] = {
+        with self._reading, running_on(self.hardware):
+            inputs = [self._texts(task) for task in tasks]
+            by_quality: dict[AresQuality, list[str]] = {
                 quality: [
                     text
-                    for task, texts in zip(tasks, shown, strict=True)
+                    for task, texts in zip(tasks, inputs, strict=True)
                     if isinstance(task, Classify) and task.quality == quality and not isinstance(texts, Failure)
                     for text in texts
                 ]
-                for quality in self.said.qualities
+                for quality in self.file.qualities
             }
-            said: dict[AresQuality, dict[str, float]] = {
-                quality: self._logits(quality, texts) for quality, texts in asked.items() if texts
+            logits: dict[AresQuality, dict[str, float]] = {
+                quality: self._logits(quality, texts) for quality, texts in by_quality.items() if texts
             }
-        return [self._reply(task, texts, said) for task, texts in zip(tasks, shown, strict=True)]
+        return [self._reply(task, texts, logits) for task, texts in zip(tasks, inputs, strict=True)]
 
-    def _shown(self, task: Task) -> tuple[str, ...] | Failure:
+    def _texts(self, task: Task) -> tuple[str, ...] | Failure:
         if not isinstance(task, Classify):
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        if task.quality not in self.said.qualities:
-            taught = ", ".join(self.said.qualities)
-            return Failure(detail=f"{self.name} was not taught {task.quality}, only {taught}")
+        if task.quality not in self.file.qualities:
+            trained = ", ".join(self.file.qualities)
+            return Failure(detail=f"{self.name} was not trained on {task.quality}, only on {trained}")
         try:
             texts = self._classifier(task.quality).texts(task.question, task.contexts, task.answer)
         except TextTooLongError as error:
@@ -91,31 +92,31 @@ class TrainedJudge:
         return texts or Failure(detail="there are no passages to read")
 
     def _logits(self, quality: AresQuality, texts: Sequence[str]) -> dict[str, float]:
-        each = list(dict.fromkeys(texts))
-        return dict(zip(each, self._classifier(quality).logits(each), strict=True))
+        unique = list(dict.fromkeys(texts))
+        return dict(zip(unique, self._classifier(quality).logits(unique), strict=True))
 
     def _classifier(self, quality: AresQuality) -> Classifier:
         if quality not in self._loaded:
-            taught = self.said.qualities[quality]
-            encoder = load("CrossEncoder", self.folder / quality)
-            if digest(self.folder, ("", *self.said.qualities)) != self._digest:
-                raise JudgeError(f"{self.folder}: was changed since it was named; name it again")
-            self._loaded[quality] = Classifier(encoder, taught.reads, self.said.max_length)
+            trained = self.file.qualities[quality]
+            encoder = load("CrossEncoder", self.folder / quality, self.hardware)
+            if digest(self.folder, ("", *self.file.qualities)) != self._digest:
+                raise JudgeError(f"{self.folder}: has changed since the judge was created; create it again")
+            self._loaded[quality] = Classifier(encoder, trained.reads, self.file.max_length)
         return self._loaded[quality]
 
     def _reply(
-        self, task: Task, texts: tuple[str, ...] | Failure, said: dict[AresQuality, dict[str, float]]
+        self, task: Task, texts: tuple[str, ...] | Failure, logits: dict[AresQuality, dict[str, float]]
     ) -> Reply | Failure:
         if isinstance(texts, Failure) or not isinstance(task, Classify):
             return texts if isinstance(texts, Failure) else Failure(detail="another kind of task")
-        logits = [said[task.quality][text] for text in texts]
-        if not all(map(math.isfinite, logits)):
-            return Failure(detail=f"{self.name} gave something that is no number")
-        taught = self.said.qualities[task.quality]
-        probability = round(max(map(taught.calibration.probability, logits)), 4)
+        own = [logits[task.quality][text] for text in texts]
+        if not all(map(math.isfinite, own)):
+            return Failure(detail=f"{self.name} returned NaN or infinity")
+        trained = self.file.qualities[task.quality]
+        probability = round(max(map(trained.calibration.probability, own)), 4)
         among = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
         return Classified(
-            holds=probability >= taught.threshold,
+            holds=probability >= trained.threshold,
             probability=probability,
-            reason=f"Probability {probability:.2f}{among}; it holds from {taught.threshold:.2f} on.",
+            reason=f"Probability {probability:.2f}{among}; it holds from {trained.threshold:.2f} on.",
         )

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import readable
-from ragboard.judges.local.nli import span, token_borders, windows
+from ragboard.judges.local.windows import span, token_borders, windows
 from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
@@ -28,15 +28,15 @@ BETWEEN = " | "
 SPARE = 8
 """Spare tokens, for separators and for pieces that have more tokens than they had within the text."""
 
-LEAST = 32
-"""The least tokens of a document that must fit beside question and answer."""
+MIN_DOCUMENT_TOKENS = 32
+"""Minimum number of tokens that question and answer must leave for a document."""
 
 BATCH = 32
 """Texts per batch of the model."""
 
 
 class TextTooLongError(Exception):
-    """Question and answer are so long that the model can read no document beside them."""
+    """Question and answer are so long that they leave no room for a document."""
 
 
 class Classifier:
@@ -45,7 +45,7 @@ class Classifier:
     def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
         """Take a CrossEncoder of sentence-transformers. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
-            raise JudgeError("the model's tokenizer does not tell where a token stands; expected a fast one")
+            raise JudgeError("the model's tokenizer gives no token offsets; expected a fast tokenizer")
         self.encoder = encoder
         self.reads = reads
         self.max_length = max_length
@@ -58,29 +58,30 @@ class Classifier:
         Empty if the model reads a document and there is none. Raises TextTooLongError if question and answer leave
         too few tokens for a document.
         """
-        given = {"question": _clean(question), "answer": _clean(answer)}
-        beside = [given[part] for part in self.reads if part != "document"]
-        room = self._limit - sum(len(self._offsets(text)) for text in beside)
-        if room < (LEAST if "document" in self.reads else 0):
+        texts = {"question": _clean(question), "answer": _clean(answer)}
+        fixed = [texts[part] for part in self.reads if part != "document"]
+        room = self._limit - sum(len(self._offsets(text)) for text in fixed)
+        if room < (MIN_DOCUMENT_TOKENS if "document" in self.reads else 0):
             raise TextTooLongError(
                 f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
             )
         if "document" not in self.reads:
-            return (BETWEEN.join(beside),)
-        packed = self._packed([*map(_clean, contexts)], room)
-        return tuple(BETWEEN.join((given | {"document": window})[part] for part in self.reads) for window in packed)
+            return (BETWEEN.join(fixed),)
+        packed = self._pack([*map(_clean, contexts)], room)
+        return tuple(BETWEEN.join((texts | {"document": window})[part] for part in self.reads) for window in packed)
 
-    def _packed(self, contexts: Sequence[str], room: int) -> list[str]:
-        held: list[str] = []
-        taken = 0
-        found: list[str] = []
+    def _pack(self, contexts: Sequence[str], room: int) -> list[str]:
+        """Join as many pieces of the contexts per window as fit into `room` tokens."""
+        packed: list[str] = []
+        window: list[str] = []
+        used = 0
         for piece, tokens in (each for context in contexts for each in self._pieces(context, room)):
-            if held and taken + tokens > room:
-                found.append(" ".join(held))
-                held, taken = [], 0
-            held.append(piece)
-            taken += tokens
-        return [*found, " ".join(held)] if held else found
+            if window and used + tokens > room:
+                packed.append(" ".join(window))
+                window, used = [], 0
+            window.append(piece)
+            used += tokens
+        return [*packed, " ".join(window)] if window else packed
 
     def _pieces(self, text: str, room: int) -> Iterator[tuple[str, int]]:
         offsets = self._offsets(text)
@@ -106,14 +107,14 @@ class Classifier:
     def logits(self, texts: Sequence[str]) -> list[float]:
         """Return the outputs as numbers, in order; texts of similar length share a batch."""
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        found = [0.0] * len(texts)
+        logits = [0.0] * len(texts)
         self.encoder.eval()
         with import_module("torch").inference_mode():
             for start in range(0, len(order), BATCH):
-                some = order[start : start + BATCH]
-                for place, output in zip(some, self.outputs([texts[each] for each in some]).tolist(), strict=True):
-                    found[place] = output
-        return found
+                batch = order[start : start + BATCH]
+                for place, output in zip(batch, self.outputs([texts[each] for each in batch]).tolist(), strict=True):
+                    logits[place] = output
+        return logits
 
 
 def _clean(text: str) -> str:

@@ -6,17 +6,35 @@ from collections.abc import Sequence
 
 from ragboard.readers.formats import (
     deepeval,
+    giskard,
     haystack,
+    inspect_ai,
+    inspectorraget,
     langchain,
     langfuse,
+    langsmith,
+    llamaindex,
+    mlflow,
     open_rag_eval,
+    otlp,
     phoenix,
+    promptfoo,
     ragas,
     ragchecker,
+    trulens,
 )
-from ragboard.readers.formats.base import Format
+from ragboard.readers.formats.base import FileFormat, Format, ParsedFile
 
-__all__ = ["FORMATS", "Format", "format_of"]
+__all__ = [
+    "FILE_FORMATS",
+    "FORMATS",
+    "REPEATED_COLUMNS",
+    "FileFormat",
+    "Format",
+    "ParsedFile",
+    "file_format_of",
+    "format_of",
+]
 
 FORMATS: tuple[Format, ...] = (
     *haystack.FORMATS,
@@ -25,9 +43,34 @@ FORMATS: tuple[Format, ...] = (
     *ragas.FORMATS,
     *deepeval.FORMATS,
     *phoenix.FORMATS,
-    *open_rag_eval.FORMATS,
-    *langfuse.FORMATS,
 )
+
+FILE_FORMATS: tuple[FileFormat, ...] = (
+    *otlp.FILE_FORMATS,
+    *ragas.FILE_FORMATS,
+    *deepeval.FILE_FORMATS,
+    *trulens.FILE_FORMATS,
+    *phoenix.FILE_FORMATS,
+    *mlflow.FILE_FORMATS,
+    *langfuse.FILE_FORMATS,
+    *langsmith.FILE_FORMATS,
+    *inspect_ai.FILE_FORMATS,
+    *promptfoo.FILE_FORMATS,
+    *inspectorraget.FILE_FORMATS,
+    *giskard.FILE_FORMATS,
+    *haystack.FILE_FORMATS,
+    *llamaindex.FILE_FORMATS,
+    *langchain.FILE_FORMATS,
+    *open_rag_eval.FILE_FORMATS,
+)
+
+REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
+"""Columns of a CSV whose names come again, for tools that write a group of columns for each of several outputs."""
+
+
+def file_format_of(file: ParsedFile) -> FileFormat | None:
+    """The first format whose structure the file has."""
+    return next((known for known in FILE_FORMATS if known.recognises(file)), None)
 
 
 def format_of(columns: Sequence[str]) -> Format | None:

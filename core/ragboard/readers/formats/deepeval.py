@@ -1,10 +1,36 @@
-"""DeepEval test cases, in snake case (Python) and in camel case (Confident AI)."""
+"""DeepEval: test cases in a table, test runs, and the result of `evaluate`.
+
+A test run is written in camel case: alone, under `testRunData`, or in the database of DeepEval's local store; the
+result of `evaluate` in snake case. Statements and verdicts are in the log of each metric.
+"""
 
 from __future__ import annotations
 
-from ragboard.readers.formats.base import Format
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NoReturn
 
-__all__ = ["FORMATS"]
+from ragboard.errors import RunFileError
+from ragboard.readers.files import parse, what_is_wrong
+from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample, statements_of
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text
+from ragboard.readers.formats.sqlite import columns, opened
+from ragboard.readers.scores import read_score
+from ragboard.records import (
+    Direction,
+    JsonValue,
+    Label,
+    Outcome,
+    RecordedJudgement,
+    RecordedSample,
+    Statement,
+    Unscored,
+    Verdict,
+)
+
+__all__ = ["FILE_FORMATS", "FORMATS"]
 
 _SNAKE = {
     "answer": "actual_output",
@@ -32,4 +58,268 @@ FORMATS = (
             ("input", "expectedOutput", "context"),
         )
     ),
+)
+
+FIELDS = {"name": "id", "input": "question", **{column: field for field, column in _SNAKE.items()}}
+USES = {
+    **FIELDS,
+    "metadata": "metadata",
+    "additional_metadata": "metadata",
+    "turns": "question, answer, contexts, history",
+    "metrics_data": "score",
+    "trace": "left out: import traces by themselves",
+    **dict.fromkeys(
+        ("success", "flaky", "order", "index", "conversational", "multimodal", "run_duration", "evaluation_cost"),
+        "",
+    ),
+}
+"""What is read from each key of a test case, in snake case: empty for what only says how the test run went. Any other
+becomes metadata."""
+UNNAMED = re.compile(r"(?:conversational_)?test_case_\d+")
+"""What DeepEval calls a test case without a name."""
+LABELS: Mapping[str, Label] = {
+    "yes": "supported",
+    "no": "contradicted",
+    "borderline": "unsupported",
+    "idk": "unsupported",
+}
+ABOUT = {
+    "Answer Relevancy": "statement of the answer relevant",
+    "Contextual Precision": "useful toward reference",
+    "Contextual Recall": "sentence of the reference found in the passages",
+    "Hallucination": "answer agrees with the gold passage",
+}
+"""What the verdicts of a metric are about."""
+DIRECTIONS: dict[str, Direction] = dict.fromkeys(("Hallucination", "Bias", "Toxicity"), "lower")
+SECTION = re.compile(r"(?:\A| \n \n)(Truths \(limit=[^)\n]*\)|Claims|Statements|Verdicts):\n")
+
+
+def _is_test_run(file: ParsedFile) -> bool:
+    run = _test_run(file)
+    return any(isinstance(run.get(key), list) for key in ("testCases", "conversationalTestCases"))
+
+
+def _test_run(file: ParsedFile) -> Mapping[str, Any]:
+    whole = as_object(file.value)
+    return as_object(whole.get("testRunData", whole))
+
+
+def _read_test_run(file: ParsedFile) -> ToolFile:
+    return _tool_file(file, {as_text(_test_run(file).get("identifier")): _test_run(file)})
+
+
+def _is_list(file: ParsedFile) -> bool:
+    return any(isinstance(_snake(row).get("metrics_data"), list) for row in file.rows[:20])
+
+
+def _read_list(file: ParsedFile) -> ToolFile:
+    return _tool_file(file, {"": {"testCases": file.rows}})
+
+
+def _is_result(file: ParsedFile) -> bool:
+    return any("metrics_data" in case for case in as_objects(as_object(file.value).get("test_results"))[:20])
+
+
+def _read_result(file: ParsedFile) -> ToolFile:
+    return _tool_file(file, {"": as_object(file.value)})
+
+
+def _is_store(file: ParsedFile) -> bool:
+    return file.kind == "SQLite" and "payload_json" in columns(file.path, "test_runs")
+
+
+def _read_store(file: ParsedFile) -> ToolFile:
+    with opened(file.path) as database:
+        payloads = [payload for (payload,) in database.execute("SELECT payload_json FROM test_runs ORDER BY rowid")]
+    runs: dict[str, Mapping[str, Any]] = {}
+    for number, payload in enumerate(payloads, 1):
+        try:
+            run = as_object(parse(as_text(payload)))
+        except (ValueError, RecursionError) as error:
+            message = f"payload_json is not JSON ({what_is_wrong(error)})"
+            raise RunFileError(file.path, message, field=f"test_runs row {number}") from error
+        name = as_text(run.get("identifier")) or file.path.stem
+        runs[f"{name} {number}" if len(payloads) > 1 else name] = run
+    return _tool_file(file, runs)
+
+
+def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolFile:
+    """The samples of test runs by name."""
+    samples: list[ToolSample] = []
+    judges: set[str] = set()
+    for name, run in runs.items():
+        for key, place, case in _cases(run):
+            metrics = [_snake(metric) for metric in as_objects(case.get("metrics_data"))]
+            judges |= {as_text(metric.get("evaluation_model")) for metric in metrics}
+            wrapper = key if key in file.lines_by_key else "testRunData"
+            line = file.line(place) if file.rows else file.line_in(wrapper, place)
+            blank = ToolSample(cells={}, line=line, place=f"{key}[{place}]", run=name)
+            samples += (_conversation if isinstance(case.get("turns"), list) else _sample)(case, metrics, blank)
+    bare = sum(sample.cells.get("contexts") is None for sample in samples)
+    return ToolFile(
+        tool="DeepEval",
+        samples=samples,
+        configs={name: as_object(run.get("hyperparameters")) for name, run in runs.items()},
+        judge=", ".join(sorted(filter(None, judges))),
+        fields=_fields(runs.values()),
+        directions=DIRECTIONS,
+        same_as={"Faithfulness": "ragas.faithfulness"},
+        notes=[f"samples without passages: {bare}; DeepEval writes none where none were retrieved"] if bare else [],
+    )
+
+
+def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
+    """The test cases with their places, in the order in which they were given, not that in which they finished."""
+    placed = [
+        (key, place, _snake(case))
+        for key in ("testCases", "test_results", "conversationalTestCases")
+        for place, case in enumerate(run[key] if isinstance(run.get(key), list) else [])
+        if isinstance(case, Mapping)
+    ]
+    orders: list[Any] = [case.get("order", case.get("index")) for *_, case in placed]
+    if not all(type(order) is int for order in orders):
+        return placed
+    return [one for _, one in sorted(zip(orders, placed, strict=True), key=lambda pair: pair[0])]
+
+
+def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {re.sub("(?<=[a-z])(?=[A-Z])", "_", str(key)).lower(): inner for key, inner in value.items()}
+
+
+def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
+    cells = {field: case.get(name) for name, field in FIELDS.items()}
+    if UNNAMED.fullmatch(str(cells.get("id"))):
+        del cells["id"]
+    return [_judged({**cells, "metadata": _metadata(case)}, metrics, blank)]
+
+
+def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
+    """A sample for each reply to the user. The metrics judge the whole conversation: they are kept with the last."""
+    turns = [_snake(turn) for turn in as_objects(case["turns"])]
+    said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
+    name = as_text(case.get("name"))
+    found: list[ToolSample] = []
+    for place, (before, turn) in enumerate(pairwise(turns), 1):
+        if (before.get("role"), turn.get("role")) == ("user", "assistant"):
+            cells = {
+                "id": f"{name} turn {place + 1}" if name and not UNNAMED.fullmatch(name) else None,
+                "question": before.get("content"),
+                "answer": turn.get("content"),
+                "contexts": turn.get("retrieval_context"),
+                "history": said[: place - 1],
+                "metadata": _metadata(case),
+            }
+            found.append(replace(blank, cells=cells, place=f"{blank.place}.turns[{place}]"))
+    if found:
+        found[-1] = _judged(found[-1].cells, metrics, found[-1])
+    return found
+
+
+def _metadata(case: Mapping[str, Any]) -> dict[str, Any]:
+    given = {**as_object(case.get("additional_metadata")), **as_object(case.get("metadata"))}
+    rest = {name: cell for name, cell in case.items() if cell not in (None, [], {}) and name not in USES}
+    return {**rest, **given}
+
+
+def _judged(cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> ToolSample:
+    scores: dict[str, Outcome] = {}
+    statements: tuple[tuple[Statement, Verdict | None], ...] = ()
+    judgements: list[RecordedJudgement] = []
+    kept: dict[str, JsonValue] = {}
+    for metric in metrics:
+        called = as_text(metric.get("name")) or "score"
+        name = called if called not in scores else f"{called} {len(scores) + 1}"
+        value, error = as_number(metric.get("score")), as_text(metric.get("error"))
+        scores[name] = Unscored(reason="failed", detail=error) if error else read_score(value)
+        if metric.get("success") is not None and not error:
+            limit = as_number(metric.get("threshold"))
+            says = ("pass" if metric["success"] else "fail") + ("" if limit is None else f", threshold {limit:g}")
+            reason = as_text(metric.get("reason"))
+            judgements.append(RecordedJudgement(about=name, number=1, says=says, value=value, reason=reason))
+        log = as_text(metric.get("verbose_logs"))
+        read = _read_log(log)
+        if read is None:
+            kept[f"{name} log"] = log
+        for number, (text, verdict) in enumerate(read or (), 1):
+            said, reason = as_text(verdict.get("verdict")).lower(), as_text(verdict.get("reason"))
+            if name == "Faithfulness" and text:
+                label = LABELS.get(said)
+                found = Verdict(label=label, reason=reason) if label else None
+                statements += statements_of("response", cells.get("answer"), [(text, found)])
+            else:
+                about = ABOUT.get(called, f"verdict of {called}")
+                reason = f'"{text}" {reason}'.rstrip() if text else reason
+                judgements.append(RecordedJudgement(about=about, number=number, says=said, reason=reason))
+    return replace(
+        blank,
+        cells={**cells, "metadata": {**as_object(cells.get("metadata")), **kept}},
+        scores=scores,
+        recorded=RecordedSample(statements=statements, judgements=tuple(judgements)),
+        notes=tuple(f"{name}: could not be taken apart, kept as metadata" for name in kept),
+    )
+
+
+def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
+    """The verdicts of a log, each with the statement it is about; None where it is unclear which belong together.
+
+    Verdicts are JSON. Statements only look it: what is quoted in them is not escaped.
+    """
+    parts = SECTION.split(log)
+    sections = {name.partition(" ")[0]: body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    if "Verdicts" not in sections:
+        return []
+    try:
+        verdicts = parse(sections["Verdicts"].partition(" \n \n")[0])
+    except (ValueError, RecursionError):
+        return None
+    if any("verdicts" in one for one in as_objects(verdicts)):
+        verdicts = [inner for one in as_objects(verdicts) for inner in as_objects(one.get("verdicts"))]
+    read = as_objects(verdicts)
+    listed = sections.get("Claims", sections.get("Statements"))
+    if listed is None:
+        return [(as_text(one.get("statement")), one) for one in read]
+    texts = listed.strip().removeprefix("[").removesuffix("]").strip("\n").removeprefix('    "').removesuffix('"')
+    found = texts.split('",\n    "') if texts else []
+    return list(zip(found, read, strict=True)) if len(found) == len(read) else None
+
+
+def _fields(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for run in runs:
+        for key in ("testCases", "test_results", "conversationalTestCases"):
+            for case in as_objects(run.get(key)):
+                for name in case:
+                    use = USES.get(next(iter(_snake({name: None}))), "metadata")
+                    if use and case[name] not in (None, [], {}):
+                        fields[f"{key}[].{name}"] = use
+        if run.get("hyperparameters"):
+            fields["hyperparameters"] = "configuration"
+    if any(use == "score" for use in fields.values()):
+        fields |= {
+            "metrics: score": "score",
+            "metrics: reason, success, threshold": "judgement",
+            "metrics: verboseLogs": "statements",
+            "success, order, duration, cost": "left out: of the test run, not of the answers",
+        }
+    return fields
+
+
+def _is_cache(file: ParsedFile) -> bool:
+    return isinstance(as_object(file.value).get("test_cases_lookup_map"), dict)
+
+
+def _refuse_cache(file: ParsedFile) -> NoReturn:
+    raise RunFileError(
+        file.path,
+        "is DeepEval's cache, whose passages are sorted, not ranked; bring the test run beside it,"
+        " .deepeval/.latest_test_run.json",
+    )
+
+
+FILE_FORMATS = (
+    FileFormat(name="DeepEval test run", recognises=_is_test_run, read=_read_test_run),
+    FileFormat(name="DeepEval evaluation result", recognises=_is_result, read=_read_result),
+    FileFormat(name="DeepEval test cases", recognises=_is_list, read=_read_list),
+    FileFormat(name="DeepEval store", recognises=_is_store, read=_read_store),
+    FileFormat(name="DeepEval cache", recognises=_is_cache, read=_refuse_cache),
 )

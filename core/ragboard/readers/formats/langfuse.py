@@ -1,16 +1,232 @@
-"""Observations exported from Langfuse: a row for each step of a trace, which holds no sample."""
+"""Observations and experiments of Langfuse; what its SDK posts is read as OpenTelemetry.
+
+An observation is a step of a trace. The API lists them in camel case under `data`, the blob export writes one a line in
+snake case; input and output are JSON as text in both.
+"""
 
 from __future__ import annotations
 
-from ragboard.readers.formats.base import Format
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-__all__ = ["FORMATS"]
+from ragboard.errors import RunFileError
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.feedback import Feedback, judged
+from ragboard.readers.formats.shapes import as_object, as_objects
+from ragboard.readers.formats.spans import (
+    ANSWERS,
+    QUESTIONS,
+    Span,
+    clean_value,
+    decoded,
+    earlier_turns,
+    field_uses,
+    nanoseconds,
+    passages_of,
+    pick,
+    text_of,
+    trace_file,
+)
+from ragboard.records import JsonValue, RecordedSample
 
-FORMATS = (
-    Format(
-        name="Langfuse observations",
-        columns=frozenset({"trace_id", "parent_observation_id", "type", "input", "output"}),
-        refused="has a row for each step of a trace, not for each question; write a row for each trace, with its"
-        " question, passages and answer",
-    ),
+__all__ = ["ATTRIBUTES", "FILE_FORMATS", "SCOPE", "attributes_of"]
+
+SCOPE = "langfuse-sdk"
+"""The name under which Langfuse's SDK records spans."""
+
+ATTRIBUTES = {
+    "langfuse.observation.type": "",
+    "langfuse.observation.input": "question",
+    "langfuse.observation.output": "answer",
+    "langfuse.observation.model.name": "configuration",
+    "langfuse.observation.model.parameters": "configuration",
+    "langfuse.observation.usage_details": "metadata",
+    "langfuse.trace.tags": "metadata",
+    "langfuse.trace.input": "question",
+    "langfuse.trace.output": "answer",
+    "langfuse.experiment.item.expected_output": "reference",
+    "langfuse.internal": "",
+}
+
+USES = {
+    "input": "question",
+    "output": "answer",
+    "sessionId": "history",
+    "model": "configuration",
+    "providedModelName": "configuration",
+    "modelParameters": "configuration",
+    "usageDetails": "metadata",
+    "tags": "metadata",
+    "startTime": "metadata",
+    "endTime": "metadata",
+    **dict.fromkeys(("id", "traceId", "parentObservationId", "isRootObservation", "type", "name", "traceName"), ""),
+    "userId": "left out: names a person",
+}
+
+
+def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """What the attributes of Langfuse's SDK say of a step."""
+    given, said = (
+        decoded(of.get(f"langfuse.observation.{side}", of.get(f"langfuse.trace.{side}")))
+        for side in ("input", "output")
+    )
+    return _step(
+        kind=text_of(of.get("langfuse.observation.type")),
+        given=given,
+        said=said,
+        session=of.get("session.id"),
+        model=of.get("langfuse.observation.model.name"),
+        settings=decoded(of.get("langfuse.observation.model.parameters")),
+        usage=decoded(of.get("langfuse.observation.usage_details")),
+        tags=of.get("langfuse.trace.tags"),
+    ) | {"reference": decoded(of.get("langfuse.experiment.item.expected_output"))}
+
+
+def _step(
+    *,
+    kind: str,
+    given: JsonValue,
+    said: JsonValue,
+    session: JsonValue,
+    model: JsonValue,
+    settings: JsonValue,
+    usage: JsonValue,
+    tags: JsonValue,
+) -> dict[str, Any]:
+    counts = [value if type(value := as_object(usage).get(name)) is int else 0 for name in ("input", "output")]
+    return {
+        "kind": kind,
+        "input": given,
+        "output": said,
+        "documents": passages_of(said) if kind.lower() == "retriever" else None,
+        "session": text_of(session),
+        "model": text_of(model),
+        "settings": dict(as_object(settings)),
+        "tokens": (counts[0], counts[1]),
+        "metadata": {"tags": tags} if tags else {},
+    }
+
+
+def _camel(row: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A row of the blob export with the names that the API has."""
+    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), key): value for key, value in row.items()}
+
+
+def _rows(value: object) -> list[Mapping[str, Any]]:
+    """The rows of an API answer, or of a file with one a line or in a list."""
+    return as_objects(value["data"] if isinstance(value, dict) and "data" in value else value)
+
+
+def _is_observations(file: ParsedFile) -> bool:
+    keys = frozenset[str]().union(*map(_camel, _rows(file.value)[:20]))
+    return {"traceId", "type", "input", "output"} <= keys and bool(keys & {"parentObservationId", "isRootObservation"})
+
+
+def _read_observations(file: ParsedFile) -> ToolFile:
+    spans: list[Span] = []
+    rows = [_camel(row) for row in _rows(clean_value(file))]
+    for place, row in enumerate(rows):
+        failed = row.get("level") == "ERROR"
+        spans.append(
+            Span(
+                trace=text_of(row.get("traceId")),
+                id=text_of(row.get("id")),
+                parent=text_of(row.get("parentObservationId")),
+                start=nanoseconds(row.get("startTime")),
+                end=nanoseconds(row.get("endTime")),
+                error=(text_of(row.get("statusMessage")) or "failed") if failed else "",
+                line=file.line(place) if file.rows else 1,
+                place=f"data[{place}]" if isinstance(file.value, dict) else "",
+                **_step(
+                    kind=text_of(row.get("type")),
+                    given=decoded(row.get("input")),
+                    said=decoded(row.get("output")),
+                    session=row.get("sessionId"),
+                    model=row.get("model") or row.get("providedModelName"),
+                    settings=decoded(row.get("modelParameters")),
+                    usage=decoded(row.get("usageDetails")),
+                    tags=row.get("tags"),
+                ),
+            )
+        )
+    names = [name for row in rows for name, value in row.items() if value not in (None, "", {}, [])]
+    return trace_file(file, "Langfuse", spans, fields=field_uses(names, USES))
+
+
+def _is_scores(file: ParsedFile) -> bool:
+    keys = frozenset[str]().union(*map(_camel, _rows(file.value)[:20]))
+    return {"traceId", "name", "value", "dataType", "source"} <= keys
+
+
+def _refuse_scores(file: ParsedFile) -> ToolFile:
+    raise RunFileError(
+        file.path,
+        "holds scores of Langfuse without the answers they are about; import the observations of the same traces",
+    )
+
+
+def _is_experiment(file: ParsedFile) -> bool:
+    rows = [_camel(row) for row in _rows(file.value)[:20]]
+    return bool(rows) and all(
+        "output" in row
+        and (
+            ({"item", "evaluations"} <= row.keys() and isinstance(row["item"], Mapping))
+            or ("experimentItemId" in row and "expectedOutput" in row)
+        )
+        for row in rows
+    )
+
+
+def _read_experiment(file: ParsedFile) -> ToolFile:
+    samples: list[ToolSample] = []
+    for place, row in enumerate(map(_camel, _rows(clean_value(file)))):
+        item = _camel(as_object(row.get("item"))) or row
+        said = decoded(row.get("output"))
+        results = judged([_feedback(one) for one in as_objects(row.get("evaluations", row.get("scores")))])
+        metadata = {"trace_id": row.get("traceId"), "human_feedback": [*results.people] or None}
+        cells = {
+            "id": item.get("id") if "item" in row else row.get("experimentItemId"),
+            "question": pick(decoded(item.get("input")), QUESTIONS),
+            "history": earlier_turns(decoded(item.get("input"))),
+            "answer": pick(said, ANSWERS),
+            "contexts": passages_of(said) if isinstance(said, Mapping) else None,
+            "reference": pick(decoded(item.get("expectedOutput")), ANSWERS),
+            "metadata": {key: value for key, value in metadata.items() if value is not None},
+        }
+        samples.append(
+            ToolSample(
+                cells=cells,
+                line=file.line(place) if file.rows else 1,
+                run=text_of(row.get("experimentName")),
+                scores=results.scores,
+                recorded=RecordedSample(judgements=results.judgements),
+            )
+        )
+    names = {sample.run for sample in samples}
+    fields = {
+        "item.input": "question",
+        "output": "answer",
+        "item.expected_output": "reference",
+        "evaluations": "score",
+        "trace_id": "metadata",
+    }
+    return ToolFile(tool="Langfuse", samples=samples, fields=fields, name=names.pop() if len(names) == 1 else "")
+
+
+def _feedback(said: Mapping[str, JsonValue]) -> Feedback:
+    """A score of the API, or an evaluation of the runner; of categories the label is the value."""
+    label = said.get("stringValue") or said.get("string_value")
+    return Feedback(
+        name=text_of(said.get("name")) or "score",
+        value=label if said.get("dataType", said.get("data_type")) == "CATEGORICAL" else said.get("value"),
+        reason=said.get("comment"),
+        person=said.get("source") == "ANNOTATION",
+    )
+
+
+FILE_FORMATS: Sequence[FileFormat] = (
+    FileFormat(name="Langfuse experiment", recognises=_is_experiment, read=_read_experiment),
+    FileFormat(name="Langfuse observations", recognises=_is_observations, read=_read_observations),
+    FileFormat(name="Langfuse scores", recognises=_is_scores, read=_refuse_scores),
 )

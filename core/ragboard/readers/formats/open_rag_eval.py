@@ -1,16 +1,262 @@
-"""Answers of Open RAG Eval: a row for each passage of each run of a query."""
+"""Open RAG Eval: answers with a row for each passage, and what its evaluators wrote, with columns for each run.
+
+Cells of evaluators hold JSON: passages by id, parts of the answer, nuggets, claims and verdicts. No verdict is of a
+statement against the passages, so all are kept as judgements.
+"""
 
 from __future__ import annotations
 
-from ragboard.readers.formats.base import Format, PassageRows
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-__all__ = ["FORMATS"]
+from ragboard.errors import RunFileError
+from ragboard.readers.files import parse
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
+from ragboard.readers.scores import is_score, read_score
+from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample
 
-FORMATS = (
-    Format(
-        name="Open RAG Eval answers",
-        columns=frozenset({"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}),
-        fields={"contexts": "passage"},
-        passage_rows=PassageRows(sample=("query_id", "query_run"), text="passage", id="passage_id"),
-    ),
+__all__ = ["FILE_FORMATS"]
+
+NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
+"""What its connectors write where the system gave no answer."""
+ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
+OF_RUN = re.compile(
+    r"run_(?P<run>\w+?)_(?P<name>generated_answer|retrieved_passages|(?:retrieval|generation)_score_.+|total_\w*tokens)"
+)
+TOKENS = "left out: tokens of the judge"
+
+
+def _is_answers(file: ParsedFile) -> bool:
+    return file.columns >= ANSWER_COLUMNS
+
+
+def _read_answers(file: ParsedFile) -> ToolFile:
+    """Rows of one query and run are one sample; the answer is in the first of them."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place, row in enumerate(file.rows):
+        groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(place)
+    several = len({run for _, run in groups}) > 1
+    samples: list[ToolSample] = []
+    for (query, run), places in groups.items():
+        rows = [file.rows[place] for place in places]
+        given = {name: _once(file, places, name) for name in file.columns - {"passage", "passage_id"}}
+        answer = given["generated_answer"]
+        failed = str(answer).strip() in NO_ANSWER
+        passages = [
+            without({"id": row.get("passage_id"), "text": row["passage"]})
+            for row in rows
+            if row.get("passage") is not None
+        ]
+        metadata = without(given, "query_id", "query", "query_run", "generated_answer")
+        cells = {
+            "id": query if rows[0].get("query_id") is not None else None,
+            "question": given["query"],
+            "answer": None if failed else answer,
+            "contexts": passages or None,
+            "metadata": {**metadata, **({"generated_answer": answer} if failed else {})} or None,
+        }
+        samples.append(
+            ToolSample(
+                cells=without(cells),
+                line=file.line(places[0]),
+                run=f"run_{run}" if several else "",
+                notes=(f"answer: {answer} is no answer",) if failed else (),
+            )
+        )
+    return ToolFile(
+        tool="Open RAG Eval",
+        samples=samples,
+        fields={
+            "query_id": "id",
+            "query": "question",
+            "query_run": "run",
+            "passage_id, passage": "contexts",
+            "generated_answer": "answer",
+            **dict.fromkeys(sorted(file.columns - ANSWER_COLUMNS), "metadata"),
+        },
+        configs={f"run_{run}": {"query_run": run} for _, run in groups} if several else {},
+        notes=(f"{len(file.rows)} rows, one for each passage, read as {len(samples)} samples",),
+    )
+
+
+def _once(file: ParsedFile, places: Sequence[int], column: str) -> Any:
+    """The one value of a column in the rows of a sample."""
+    found = [(place, value) for place in places if (value := file.rows[place].get(column)) is not None]
+    for place, value in found:
+        if value != found[0][1]:
+            message = f"column {column!r} differs between rows of one sample (those of one query_id and query_run)"
+            raise RunFileError(file.path, message, line=file.line(place), field=column)
+    return found[0][1] if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cells:
+    """What one row says of one run, by the name of the column without the run; JSON as values."""
+
+    path: Path
+    line: int
+    run: str
+    row: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        column = f"run_{self.run}_{name}"
+        cell = self.row.get(column)
+        if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "[")):
+            return cell
+        try:
+            return parse(cell)
+        except (ValueError, RecursionError) as error:
+            raise RunFileError(
+                self.path, "not JSON, expected what the evaluator wrote", line=self.line, field=column
+            ) from error
+
+
+def _names(file: ParsedFile) -> dict[str, list[str]]:
+    """The names of the columns of each run, in order."""
+    found: dict[str, list[str]] = {}
+    for column in dict.fromkeys(name for row in file.rows[:1] for name in row):
+        of_run = OF_RUN.fullmatch(column)
+        if of_run:
+            found.setdefault(of_run["run"], []).append(of_run["name"])
+    return found
+
+
+def _is_evaluation(file: ParsedFile) -> bool:
+    return {"query_id", "query"} <= file.columns and any("generated_answer" in names for names in _names(file).values())
+
+
+def _read_evaluation(file: ParsedFile) -> ToolFile:
+    runs = _names(file)
+    samples: list[ToolSample] = []
+    for place, row in enumerate(file.rows):
+        for run, names in runs.items():
+            said = _Cells(path=file.path, line=file.line(place), run=run, row=row)
+            parts = said["generated_answer"]
+            if parts is None and len(runs) > 1:
+                continue
+            samples.append(
+                ToolSample(
+                    cells=_sample_cells(row, said),
+                    line=file.line(place),
+                    run=f"run_{run}" if len(runs) > 1 else "",
+                    scores=dict(_scores(said, names)),
+                    recorded=RecordedSample(judgements=tuple(_judgements(said))),
+                    notes=("answer: joined from its parts; text after the last citation is not in the file",)
+                    if isinstance(parts, list)
+                    else (),
+                )
+            )
+    kinds = dict.fromkeys(name for names in runs.values() for name in names)
+    return ToolFile(
+        tool="Open RAG Eval",
+        samples=samples,
+        fields={"query_id": "id", "query": "question"} | {f"run_N_{name}": _use(name, samples) for name in kinds},
+        configs={f"run_{run}": {"query_run": run} for run in runs} if len(runs) > 1 else {},
+        notes=("the file does not name the judge model",),
+    )
+
+
+FIELDS = {
+    "generated_answer": "answer",
+    "retrieved_passages": "contexts",
+    "generation_score_expected_answer": "reference",
+}
+
+
+def _use(name: str, samples: Sequence[ToolSample]) -> str:
+    if name in FIELDS:
+        return FIELDS[name]
+    if name.startswith("total_") or name.endswith("token_usage"):
+        return TOKENS
+    if name == "generation_score_expected_claims":
+        return "left out: repeated by the verdicts"
+    plain = _score_name(name)
+    if any(plain in sample.scores for sample in samples) or name in (
+        "retrieval_score_precision_metrics",
+        "generation_score_citation_scores",
+    ):
+        return "score"
+    return "judgement"
+
+
+def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
+    parts = said["generated_answer"]
+    answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
+    passages = said["retrieved_passages"]
+    citations = [part.get("citations") for part in as_objects(parts)]
+    return without(
+        {
+            "id": row.get("query_id"),
+            "question": row.get("query"),
+            "answer": None if str(answer).strip() in NO_ANSWER else answer,
+            "contexts": [{"id": key, "text": text} for key, text in passages.items()]
+            if isinstance(passages, Mapping)
+            else passages,
+            "reference": said["generation_score_expected_answer"],
+            "metadata": {"citations": citations} if any(citations) else None,
+        }
+    )
+
+
+def _score_name(column: str) -> str:
+    return re.sub(r"^(?:retrieval|generation)_score_", "", column)
+
+
+def _scores(said: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+    for name in names:
+        value = said[name]
+        if "_score_" in name and not name.endswith(("token_usage", "expected_answer")) and is_score(value):
+            yield _score_name(name), read_score(value)
+    ranks = as_object(said["retrieval_score_precision_metrics"])
+    for measure, values in ranks.items():
+        for k, value in values.items() if isinstance(values, Mapping) else [("", values)]:
+            yield f"{measure}{k}", read_score(value)
+    nuggets = as_object(as_object(said["generation_score_autonugget_scores"]).get("nuggetizer_scores"))
+    for name, value in nuggets.items():
+        yield f"nuggets {name}", read_score(value)
+    cited = as_object(said["generation_score_citation_scores"])
+    for name in ("weighted_precision", "weighted_recall"):
+        if name in cited:
+            yield f"citation_{name}", read_score(cited[name])
+
+
+def _judgements(said: _Cells) -> Iterator[RecordedJudgement]:
+    """One for each passage, nugget, citation and claim, numbered as they are in the file."""
+    relevance, cited = said["retrieval_score_umbrela_scores"], said["generation_score_citation_scores"]
+    for rank, passage in enumerate(as_object(said["retrieved_passages"]), 1):
+        for about, value in (
+            ("UMBRELA relevance of passage (0-3)", as_object(relevance).get(passage)),
+            ("citation supports what cites it", as_object(cited).get(f"citation_score_{passage}")),
+        ):
+            if (score := as_number(value)) is not None:
+                yield RecordedJudgement(about=about, number=rank, says=f"{score:g}", value=score)
+    nuggets = as_object(said["generation_score_autonugget_scores"])
+    columns = (as_list(nuggets.get(name)) for name in ("nuggets", "labels", "assignments", "assignment_scores"))
+    for number, (text, label, assigned, value) in enumerate(zip(*columns, strict=False), 1):
+        yield RecordedJudgement(
+            about="nugget in the answer",
+            number=number,
+            says=as_text(assigned),
+            value=as_number(value),
+            reason=f"{as_text(label)}: {as_text(text)}",
+        )
+    for column, about in (
+        ("generation_score_precision_verdicts", "claim of the answer, by the reference"),
+        ("generation_score_recall_verdicts", "claim of the reference, by the answer"),
+    ):
+        for number, one in enumerate(as_objects(said[column]), 1):
+            claim, verdict = as_text(one.get("claim")), as_text(one.get("verdict"))
+            yield RecordedJudgement(about=about, number=number, says=verdict, reason=claim)
+    answered = as_text(as_object(said["generation_score_no_answer_score"]).get("query_answered"))
+    if answered:
+        yield RecordedJudgement(about="query answered", number=1, says=answered)
+
+
+FILE_FORMATS = (
+    FileFormat(name="Open RAG Eval answers", recognises=_is_answers, read=_read_answers),
+    FileFormat(name="Open RAG Eval evaluation", recognises=_is_evaluation, read=_read_evaluation),
 )

@@ -1,10 +1,34 @@
-"""Retrieved documents exported from Phoenix: a row for each document of a span."""
+"""Spans, experiments and evaluations of Phoenix, and the tables that its helpers make of the spans.
+
+The dataframe of spans has a row for each span and a column for each attribute; REST answers have them under `data`. An
+experiment has a row for each answer, with its annotations.
+"""
 
 from __future__ import annotations
 
-from ragboard.readers.formats.base import Format, PassageRows
+import re
+from collections.abc import Mapping, Sequence
 
-__all__ = ["FORMATS"]
+from ragboard.errors import RunFileError
+from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, PassageRows, ToolFile, ToolSample
+from ragboard.readers.formats.feedback import Feedback, judged
+from ragboard.readers.formats.otlp import RawSpan, otlp_span, read_raw
+from ragboard.readers.formats.shapes import as_object, as_objects, without
+from ragboard.readers.formats.spans import (
+    ANSWERS,
+    PASSAGES,
+    QUESTIONS,
+    clean_value,
+    decoded,
+    earlier_turns,
+    nanoseconds,
+    passages_of,
+    pick,
+    text_of,
+)
+from ragboard.records import Direction, JsonValue, Outcome, RecordedSample, Unscored
+
+__all__ = ["FILE_FORMATS", "FORMATS"]
 
 _SPANS = ("context.span_id", "document_position")
 _TRACES = ("context.trace_id", "document_score", "input")
@@ -30,4 +54,294 @@ FORMATS = (
         )
         for text in ("document", "reference")
     ),
+)
+
+JOINED = "passages are joined in this file: each sample has one, with the text of all"
+
+
+def _is_frame(file: ParsedFile) -> bool:
+    return {"context.span_id", "context.trace_id", "parent_id", "span_kind"} <= file.columns and bool(file.rows)
+
+
+def _read_frame(file: ParsedFile) -> ToolFile:
+    spans: list[RawSpan] = []
+    for place, row in enumerate(as_objects(clean_value(file))):
+        attributes: dict[str, JsonValue] = {}
+        for name, value in row.items():
+            if name.startswith("attributes.") and value is not None:
+                attributes |= _flat(name.removeprefix("attributes."), decoded(value, python=True))
+        attributes.setdefault("openinference.span.kind", row.get("span_kind"))
+        spans.append(
+            RawSpan(
+                trace=text_of(row.get("context.trace_id")),
+                id=text_of(row.get("context.span_id")),
+                parent=text_of(row.get("parent_id")),
+                start=nanoseconds(row.get("start_time")),
+                end=nanoseconds(row.get("end_time")),
+                error=_error(row),
+                attributes=attributes,
+                line=file.line(place),
+            )
+        )
+    return read_raw(file, spans, tool="Phoenix")
+
+
+def _flat(name: str, value: JsonValue) -> dict[str, JsonValue]:
+    """A list of objects as flat keys, which is how a span itself has it; anything else as it is."""
+    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+        return {name: value}
+    return {f"{name}.{at}.{key}": cell for at, one in enumerate(as_objects(value)) for key, cell in one.items()}
+
+
+def _error(row: Mapping[str, JsonValue]) -> str:
+    return (text_of(row.get("status_message")) or "failed") if row.get("status_code") == "ERROR" else ""
+
+
+def _data(value: object) -> list[Mapping[str, JsonValue]]:
+    """The spans of an API answer, or a list of them as the client returns it."""
+    return as_objects(value.get("data") if isinstance(value, dict) else value)
+
+
+def _is_rest(file: ParsedFile) -> bool:
+    spans = _data(file.value)[:20]
+    return (
+        bool(spans)
+        and all("attributes" in span for span in spans)
+        and all(
+            "trace_id" in as_object(span.get("context")) or {"trace_id", "span_id"} <= span.keys() for span in spans
+        )
+    )
+
+
+def _read_rest(file: ParsedFile) -> ToolFile:
+    spans: list[RawSpan] = []
+    for number, span in enumerate(_data(clean_value(file))):
+        line, place = (file.line(number), f"[{number}]") if file.rows else (1, f"data[{number}]")
+        if "context" not in span:
+            spans.append(otlp_span(span, line, place, {}))
+            continue
+        context = as_object(span.get("context"))
+        spans.append(
+            RawSpan(
+                trace=text_of(context.get("trace_id")),
+                id=text_of(context.get("span_id")),
+                parent=text_of(span.get("parent_id")),
+                start=nanoseconds(span.get("start_time")),
+                end=nanoseconds(span.get("end_time")),
+                error=_error(span),
+                attributes={
+                    "openinference.span.kind": span.get("span_kind"),
+                    **as_object(span.get("attributes")),
+                },
+                line=line,
+                place=place,
+            )
+        )
+    return read_raw(file, spans, tool="Phoenix")
+
+
+def _is_annotations(file: ParsedFile) -> bool:
+    return {"span_id", "annotation_name", "annotator_kind"} <= file.columns
+
+
+def _refuse_annotations(file: ParsedFile) -> ToolFile:
+    raise RunFileError(
+        file.path,
+        "holds annotations of Phoenix without the spans they are about; import an experiment, which has both"
+        " (/v1/experiments/ID/json), or the spans (get_spans_dataframe)",
+    )
+
+
+EXPERIMENT = {
+    "input": "question",
+    "output": "answer",
+    "output.context": "contexts",
+    "reference_output": "reference",
+    "example_id": "id",
+    "annotations": "score",
+    "annotations.explanation": "judgement",
+    **dict.fromkeys(("latency_ms", "prompt_token_count", "completion_token_count", "error", "trace_id"), "metadata"),
+}
+ANNOTATION = re.compile(r"annotation_(?P<name>.+)_(?P<key>label|score|explanation|annotator_kind|error)")
+
+
+def _is_experiment(file: ParsedFile) -> bool:
+    return {"example_id", "repetition_number", "input", "output", "reference_output"} <= file.columns
+
+
+def _read_experiment(file: ParsedFile) -> ToolFile:
+    """JSON, or a CSV with objects as JSON in its cells and five columns for each annotation."""
+    samples: list[ToolSample] = []
+    for place, row in enumerate(as_objects(clean_value(file))):
+        annotations = as_objects(row.get("annotations")) or _annotations(row)
+        said = judged([_feedback(one) for one in annotations])
+        given, output, reference = (decoded(row.get(name)) for name in ("input", "output", "reference_output"))
+        gold = passages_of(reference) if isinstance(reference, Mapping) else None
+        cells: dict[str, JsonValue] = {
+            "id": row.get("example_id"),
+            "question": pick(given, QUESTIONS),
+            "history": earlier_turns(given),
+            "answer": pick(output, ANSWERS),
+            "contexts": passages_of(output) if isinstance(output, Mapping) else None,
+            "reference": pick({k: v for k, v in reference.items() if k not in PASSAGES}, ANSWERS) or None
+            if isinstance(reference, Mapping)
+            else reference,
+            "reference_contexts": gold,
+            "metadata": without(
+                {name: row.get(name) for name, use in EXPERIMENT.items() if use == "metadata"}
+                | {"human_feedback": [*said.people] or None}
+            ),
+        }
+        samples.append(
+            ToolSample(
+                cells=without(cells),
+                line=file.line(place),
+                place=f"[{place}]" if file.kind == "JSON" else "",
+                scores=said.scores,
+                recorded=RecordedSample(judgements=said.judgements),
+            )
+        )
+    there = {name for row in file.rows for name, value in row.items() if value is not None}
+    fields = {path: use for path, use in EXPERIMENT.items() if use != "metadata" or path in there}
+    return ToolFile(tool="Phoenix", samples=samples, fields=fields)
+
+
+def _annotations(row: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    found: dict[str, dict[str, JsonValue]] = {}
+    for column, cell in row.items():
+        if (said := ANNOTATION.fullmatch(column)) and cell is not None:
+            found.setdefault(said["name"], {"name": said["name"]})[said["key"]] = cell
+    return [*found.values()]
+
+
+def _feedback(annotation: Mapping[str, JsonValue]) -> Feedback:
+    return Feedback(
+        name=text_of(annotation.get("name")) or "annotation",
+        value=annotation.get("score"),
+        label=annotation.get("label"),
+        reason=annotation.get("explanation"),
+        error=annotation.get("error"),
+        person=annotation.get("annotator_kind") == "HUMAN",
+    )
+
+
+def _evaluated(columns: frozenset[str]) -> list[str]:
+    """Names of the evaluators whose scores are columns."""
+    ends = [column.removesuffix("_execution_details") for column in columns if column.endswith("_execution_details")]
+    return sorted(name for name in ends if f"{name}_score" in columns)
+
+
+def _is_evals(file: ParsedFile) -> bool:
+    return bool(_evaluated(file.columns))
+
+
+def _read_evals(file: ParsedFile) -> ToolFile:
+    names = _evaluated(file.columns)
+    columns = list(dict.fromkeys(column for row in file.rows for column in row))
+    field_of = {
+        field: next((name for name in of if name in columns), "")
+        for field, of in (("question", QUESTIONS), ("answer", ANSWERS), ("contexts", PASSAGES))
+    }
+    if not field_of["question"]:
+        raise RunFileError(
+            file.path, f"holds evaluations of Phoenix without a question: no column is called {', '.join(QUESTIONS)}"
+        )
+    field_of["reference"] = next((name for name in ("reference", "expected", "ground_truth") if name in columns), "")
+    fields = {column: field for field, column in field_of.items() if column}
+    for name in names:
+        fields |= {f"{name}_score": "score", f"{name}_execution_details": "left out: times and exceptions"}
+    fields |= {column: "metadata" for column in columns if column not in fields}
+    samples: list[ToolSample] = []
+    directions: dict[str, Direction] = {}
+    judges: dict[str, None] = {}
+    joined = False
+    for place, row in enumerate(as_objects(clean_value(file))):
+        feedback: list[Feedback] = []
+        failed: dict[str, Outcome] = {}
+        for name in names:
+            said = as_object(decoded(row.get(f"{name}_score"), python=True))
+            details = as_object(decoded(row.get(f"{name}_execution_details"), python=True))
+            called = text_of(said.get("name")) or name
+            if said.get("direction") in ("minimize", "neutral"):
+                directions[called] = "lower" if said["direction"] == "minimize" else "neutral"
+            if judge := text_of(as_object(said.get("metadata")).get("model")):
+                judges[judge] = None
+            if said:
+                feedback.append(
+                    Feedback(
+                        name=called,
+                        value=said.get("score"),
+                        label=said.get("label"),
+                        reason=said.get("explanation"),
+                        person=said.get("kind") == "human",
+                    )
+                )
+            elif details:
+                errors = details.get("exceptions")
+                listing = errors if isinstance(errors, Sequence) and not isinstance(errors, str) else []
+                failed[called] = Unscored(reason="failed", detail="; ".join(map(text_of, listing)) or "no score")
+        results = judged(feedback)
+        cells = {field: row.get(column) for field, column in field_of.items() if column}
+        cells["metadata"] = {
+            column: row[column] for column, use in fields.items() if use == "metadata" and row.get(column) is not None
+        }
+        passages = decoded(cells.get("contexts"), python=True)
+        if isinstance(passages, str):
+            joined, passages = True, [passages]
+        samples.append(
+            ToolSample(
+                cells=without({**cells, "contexts": passages}),
+                line=file.line(place),
+                scores={**failed, **results.scores},
+                recorded=RecordedSample(judgements=results.judgements),
+            )
+        )
+    return ToolFile(
+        tool="Phoenix",
+        samples=samples,
+        judge=", ".join(judges),
+        fields=fields,
+        directions=directions,
+        notes=(JOINED,) if joined else (),
+    )
+
+
+CONTEXT = {
+    "context.span_id": "id",
+    "input": "question",
+    "output": "answer",
+    "context": "contexts",
+    "context.trace_id": "metadata",
+    "metadata": "metadata",
+}
+
+
+def _is_joined(file: ParsedFile) -> bool:
+    return {"context.span_id", "input", "output", "context"} <= file.columns and "document_position" not in file.columns
+
+
+def _read_joined(file: ParsedFile) -> ToolFile:
+    samples: list[ToolSample] = []
+    for place, row in enumerate(as_objects(clean_value(file))):
+        text = row.get("context")
+        metadata = {name: row.get(name) for name in ("context.trace_id", "metadata")}
+        cells = {
+            "id": row.get("context.span_id"),
+            "question": row.get("input"),
+            "answer": row.get("output"),
+            "contexts": [text] if isinstance(text, str) and text.strip() else None,
+            "metadata": without(metadata),
+        }
+        samples.append(ToolSample(cells=without(cells), line=file.line(place)))
+    notes = (JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)")
+    return ToolFile(tool="Phoenix", samples=samples, fields=CONTEXT, notes=notes)
+
+
+FILE_FORMATS = (
+    FileFormat(name="Phoenix spans", recognises=_is_frame, read=_read_frame),
+    FileFormat(name="Phoenix spans from its API", recognises=_is_rest, read=_read_rest),
+    FileFormat(name="Phoenix experiment", recognises=_is_experiment, read=_read_experiment),
+    FileFormat(name="Phoenix evaluations", recognises=_is_evals, read=_read_evals),
+    FileFormat(name="Phoenix inputs, outputs and contexts", recognises=_is_joined, read=_read_joined),
+    FileFormat(name="Phoenix annotations", recognises=_is_annotations, read=_refuse_annotations),
 )

@@ -1,15 +1,23 @@
-"""Data sets and results of ragas, every version: one column for each metric, settings in brackets."""
+"""Data sets, results and traces of ragas, every version.
+
+A table has one column for each metric, settings in brackets. Traces are the calls of its judge: `result.ragas_traces`,
+a flat list that links evaluation, rows, metrics and prompts, or `result.traces` beside each sample.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from ragboard.readers.formats.base import Format
-from ragboard.readers.scores import FileRow, ScoreColumns, is_score
-from ragboard.records import Direction
+from ragboard.errors import RunFileError
+from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample, statements_of
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text
+from ragboard.readers.scores import FileRow, ScoreColumns, is_score, read_score
+from ragboard.records import Direction, JsonValue, RecordedJudgement, RecordedSample, Unscored, Verdict
 
-__all__ = ["FORMATS"]
+__all__ = ["FILE_FORMATS", "FORMATS"]
 
 _METRICS = """
 agent_goal_accuracy answer_accuracy answer_correctness answer_relevance answer_relevancy answer_similarity bleu_score
@@ -73,4 +81,301 @@ FORMATS = (
     _format("ragas 0.0 or 0.1", "question", "contexts", "context_relevancy"),
     _format("ragas 0.0", "question", "contexts", "context_ relevancy"),
     _format("ragas 0.0", "question", "contexts", "context_relavency"),
+)
+
+
+SAVE_TRACES = (
+    "json.dump([run.model_dump() for run in result.ragas_traces.values()], file, cls=ChainRunEncoder)"
+    " with ragas.callbacks.ChainRunEncoder"
+)
+"""How to save all that ragas knows of an evaluation."""
+
+FIELDS = {
+    "user_input": "question",
+    "retrieved_contexts": "contexts",
+    "response": "answer",
+    "reference": "reference",
+    "reference_contexts": "reference_contexts",
+}
+SAME_AS = {"faithfulness": "ragas.faithfulness", "context_recall": "ragas.context_recall"}
+RUN_TYPES = {"evaluation", "row", "metric", "ragas_prompt"}
+
+
+@dataclass
+class _Calls:
+    """The calls of one metric about one sample, by the name of the prompt: inputs and outputs."""
+
+    by_prompt: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = field(
+        default_factory=dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]
+    )
+
+    def add(self, prompt: str, given: object, said: object) -> None:
+        """Add a call, under the name that newer versions of ragas give its prompt."""
+        plain = re.sub(r"^\d+_", "", prompt)
+        name = RENAMED.get(plain, plain)
+        for one in said if isinstance(said, list) else [said]:
+            self.by_prompt.setdefault(name, []).append((as_object(given), as_object(one)))
+
+
+RENAMED = {"long_form_answer_prompt": "statement_generator_prompt"}
+
+
+def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> RecordedSample:
+    """What ragas' judge said of a sample, from its calls by metric."""
+    answer = [
+        (one["statement"], _verdict(one, "verdict"))
+        for _, said in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
+        for one in as_objects(said.get("statements"))
+        if isinstance(one.get("statement"), str)
+    ]
+    reference = [
+        (one["statement"], _verdict(one, "attributed"))
+        for _, said in _prompts(calls, "context_recall", "context_recall_classification_prompt")
+        for one in as_objects(said.get("classifications"))
+        if isinstance(one.get("statement"), str)
+    ]
+    return RecordedSample(
+        statements=(
+            *statements_of("response", cells.get("answer"), answer),
+            *statements_of("reference", cells.get("reference"), reference),
+        ),
+        judgements=tuple(_judgements(cells, calls)),
+    )
+
+
+def _prompts(
+    calls: Mapping[str, _Calls], metric: str, prompt: str
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    return calls[metric].by_prompt.get(prompt, []) if metric in calls else []
+
+
+def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> Iterator[RecordedJudgement]:
+    passages = cells.get("contexts")
+    ranks = {as_text(text): rank for rank, text in enumerate(as_list(passages), 1)}
+    for metric, about in (
+        ("context_precision", "useful toward reference"),
+        ("llm_context_precision_with_reference", "useful toward reference"),
+        ("context_utilization", "useful toward response"),
+        ("llm_context_precision_without_reference", "useful toward response"),
+    ):
+        for given, said in _prompts(calls, metric, "context_precision_prompt"):
+            rank = ranks.get(as_text(given.get("context")))
+            if rank is not None and said.get("verdict") in (0, 1):
+                yield RecordedJudgement(
+                    about=about,
+                    number=rank,
+                    says="yes" if said["verdict"] else "no",
+                    reason=as_text(said.get("reason")),
+                )
+    for metric, called in calls.items():
+        for number, (_, said) in enumerate(called.by_prompt.get("response_relevance_prompt", []), 1):
+            if isinstance(said.get("question"), str):
+                evasive = "the judge called the answer evasive" if said.get("noncommittal") else ""
+                yield RecordedJudgement(
+                    about="question generated from the answer", number=number, says=said["question"], reason=evasive
+                )
+        for number, (_, said) in enumerate(called.by_prompt.get("single_turn_aspect_critic_prompt", []), 1):
+            if said.get("verdict") in (0, 1):
+                yield RecordedJudgement(
+                    about=metric,
+                    number=number,
+                    says="yes" if said["verdict"] else "no",
+                    reason=as_text(said.get("reason")),
+                )
+
+
+def _verdict(said: Mapping[str, Any], key: str) -> Verdict | None:
+    """Ragas says 1 or 0; it never says that a passage contradicts a statement."""
+    if said.get(key) not in (0, 1):
+        return None
+    return Verdict(label="supported" if said[key] else "unsupported", reason=as_text(said.get("reason")))
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, JsonValue]:
+    kept = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
+    cells: dict[str, JsonValue] = {field: row[name] for name, field in FIELDS.items() if row.get(name) is not None}
+    return {**cells, "metadata": kept} if kept else cells
+
+
+def _is_run_tree(file: ParsedFile) -> bool:
+    runs = _runs(file.value)
+    return bool(runs) and all(str(as_object(run.get("metadata")).get("type")) in RUN_TYPES for run in runs[:20])
+
+
+def _runs(value: object) -> list[Mapping[str, Any]]:
+    """The runs of a trace: a list, an object by id, or either under `evaluation_run`."""
+    inner = value["evaluation_run"] if isinstance(value, dict) and "evaluation_run" in value else value
+    found = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []
+    return found if all(isinstance(run, dict) and "run_id" in run and "name" in run for run in found) else []
+
+
+def _read_run_tree(file: ParsedFile) -> ToolFile:
+    runs = {str(run["run_id"]): run for run in _runs(file.value)}
+    children: dict[str, list[Mapping[str, Any]]] = {}
+    for run in runs.values():
+        children.setdefault(str(run.get("parent_run_id")), []).append(run)
+    rows = [run for run in runs.values() if as_object(run.get("metadata")).get("type") == "row"]
+    rows.sort(key=lambda run: as_number(as_object(run.get("metadata")).get("row_index")) or 0)
+    samples: list[ToolSample] = []
+    for number, row in enumerate(rows, 1):
+        calls: dict[str, _Calls] = {}
+        for metric in children.get(str(row["run_id"]), ()):
+            called = calls.setdefault(_trace_name(str(metric["name"])), _Calls())
+            for prompt in children.get(str(metric["run_id"]), ()):
+                called.add(
+                    str(prompt["name"]),
+                    as_object(prompt.get("inputs")).get("data"),
+                    as_object(prompt.get("outputs")).get("output"),
+                )
+        cells = _cells(as_object(row.get("inputs")))
+        outputs = as_object(row.get("outputs"))
+        samples.append(
+            ToolSample(
+                cells=cells,
+                line=number,
+                place=f"row {number - 1}",
+                scores={name: read_score(value) for name, value in outputs.items() if is_score(value)},
+                recorded=_recorded(cells, calls),
+            )
+        )
+    fields = {
+        f"row.inputs.{name}": meant
+        for name, meant in FIELDS.items()
+        if any(as_object(row.get("inputs")).get(name) is not None for row in rows)
+    }
+    return _tool_file(samples, {**fields, "row.outputs": "score", "ragas_prompt.outputs": "statements"})
+
+
+def _trace_name(metric: str) -> str:
+    return _metric_name(metric).partition("(")[0] or metric
+
+
+def _is_traced_samples(file: ParsedFile) -> bool:
+    return bool(file.rows) and {"sample", "traces"} <= file.columns and isinstance(file.rows[0].get("sample"), dict)
+
+
+def _read_traced_samples(file: ParsedFile) -> ToolFile:
+    samples: list[ToolSample] = []
+    for place, row in enumerate(file.rows):
+        cells = _cells(as_object(row.get("sample")))
+        samples.append(
+            ToolSample(
+                cells=cells,
+                line=file.line(place),
+                place=f"[{place}]",
+                scores={
+                    name: read_score(value) for name, value in as_object(row.get("scores")).items() if is_score(value)
+                },
+                recorded=_recorded(cells, _calls_of(row.get("traces"))),
+            )
+        )
+    fields = {
+        f"sample.{name}": meant
+        for name, meant in FIELDS.items()
+        if any(as_object(row.get("sample")).get(name) is not None for row in file.rows)
+    }
+    return _tool_file(samples, {**fields, "scores": "score", "traces": "statements"})
+
+
+def _calls_of(traces: object) -> dict[str, _Calls]:
+    found: dict[str, _Calls] = {}
+    for metric, prompts in as_object(traces).items():
+        called = found.setdefault(_trace_name(str(metric)), _Calls())
+        for prompt, call in as_object(prompts).items():
+            called.add(str(prompt), as_object(call).get("input"), as_object(call).get("output"))
+    return found
+
+
+def _tool_file(samples: Sequence[ToolSample], fields: Mapping[str, str]) -> ToolFile:
+    return ToolFile(
+        tool="ragas",
+        samples=samples,
+        fields=fields,
+        directions=_DIRECTIONS,
+        same_as=SAME_AS,
+        notes=("the file does not name the model that judged",),
+    )
+
+
+def _is_experiment(file: ParsedFile) -> bool:
+    return "user_input" in file.columns and any(_called(file.rows, column) for column in file.columns)
+
+
+def _called(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Whether a column holds calls, as an experiment with a recorder of replies keeps them."""
+    calls = [call for row in rows for call in as_objects(row.get(column))]
+    return bool(calls) and all({"output_model", "output"} <= call.keys() for call in calls)
+
+
+PROMPT_OF_MODEL = {
+    "StatementGeneratorOutput": "statement_generator_prompt",
+    "NLIStatementOutput": "n_l_i_statement_prompt",
+    "ContextRecallOutput": "context_recall_classification_prompt",
+    "AnswerRelevanceOutput": "response_relevance_prompt",
+}
+"""The prompt whose reply a class of ragas' collections holds."""
+
+
+def _read_experiment(file: ParsedFile) -> ToolFile:
+    called = sorted(column for column in file.columns if _called(file.rows, column))
+    taken = {*FIELDS, *called}
+    columns = list(dict.fromkeys(name for row in file.rows for name in row))
+    scores = _scores([name for name in columns if name not in taken], file.rows)
+    scored = {column: spec.partition(".")[2] for spec, column in scores.columns.items()} if scores else {}
+    samples: list[ToolSample] = []
+    for place, row in enumerate(file.rows):
+        calls: dict[str, _Calls] = {}
+        for column in called:
+            kept = calls.setdefault(_trace_name(column.removesuffix("_calls")), _Calls())
+            for call in as_objects(row.get(column)):
+                kept.add(PROMPT_OF_MODEL.get(str(call["output_model"]), str(call["output_model"])), {}, call["output"])
+        cells = _cells({name: cell for name, cell in row.items() if name not in {*called, *scored}})
+        error = as_text(row.get("error"))
+        samples.append(
+            ToolSample(
+                cells=cells,
+                line=file.line(place),
+                scores={
+                    name: Unscored(reason="failed", detail=error)
+                    if row.get(column) is None and error
+                    else read_score(row.get(column))
+                    for column, name in scored.items()
+                },
+                recorded=_recorded(cells, calls),
+            )
+        )
+    uses = {
+        name: FIELDS.get(name) or ("statements" if name in called else "score" if name in scored else "metadata")
+        for name in columns
+    }
+    return _tool_file(samples, uses)
+
+
+def _is_bare_traces(file: ParsedFile) -> bool:
+    return (
+        bool(file.rows)
+        and bool(file.columns)
+        and all(
+            isinstance(prompts, dict)
+            and prompts
+            and all(
+                name.endswith("_prompt") and isinstance(call, dict) and "output" in call
+                for name, call in prompts.items()
+            )
+            for prompts in file.rows[0].values()
+        )
+    )
+
+
+def _refuse_bare_traces(file: ParsedFile) -> ToolFile:
+    printed = any(isinstance(call.get("output"), str) for prompts in file.rows[0].values() for call in prompts.values())
+    what = "traces as Python prints them" if printed else "traces without their samples"
+    raise RunFileError(file.path, f"holds {what} (`result.traces`), not questions and passages; save {SAVE_TRACES}")
+
+
+FILE_FORMATS = (
+    FileFormat(name="ragas traces", recognises=_is_run_tree, read=_read_run_tree),
+    FileFormat(name="ragas samples with traces", recognises=_is_traced_samples, read=_read_traced_samples),
+    FileFormat(name="ragas experiment with recorded calls", recognises=_is_experiment, read=_read_experiment),
+    FileFormat(name="ragas traces", recognises=_is_bare_traces, read=_refuse_bare_traces),
 )

@@ -1,8 +1,9 @@
-"""Agreements in the store: what people said of some items, and what metrics, judges and baselines scored."""
+"""Agreements in the store: annotators' ratings of items, and the scores of metrics, judges and baselines."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -30,24 +31,39 @@ __all__ = [
 
 
 ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
-"""A metric of ours; a model that is asked directly; a trivial baseline; scores that the file brings."""
+"""metric: one of ours; baseline: a model that is asked directly; trivial: a baseline without a model; published: scores
+of the file."""
 
 Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
-"""By dimension the rating of each annotator."""
+"""The rating of each annotator, by dimension."""
 Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]]
-"""By dimension and scorer, for each item by position, an outcome for each side."""
+"""By dimension and scorer: the outcomes of an item, one for each side, by the item's position."""
+
+
+SOURCES = {"ragas": "RAGAS", "ares": "ARES", "ragchecker": "RAGChecker"}
+"""How readers know the sources of metrics that scorers are named after."""
+_METRIC_NAME = re.compile(r"^\w+\.|\W.*$")
+"""What is around a metric's name in its identity."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorer:
-    """Who is compared with people."""
+    """What is compared with annotators: a metric, a model or a baseline."""
 
     name: str
     kind: ScorerKind
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By dimension the metric that it is there; empty if it is none."""
+    """The metric that it computes, by dimension; empty if it is no metric."""
     lower: bool = False
-    """Whether a lower score is the better one."""
+    """Whether a lower score is better."""
+
+    def title(self, dimension: str = "") -> str:
+        """The name for readers, in a dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`, `embedded score`."""
+        if self.name not in SOURCES:
+            return self.name.replace(", its ", " ")
+        specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
+        names = {_METRIC_NAME.sub("", spec) for spec in specs}
+        return f"{SOURCES[self.name]} {names.pop().replace('_', ' ') if len(names) == 1 else 'metrics'}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +79,7 @@ class ScorerResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Agreement:
-    """Scorers compared with people's labels, kept in the store."""
+    """A stored comparison of scorers with human labels."""
 
     id: str
     name: str
@@ -72,14 +88,14 @@ class Agreement:
     judge: str
     heuristic: bool
     seed: int
-    """Of the coin."""
+    """Seed of the coin."""
     contenders: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAgreement:
-    """An agreement as lists show it."""
+    """An agreement in a list, with the size of its data."""
 
     agreement: Agreement
     dimensions: tuple[str, ...]
@@ -92,7 +108,7 @@ class StoredAgreement:
 def keep_agreement(
     connection: Connection, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]
 ) -> None:
-    """Keep an agreement with its items and results; it must not be there."""
+    """Insert an agreement with its items and results."""
     connection.execute(
         "INSERT INTO agreements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
         [
@@ -121,7 +137,7 @@ def keep_agreement(
 
 
 def stored_agreements(connection: Connection, name: str | None = None) -> tuple[StoredAgreement, ...]:
-    """Every agreement, or those of that id or name, the newest first."""
+    """Return all agreements, or those with this id or name, newest first."""
     rows = connection.execute(
         "SELECT agreement_id, name, form, source, judge, heuristic, seed, contenders, notes, made,"
         " count(*), count(DISTINCT cluster), list_distinct(flatten(list(json_keys(said)))) FROM agreements"
@@ -133,7 +149,7 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
 
 
 def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
-    """Id, cluster and ratings of each item, in order."""
+    """Return id, cluster and ratings of each item, in order."""
     rows = connection.execute(
         "SELECT item_id, cluster, said FROM agreement_items WHERE agreement_id = ? ORDER BY position", [agreement_id]
     ).fetchall()
@@ -143,7 +159,7 @@ def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str
 def agreement_item(
     connection: Connection, agreement_id: str, item_id: str
 ) -> tuple[int, str, Ratings, tuple[Sample, ...]] | None:
-    """Position, cluster, ratings and sides of an item."""
+    """Return position, cluster, ratings and sides of an item; None if there is no such item."""
     row = connection.execute(
         "SELECT position, cluster, said, sides FROM agreement_items WHERE agreement_id = ? AND item_id = ?",
         [agreement_id, item_id],
@@ -155,7 +171,7 @@ def agreement_item(
 
 
 def agreement_outcomes(connection: Connection, agreement_id: str, position: int | None = None) -> Outcomes:
-    """What the scorers made of all items, or of one."""
+    """Return the outcomes of the scorers, for all items or for one."""
     rows = connection.execute(
         "SELECT dimension, contender, position, value, counted, reason, detail FROM agreement_scores"
         " WHERE agreement_id = $1 AND ($2 IS NULL OR position = $2) ORDER BY dimension, contender, position, side",

@@ -1,4 +1,4 @@
-"""Which samples people label: random draws, their progress, disagreements, and the samples labelled in full."""
+"""The samples to label: random draws, their progress, disagreements, and completely labelled samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ragboard.store.queries.scores import shown_scores
 
 __all__ = [
     "Draw",
+    "LabelledStatement",
     "VerdictsByPlace",
     "answer_places",
     "disagreements",
@@ -26,47 +27,73 @@ __all__ = [
     "judge_scores",
     "judge_verdicts",
     "keep_draw",
+    "label_times",
     "labelled_verdicts",
     "newest_draw",
     "other_evaluations",
     "partners",
     "positions_to_label",
     "queue_progress",
+    "runs_with_labels",
     "samples_with_verdicts",
     "statement_counts",
+    "statements_with_labels",
 ]
 
 VerdictsByPlace: TypeAlias = dict[tuple[int, int], Label]
 """Verdicts by position and statement."""
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
-"""Position, sample id, outcome in [0, 1], annotators and designs of samples that are labelled in full."""
+"""Position, sample id, outcome in [0, 1], annotators and designs of completely labelled samples."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draw:
     """A simple random sample without replacement of a run's samples, to be labelled in this order.
 
-    A larger draw of the same seed begins with the smaller one, unless the run grew meanwhile.
+    A larger draw with the same seed begins with the smaller one, unless the run has grown since.
     """
 
     id: str
     kind: LabelKind
     run_id: str
     evaluation_id: str
-    """Whose statements are labelled; empty where whole answers are."""
+    """The evaluation whose statements are labelled; empty if whole answers are labelled."""
     other_run_id: str
-    """Of preferences: the run that the first is compared with."""
+    """For preferences, the run that the first is compared with; else empty."""
     seed: int
     population: int
-    """Samples that could have been drawn: those with a statement, with an answer, or with a partner."""
+    """Number of samples to draw from: those with a statement, with an answer, or with a counterpart."""
     positions: tuple[int, ...]
-    """Those that were drawn, in order, by their position in the run."""
+    """Positions in the run of the drawn samples, in the order of the draw."""
     drawn: datetime
     """UTC."""
 
 
+class LabelledStatement(NamedTuple):
+    """A statement that people labelled without seeing the judge's verdict, with that verdict."""
+
+    position: int
+    statement: int
+    """Its number in the answer, from 0."""
+    sample_id: str
+    cluster: str
+    """The cluster of the sample; its position if the sample is independent."""
+    question: str
+    text: str
+    label: Label
+    """The judge's verdict."""
+    score: float | None
+    """The score behind the verdict; None if the judge gives none."""
+    ratings: list[float]
+    """1 for each person who says supported, else 0."""
+    labelled: datetime
+    """UTC, of the latest label."""
+    passages: list[str]
+    """By rank."""
+
+
 def newest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None) -> Draw | None:
-    """The largest draw of that kind, which begins with all others of the same samples; None where nobody drew yet."""
+    """Return the largest draw of this kind, which contains the smaller ones; None if there is none yet."""
     drawn_from = _drawn_from(run, kind, against)
     row = connection.execute(
         "SELECT draw_id, seed, population, positions, drawn FROM draws WHERE kind = ? AND run_id = ?"
@@ -100,7 +127,7 @@ def keep_draw(
     population: int,
     positions: Sequence[int],
 ) -> None:
-    """Keep a draw, unless it is there."""
+    """Store a draw, unless it is stored already."""
     drawn_from = _drawn_from(run, kind, against)
     identity = json.dumps([kind, *drawn_from, seed, population, len(positions)])
     connection.execute(
@@ -119,7 +146,7 @@ def keep_draw(
 def positions_to_label(
     connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None
 ) -> list[int]:
-    """The samples that can be labelled so: with a statement, an answer, or a partner that has one."""
+    """Return the samples that can be labelled: those with a statement, an answer, or a counterpart with an answer."""
     if kind == "preference" and against is not None:
         return list(partners(connection, run, against))
     if kind == "verdict":
@@ -132,7 +159,7 @@ def positions_to_label(
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """By position the sample of the other run that asks the same; pairs with an empty answer are left out."""
+    """Return the id of the counterpart in the other run, by position, without pairs with an empty answer."""
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
@@ -146,7 +173,7 @@ def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, 
 
 
 def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> LabelledRows:
-    """The samples whose statements all have a person's verdict; the outcome is the share that is supported."""
+    """Return the samples whose statements are all labelled; the outcome is the share labelled supported."""
     return connection.execute(
         "WITH said AS (SELECT position, statement, avg((label = 'supported')::INTEGER) AS share,"
         " list(annotator) AS annotators, list(design) AS designs FROM human_verdicts"
@@ -164,7 +191,7 @@ def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> La
 def graded_samples(
     connection: Connection, run: RunRef, queue: str, dimension: str, *, low: int, high: int
 ) -> LabelledRows:
-    """The samples with a grade in a dimension; the outcome is the mean grade, `low` to `high` mapped onto 0 to 1."""
+    """Return the samples with a grade in a dimension; the outcome is the mean grade, rescaled to 0-1."""
     return connection.execute(
         "SELECT s.position, s.sample_id, avg((l.value::DOUBLE - $low) / ($high - $low)),"
         " list_sort(list_distinct(list(l.annotator))), list_distinct(list(l.design)) FROM current_labels l"
@@ -174,8 +201,50 @@ def graded_samples(
     ).fetchall()
 
 
+_BLIND = "queue IN ('random', 'imported')"
+"""Selects labels given without seeing the judge's verdicts, and not from the queue of disagreements."""
+
+
+def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
+    """Return the statements of an evaluation with labels from a random draw or a file, in order."""
+    rows = connection.execute(
+        "WITH said AS (SELECT position, statement, list((label = 'supported')::DOUBLE ORDER BY annotator, queue)"
+        " AS ratings, max(said) AS labelled FROM human_verdicts"
+        f" WHERE evaluation_id = $evaluation AND {_BLIND} GROUP BY position, statement),"
+        " texts AS (SELECT position, list(text ORDER BY rank) AS passages FROM passages WHERE run_id = $run"
+        " AND position IN (SELECT position FROM said) GROUP BY position)"
+        " SELECT position, statement, s.sample_id, coalesce(s.cluster, position::VARCHAR), s.question, t.text, v.label,"
+        " v.score, h.ratings, h.labelled, coalesce(p.passages, []) FROM said h"
+        " JOIN statements t USING (position, statement)"
+        " JOIN verdicts v USING (evaluation_id, position, side, statement)"
+        " JOIN samples s USING (position) LEFT JOIN texts p USING (position)"
+        " WHERE t.evaluation_id = $evaluation AND t.side = 'response' AND v.target = 'joint' AND s.run_id = $run"
+        " ORDER BY position, statement",
+        {"run": run.run_id, "evaluation": run.evaluation_id},
+    ).fetchall()
+    return [LabelledStatement(*row) for row in rows]
+
+
+def runs_with_labels(connection: Connection) -> list[str]:
+    """Return the names of the runs whose shown evaluation has such labels, latest label first."""
+    rows = connection.execute(
+        f"SELECT run FROM human_verdicts JOIN shown_evaluations USING (evaluation_id) WHERE {_BLIND}"
+        " GROUP BY run ORDER BY max(said) DESC, run"
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def label_times(connection: Connection, run: RunRef, queue: Queue, annotator: str, kind: LabelKind) -> list[datetime]:
+    """Return the times of an annotator's current labels of this kind in a queue of a run, ascending; UTC."""
+    rows = connection.execute(
+        "SELECT said FROM current_labels WHERE run_id = ? AND queue = ? AND annotator = ? AND kind = ? ORDER BY said",
+        [run.run_id, queue, annotator, kind],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
 def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[str, VerdictsByPlace]:
-    """Every annotator's verdicts in a queue."""
+    """Return the verdicts in a queue, by annotator."""
     rows = connection.execute(
         "SELECT annotator, position, statement, label FROM human_verdicts WHERE evaluation_id = ? AND queue = ?"
         " ORDER BY number",
@@ -188,7 +257,7 @@ def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[s
 
 
 def statement_counts(connection: Connection, run: RunRef, positions: Sequence[int]) -> dict[int, int]:
-    """How many statements the answers of some samples have."""
+    """Count the statements of the answers at these positions, by position."""
     return dict(
         connection.execute(
             "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -199,7 +268,7 @@ def statement_counts(connection: Connection, run: RunRef, positions: Sequence[in
 
 
 def judge_verdicts(connection: Connection, run: RunRef, positions: Sequence[int]) -> VerdictsByPlace:
-    """The judge's verdicts on some samples, given all the passages together."""
+    """Return the judge's joint verdicts on the samples at these positions."""
     rows = connection.execute(
         "SELECT position, statement, label FROM verdicts WHERE evaluation_id = ? AND side = 'response'"
         " AND target = 'joint' AND position IN (SELECT unnest(?::INTEGER[]))",
@@ -219,7 +288,7 @@ def queue_progress(
     against: RunRef | None,
     others: Mapping[int, str],
 ) -> list[tuple[int, str, int, int]]:
-    """Position and sample id, the labels that it takes, and how many of them the person gave."""
+    """Return position, sample id, number of labels needed and number of labels given, for each sample."""
     given = {"run": run.run_id, "positions": list(positions), "queue": queue, "annotator": annotator}
     if kind == "verdict":
         return connection.execute(
@@ -248,7 +317,7 @@ def queue_progress(
 
 
 def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
-    """By position, the largest first, what disagrees: people and the judge, two judges, two metrics of one name."""
+    """Return who disagrees (people, judges or metrics of one name), by position, largest disagreement first."""
     shown = shown_scores(run)
     rows = connection.execute(
         "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
@@ -277,7 +346,7 @@ def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: i
 
 
 def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, str]]:
-    """Judge and id of the other evaluations of a run."""
+    """Return judge and id of the other evaluations of a run."""
     return connection.execute(
         "SELECT e.judge, e.evaluation_id FROM evaluations e WHERE e.run_id = ? AND e.evaluation_id <> ? ORDER BY 2",
         [run.run_id, run.evaluation_id],
@@ -285,9 +354,9 @@ def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, st
 
 
 def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, tuple[str, float]]:
-    """By position a key that runs share if they ask the same, and the judge's score.
+    """Return a key and the judge's score, by position. Samples of two runs with the same question share a key.
 
-    A question that a run asks several times has no certain partner, and a key of its own each time.
+    A question that a run asks several times has a unique key each time, as its counterpart is ambiguous.
     """
     found = connection.execute(
         "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"
@@ -304,7 +373,7 @@ def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, 
 
 
 def answer_places(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:
-    """Position, answer key, question, answer and passages (as one text) of each sample."""
+    """Return position, answer key, question, answer and passages (as one text) of each sample."""
     return connection.execute(
         "SELECT s.position, s.answer_key, s.question, coalesce(s.answer, ''), coalesce(p.texts, '') FROM samples s"
         " LEFT JOIN (SELECT position, string_agg(text, ' ' ORDER BY rank) AS texts FROM passages"
@@ -314,6 +383,6 @@ def answer_places(connection: Connection, run: RunRef) -> list[tuple[int, str, s
 
 
 def _drawn_from(run: RunRef, kind: LabelKind, against: RunRef | None) -> tuple[str, str, str]:
-    """The run, evaluation and other run that a draw of that kind is from."""
+    """Return the run, evaluation and other run of a draw of this kind."""
     evaluation = (run.evaluation_id or "") if kind == "verdict" else ""
     return run.run_id, evaluation, against.run_id if against else ""

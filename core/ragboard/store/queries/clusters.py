@@ -15,7 +15,7 @@ __all__ = ["Clusters", "SampleClusters", "run_clusters", "sample_clusters"]
 
 
 class Clusters(NamedTuple):
-    """The number of clusters, and whether they are conversations (else questions)."""
+    """The number of clusters, and whether they are conversations or repeated questions."""
 
     number: int
     conversations: bool
@@ -34,7 +34,7 @@ class SampleClusters:
     of: Places
     """The number of the cluster of each row."""
     conversations: bool
-    """Whether a cluster is a conversation; else it is the answers to one question."""
+    """Whether a cluster is a conversation, or all answers to one question."""
 
     def __str__(self) -> str:
         """Say the number and kind: `12 conversations`."""
@@ -44,8 +44,8 @@ class SampleClusters:
 def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
     """Return the clusters of the evaluated samples of runs, by run, without runs of independent samples.
 
-    All samples of the runs `whole`; of the others those that these evaluations cover, as pairs of a run and one of
-    its evaluations.
+    `whole`: runs of which all samples count. `parts`: (run, evaluation) pairs; only samples that the evaluation covers
+    count.
     """
     rows = connection.execute(
         "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"

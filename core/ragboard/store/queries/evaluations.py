@@ -1,4 +1,4 @@
-"""Evaluations: which are shown, who judged, what they asked and what they took."""
+"""Evaluations: which are shown, their judges, tasks and cost."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from ragboard.records import JsonValue, Spend
+from ragboard.records import JsonValue, ModelUsage
 from ragboard.store.queries.query import Connection
 
 __all__ = [
     "JudgedBy",
     "RankedEvaluation",
     "ScoredEvaluation",
-    "elsewhere_by_run",
     "evaluated_metrics",
     "file_evaluations",
     "judge_names",
     "judged_by",
     "judges_of_task",
+    "other_evaluations_by_run",
     "ranked_evaluations",
     "scored_evaluations",
     "spends",
@@ -37,9 +37,9 @@ class JudgedBy:
     finished: datetime
     """UTC."""
     covered: int
-    """Samples of the run that it has results of."""
+    """Number of samples with results."""
     samples: int
-    """Samples of the run now; more may have been logged since."""
+    """Number of samples of the run now; some may have been logged since."""
 
     @property
     def in_words(self) -> str:
@@ -48,14 +48,14 @@ class JudgedBy:
 
     @property
     def part(self) -> str:
-        """`50 of 2,000 samples evaluated`; empty where all were."""
+        """`50 of 2,000 samples evaluated`; empty if all were."""
         if self.covered >= self.samples:
             return ""
         return f"{self.covered:,} of {self.samples:,} samples evaluated"
 
 
 class RankedEvaluation(NamedTuple):
-    """An evaluation of our own and its place among those of its run, from 1: the first is shown."""
+    """An evaluation and its rank among those of its run, from 1; the first is shown."""
 
     run_id: str
     run: str
@@ -70,22 +70,22 @@ class ScoredEvaluation:
     evaluation_id: str
     judge: str
     tasks: frozenset[str] | None
-    """What the metric can ask; None where an older version evaluated it and the metric has settings of its own."""
+    """The task types that the metric can ask; None if an older version evaluated it with settings."""
     identity: Mapping[str, JsonValue]
     parameters: Mapping[str, JsonValue]
-    """Those given to its judges; empty where its judges were not named."""
+    """The parameters of its chat models; empty if the judges were built in Python."""
     complete: bool
     finished: datetime
     has_statements: bool
     reads_history: bool
-    """False where models judged turns of a conversation without being shown it, as before this version."""
+    """False if models judged turns of a conversation without seeing the earlier turns, as in older versions."""
 
 
 _JUDGED = ("evaluation_id", "judge", "heuristic", "finished", "covered", "samples")
 
 
 def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict[str, JudgedBy]:
-    """Of each of these evaluations who judged what part of its run."""
+    """Return the judge and coverage of each of these evaluations, by evaluation."""
     rows = connection.execute(
         f"SELECT {', '.join(_JUDGED)} FROM evaluations JOIN runs USING (run_id)"
         " WHERE evaluation_id IN (SELECT unnest(?))",
@@ -95,7 +95,7 @@ def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict
 
 
 def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
-    """Every evaluation of our own, the newest run first and in it the one that is shown."""
+    """Return all evaluations by judges of ours, newest run first; within a run, the shown one first."""
     rows = connection.execute(
         "SELECT e.run_id, run, place, evaluation_id, judge, heuristic, finished, covered, e.samples"
         " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY imported DESC, place"
@@ -107,7 +107,7 @@ def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
 
 
 def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[ScoredEvaluation]]:
-    """For each metric of a run the evaluations of our own that have it, newest first."""
+    """Return the evaluations by judges of ours that have each metric of a run, newest first."""
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
@@ -133,8 +133,8 @@ def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[Sc
     return found
 
 
-def elsewhere_by_run(connection: Connection) -> dict[str, dict[str, str]]:
-    """For each run the shown metrics that are not from the evaluation of its statements, and theirs."""
+def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]]:
+    """Return {run: {metric: evaluation}} for shown metrics that are not from the evaluation of the run's statements."""
     rows = connection.execute(
         "SELECT run_id, metric, evaluation_id FROM shown_metrics"
         " WHERE evaluation_id NOT IN (SELECT evaluation_id FROM shown_evaluations)"
@@ -146,7 +146,7 @@ def elsewhere_by_run(connection: Connection) -> dict[str, dict[str, str]]:
 
 
 def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, str]:
-    """For each of these runs whose file brought scores the evaluation that holds them."""
+    """Return the evaluation with the file scores of each of these runs that has some."""
     return dict(
         connection.execute(
             "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))", [runs]
@@ -155,7 +155,7 @@ def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, s
 
 
 def evaluated_metrics(connection: Connection, evaluations: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each metric of these evaluations: evaluation, metric."""
+    """Return the (evaluation, metric) pairs of these evaluations."""
     return tuple(
         connection.execute(
             "SELECT evaluation_id, unnest(metrics) FROM evaluations WHERE list_contains(?, evaluation_id)",
@@ -165,13 +165,13 @@ def evaluated_metrics(connection: Connection, evaluations: Sequence[str]) -> tup
 
 
 def judge_names(connection: Connection) -> tuple[str, ...]:
-    """The judges of our own evaluations, by name."""
+    """Return the names of the judges of all evaluations, without those of run files."""
     rows = connection.execute("SELECT DISTINCT judge FROM evaluations WHERE NOT imported ORDER BY 1").fetchall()
     return tuple(row[0] for row in rows)
 
 
 def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Who answered the tasks of a type in each of these evaluations; None where it asked none."""
+    """Return the judge of this type of task in each of these evaluations; None if it asked none."""
     rows = connection.execute(
         "SELECT json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN (SELECT unnest($these))",
         {"task": f"$.{task}", "these": list(evaluations)},
@@ -179,8 +179,8 @@ def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str 
     return tuple(row[0] for row in rows)
 
 
-def spends(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[Spend]]:
-    """What each of these evaluations took, a model each; those that asked none are left out."""
+def spends(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[ModelUsage]]:
+    """Return calls, tokens and cost by model, for each of these evaluations that called a model."""
     cursor = connection.execute(
         "SELECT evaluation_id, model, embedding, calls, uncounted, prompt_tokens, cached_tokens, completion_tokens,"
         " cost, planned_calls, planned_tokens, prompt_price, cached_price, completion_price FROM spending"
@@ -188,7 +188,7 @@ def spends(connection: Connection, evaluations: Sequence[str]) -> dict[str, list
         [evaluations],
     )
     names = [column[0] for column in cursor.description or ()][1:]
-    found: dict[str, list[Spend]] = {}
+    found: dict[str, list[ModelUsage]] = {}
     for evaluation, *values in cursor.fetchall():
-        found.setdefault(evaluation, []).append(Spend(**dict(zip(names, values, strict=True))))
+        found.setdefault(evaluation, []).append(ModelUsage(**dict(zip(names, values, strict=True))))
     return found

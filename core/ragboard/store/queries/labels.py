@@ -1,4 +1,4 @@
-"""People's labels in the store: append-only rows that hang on the text of an answer, and what holds of them now."""
+"""Human labels in the store: append-only rows that refer to the text of an answer, and the current ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = [
     "labelled_answers",
     "last_label",
     "latest_verdicts",
+    "remove_labels",
     "statement_labels",
     "statement_place",
-    "withdraw_labels",
 ]
 
 LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
 
 Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
-"""Where a label comes from: from looking at a sample with its verdicts in sight; from a random draw, or from
-disagreements, without seeing them; or from a file."""
+"""Where a label was given. browsing: on a sample whose verdicts were visible; random, disagreement: on a random draw or
+a disagreement, with hidden verdicts; imported: in a file."""
 
 Place: TypeAlias = tuple[str, int, int]
 """Evaluation, position and number of a statement, both from 0."""
@@ -44,7 +44,7 @@ _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "des
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HumanVerdict:
-    """A person's verdict on a statement, given all the passages together."""
+    """An annotator's verdict on a statement, against all passages together."""
 
     label: Label
     annotator: str
@@ -55,14 +55,14 @@ class HumanVerdict:
 
 
 def append_label(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Append a row of `labels`; columns that are not given stay empty."""
-    whole = _DEFAULTS | dict(row)
-    columns, values = ", ".join(whole), ", ".join(f"${name}" for name in whole)
-    connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", whole)
+    """Append a row to `labels`; missing columns are empty."""
+    complete = _DEFAULTS | dict(row)
+    columns, values = ", ".join(complete), ", ".join(f"${name}" for name in complete)
+    connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", complete)
 
 
-def withdraw_labels(connection: Connection, numbers: Sequence[int]) -> None:
-    """Take labels back: each gets a newer row without a value."""
+def remove_labels(connection: Connection, numbers: Sequence[int]) -> None:
+    """Remove labels: append a row without a value for each."""
     connection.execute(
         "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
         " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM labels WHERE number IN (SELECT unnest(?))",
@@ -71,7 +71,7 @@ def withdraw_labels(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def keep_answer(connection: Connection, key: str, sample: Sample) -> None:
-    """Keep an answer that labels hang on, unless it is there."""
+    """Store an answer that labels refer to, unless it is stored already."""
     history = [{"role": turn.role, "text": turn.text} for turn in sample.history]
     connection.execute(
         "INSERT OR IGNORE INTO labelled_answers VALUES (?, ?, to_json(?), ?, ?::VARCHAR[])",
@@ -80,7 +80,7 @@ def keep_answer(connection: Connection, key: str, sample: Sample) -> None:
 
 
 def keep_answer_of(connection: Connection, run: RunRef, sample_id: str) -> tuple[str, str] | None:
-    """The same for a sample of a run; its key and its answer, None if the run has no such sample."""
+    """Store the answer of a sample, and return its key and text; None if the run has no such sample."""
     row = connection.execute(
         "SELECT answer_key, coalesce(answer, '') FROM samples WHERE run_id = ? AND sample_id = ?",
         [run.run_id, sample_id],
@@ -96,7 +96,7 @@ def keep_answer_of(connection: Connection, run: RunRef, sample_id: str) -> tuple
 
 
 def statement_place(connection: Connection, run: RunRef, sample_id: str, number: int) -> dict[str, Any] | None:
-    """The columns of `labels` that say which statement of an answer is meant, by its number from 1."""
+    """Return the columns of `labels` that identify a statement of an answer, by its number from 1; None if missing."""
     row = connection.execute(
         "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
         " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
@@ -110,7 +110,7 @@ def statement_place(connection: Connection, run: RunRef, sample_id: str, number:
 def statement_labels(
     connection: Connection, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue
 ) -> list[int]:
-    """The numbers of a person's current labels on a statement in a queue."""
+    """Return the numbers of an annotator's current labels on a statement in a queue."""
     rows = connection.execute(
         "SELECT h.number FROM human_verdicts h JOIN samples s ON s.run_id = $run AND s.position = h.position"
         " WHERE h.evaluation_id = $evaluation AND s.sample_id = $sample AND h.statement = $statement"
@@ -123,7 +123,7 @@ def statement_labels(
 def last_label(
     connection: Connection, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind
 ) -> tuple[int, str, str, str] | None:
-    """The number, sample, value and statement of the last label that a person gave in a queue of a run."""
+    """Return number, sample, value and statement of an annotator's last label in a queue of a run; None without."""
     return connection.execute(
         "SELECT number, sample_id, value, statement FROM current_labels WHERE annotator = ? AND queue = ?"
         " AND kind = ? AND run_id = ? ORDER BY number DESC LIMIT 1",
@@ -132,25 +132,25 @@ def last_label(
 
 
 def human_verdicts(connection: Connection, keys: Iterable[Place]) -> Mapping[Place, tuple[HumanVerdict, ...]]:
-    """People's current verdicts on statements, the latest last; those without a label are left out."""
-    wanted = set(keys)
+    """Return the current human verdicts on statements, latest last, without statements that have none."""
+    requested = set(keys)
     rows = connection.execute(
         "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
         " WHERE evaluation_id IN (SELECT unnest(?::VARCHAR[])) AND position IN (SELECT unnest(?::INTEGER[]))"
         " ORDER BY number",
-        [[key[0] for key in wanted], [key[1] for key in wanted]],
+        [[key[0] for key in requested], [key[1] for key in requested]],
     ).fetchall()
     found: dict[Place, tuple[HumanVerdict, ...]] = {}
     for evaluation, position, statement, label, annotator, note, at, queue in rows:
         place = (evaluation, position, statement)
-        if place in wanted:
+        if place in requested:
             verdict = HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
             found[place] = (*found.get(place, ()), verdict)
     return found
 
 
 def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple[int, int], Label]:
-    """By position and statement of an evaluation the latest verdict of a person: the one that counts."""
+    """Return the latest human verdict, which is the one that counts, by position and statement."""
     rows = connection.execute(
         "SELECT position, statement, human FROM latest_human_verdicts WHERE evaluation_id = ?", [evaluation_id]
     ).fetchall()
@@ -158,12 +158,12 @@ def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple
 
 
 def labelled_answers(connection: Connection) -> list[tuple[str, str, str, str, list[str]]]:
-    """Key, question, history (JSON), answer and passages of every answer that labels hang on."""
+    """Return key, question, history (JSON), answer and passages of every answer with labels."""
     return connection.execute("SELECT answer_key, question, history, answer, contexts FROM labelled_answers").fetchall()
 
 
 def current_labels(connection: Connection, run: RunRef | None) -> list[tuple[Any, ...]]:
-    """Every current label, or those on a run's answers: the labels of one answer, person and queue are together."""
+    """Return all current labels, or those of a run's answers, grouped by answer, annotator and queue."""
     return connection.execute(
         "SELECT l.kind, l.annotator, l.queue, l.answer_key, l.other_key, l.dimension, l.statement, l.span_start,"
         " l.span_end, l.value, l.note, l.design, l.said, r.name, l.sample_id FROM current_labels l"
@@ -176,7 +176,7 @@ def current_labels(connection: Connection, run: RunRef | None) -> list[tuple[Any
 
 
 def imported_labels(connection: Connection) -> set[tuple[Any, ...]]:
-    """What identifies each current label that came from a file."""
+    """Return the identifying columns of each current label that was imported from a file."""
     return set(
         connection.execute(
             "SELECT annotator, kind, answer_key, other_key, dimension, statement, span_start, span_end, value, note,"
@@ -186,7 +186,7 @@ def imported_labels(connection: Connection) -> set[tuple[Any, ...]]:
 
 
 def answer_keys_of_runs(connection: Connection) -> set[str]:
-    """The keys of the answers that the store's runs give."""
+    """Return the keys of all answers of the store's runs."""
     return {row[0] for row in connection.execute("SELECT DISTINCT answer_key FROM samples").fetchall()}
 
 

@@ -12,7 +12,7 @@ __all__ = ["changed_descriptions", "metric_thresholds", "stored_descriptions"]
 
 
 def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
-    """Return the descriptions of all metrics ever evaluated, by identity; the latest of each."""
+    """Return the latest description of each metric that was ever evaluated, by name."""
     rows = connection.execute(
         "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
         " GROUP BY metric ORDER BY metric"
@@ -25,19 +25,27 @@ def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
     return found
 
 
+_DEFINITION = """json_merge_patch({}.description, '{{"more_passages": null}}')::VARCHAR"""
+"""The description without the fields that older versions did not store."""
+
+
 def changed_descriptions(
     connection: Connection, a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """Return the metrics whose descriptions differ between their evaluations in `a` and in `b`."""
+    """Return the metrics whose descriptions differ between their evaluations in `a` and in `b`.
+
+    Not those from run files: they have our name because our formula gives their scores.
+    """
     rows = connection.execute(
         "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"
         " metric) AND list_contains($b, b.evaluation_id || ' ' || metric)"
-        " AND a.description::VARCHAR <> b.description::VARCHAR ORDER BY 1",
+        f" AND {_DEFINITION.format('a')} <> {_DEFINITION.format('b')} AND NOT EXISTS (FROM evaluations e WHERE"
+        " e.evaluation_id IN (a.evaluation_id, b.evaluation_id) AND json_exists(e.identity, 'imported')) ORDER BY 1",
         {side: [f"{evaluation} {metric}" for metric, evaluation in given] for side, given in (("a", a), ("b", b))},
     ).fetchall()
     return tuple(row[0] for row in rows)
 
 
 def metric_thresholds(connection: Connection) -> Mapping[str, float]:
-    """Return the thresholds that are set, by metric."""
+    """Return the stored thresholds, by metric."""
     return dict(connection.execute("SELECT metric, value FROM thresholds ORDER BY metric").fetchall())

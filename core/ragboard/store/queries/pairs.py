@@ -17,8 +17,10 @@ from ragboard.store.queries.values import column_values
 
 __all__ = [
     "ComparedPair",
+    "Missing",
     "PairQuery",
     "PairedRuns",
+    "UnpairedRow",
     "Which",
     "compared_pairs",
     "create_pairs",
@@ -26,7 +28,7 @@ __all__ = [
     "pair_order",
     "paired_runs",
     "pairs_query",
-    "shared_ids",
+    "unpaired_rows",
 ]
 
 Which = Literal["all", "worse", "better", "same", "unscored"]
@@ -37,17 +39,17 @@ SAME = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairedRuns:
-    """Positions of the samples of two runs: paired, or without a partner."""
+    """Positions of the samples of two runs: paired, or without a counterpart."""
 
     a: Places
     """Positions of the paired samples in the first run, ascending."""
     b: Places
-    """Positions of their partners in the second run, in the same order."""
+    """Positions of their counterparts in the second run, in the same order."""
     only_a: Places
     """Positions of the unpaired samples in the first run."""
     only_b: Places
     ambiguous_a: Places
-    """Positions in the first run of repeated questions, whose partner is not certain."""
+    """Positions in the first run of repeated questions, whose counterpart is ambiguous."""
     ambiguous_b: Places
     by_question: int
     """The number of pairs with different ids, found by question and history."""
@@ -78,8 +80,30 @@ class ComparedPair(NamedTuple):
     b: int
 
 
+Missing = Literal[
+    "missing", "spelling", "id", "taken", "repeated", "history", "no history in other", "history only in other"
+]
+"""Why a sample has no counterpart. missing: the other run does not have the question; spelling: it has it with other
+case or white space; id: it has another question under the same id; taken: it has the question less often; repeated: the
+question occurs several times; history: the histories differ; no history in other, history only in other: only one of
+the two has a history."""
+
+
+class UnpairedRow(NamedTuple):
+    """A sample without a counterpart."""
+
+    side: Literal["A", "B"]
+    sample_id: str
+    question: str
+    why: Missing
+    repeats: int
+    """For a repeated question, the number of unpaired samples of its run that ask it; else 1."""
+    other_repeats: int
+    """Like `repeats`, for the other run."""
+
+
 def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
-    """Pair samples by id if both ask the same, else by question and history if these occur once in each run."""
+    """Pair samples by id if their questions agree, else by question and history if these occur once in each run."""
     found = connection.execute(
         "SELECT coalesce(a, b) AS first, coalesce(b, a) AS second, a IS NOT NULL AS in_a,"
         " paired_by IN ('id', 'question') AS paired, paired_by = 'question' AS by_question,"
@@ -99,18 +123,56 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
     )
 
 
-def _places(found: dict[str, Any], column: str, there: NDArray[np.bool_]) -> Places:
-    return np.asarray(found[column], dtype=np.int64)[there]
+def _places(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Places:
+    return np.asarray(found[column], dtype=np.int64)[selected]
 
 
-def shared_ids(connection: Connection, a: tuple[str, Places], b: tuple[str, Places]) -> int:
-    """Count the ids that are in both of two sets of samples."""
-    row = connection.execute(
-        "SELECT count(*) FROM samples a JOIN samples b USING (sample_id) WHERE a.run_id = $run_a AND b.run_id = $run_b"
-        " AND a.position IN (SELECT unnest($places_a)) AND b.position IN (SELECT unnest($places_b))",
-        {"run_a": a[0], "run_b": b[0], "places_a": a[1].tolist(), "places_b": b[1].tolist()},
-    ).fetchone()
-    return row[0] if row else 0
+def unpaired_rows(connection: Connection, a: str, b: str, paired: PairedRuns) -> list[UnpairedRow]:
+    """Return the samples of both runs without a counterpart, and why; those of A first."""
+    sides = [
+        (side, position, ambiguous)
+        for side, alone, unsure in (("A", paired.only_a, paired.ambiguous_a), ("B", paired.only_b, paired.ambiguous_b))
+        for ambiguous, positions in ((False, alone), (True, unsure))
+        for position in positions.tolist()
+    ]
+    if not sides:
+        return []
+    given = dict(zip(("sides", "positions", "ambiguous"), map(list, zip(*sides, strict=True)), strict=True))
+    return [UnpairedRow(*row) for row in connection.execute(_UNPAIRED, {"a": a, "b": b, **given}).fetchall()]
+
+
+_UNPAIRED = """\
+WITH unpaired AS (SELECT unnest($sides) AS side, unnest($positions) AS position, unnest($ambiguous) AS ambiguous),
+asked AS (
+  SELECT 'A' AS side, position, sample_id, question, history::VARCHAR AS history FROM samples WHERE run_id = $a
+  UNION ALL
+  SELECT 'B', position, sample_id, question, history::VARCHAR FROM samples WHERE run_id = $b
+),
+alone AS (
+  SELECT u.*, s.* EXCLUDE (side, position), lower(regexp_replace(trim(question), '\\s+', ' ', 'g')) AS words
+  FROM unpaired u JOIN asked s USING (side, position)
+),
+times AS (SELECT side, question, history, count(*) AS n FROM alone WHERE ambiguous GROUP BY ALL),
+questions AS (SELECT side, question, bool_or(history <> '[]') AS has_history FROM asked GROUP BY ALL),
+spellings AS (SELECT DISTINCT side, lower(regexp_replace(trim(question), '\\s+', ' ', 'g')) AS words FROM asked)
+SELECT m.side, m.sample_id, m.question,
+       CASE WHEN m.ambiguous THEN 'repeated'
+            WHEN EXISTS (FROM asked o WHERE o.side <> m.side AND (o.question, o.history) = (m.question, m.history))
+            THEN 'taken'
+            WHEN q.question IS NULL THEN CASE
+                WHEN w.words IS NOT NULL THEN 'spelling'
+                WHEN EXISTS (FROM asked o WHERE o.side <> m.side AND o.sample_id = m.sample_id) THEN 'id'
+                ELSE 'missing' END
+            WHEN m.history <> '[]' AND NOT q.has_history THEN 'no history in other'
+            WHEN m.history = '[]' THEN 'history only in other'
+            ELSE 'history' END,
+       coalesce(t.n, 1), coalesce(o.n, 1)
+FROM alone m
+LEFT JOIN questions q ON q.side <> m.side AND q.question = m.question
+LEFT JOIN spellings w ON w.side <> m.side AND w.words = m.words
+LEFT JOIN times t ON t.side = m.side AND (t.question, t.history) = (m.question, m.history)
+LEFT JOIN times o ON o.side <> m.side AND (o.question, o.history) = (m.question, m.history)
+ORDER BY m.side, m.position"""
 
 
 _GAIN: dict[Direction, str] = {
@@ -129,12 +191,12 @@ _WHICH: dict[Which, str] = {
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
     """Return the query of all pairs with both values and the gain; for a neutral metric, minus the absolute change."""
-    ours, theirs = column_values(a, metric, "a"), column_values(b, metric, "b")
+    values_a, values_b = column_values(a, metric, "a"), column_values(b, metric, "b")
     return Query(
         sql=f"SELECT p.a, p.b, x.value AS value_a, y.value AS value_b, {_GAIN[direction]} AS gain\n"
-        f"FROM paired p\nLEFT JOIN ({ours.sql}) x ON x.position = p.a\n"
-        f"LEFT JOIN ({theirs.sql}) y ON y.position = p.b",
-        given={**ours.given, **theirs.given},
+        f"FROM paired p\nLEFT JOIN ({values_a.sql}) x ON x.position = p.a\n"
+        f"LEFT JOIN ({values_b.sql}) y ON y.position = p.b",
+        given={**values_a.given, **values_b.given},
     )
 
 
@@ -176,7 +238,7 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
 
 
 def compared_pairs(connection: Connection, a: RunRef, b: RunRef, query: PairQuery) -> list[ComparedPair]:
-    """Return a page of pairs: greatest losses first, then equal ones, gains, and unscored ones."""
+    """Return a page of pairs: largest losses first, then equal ones, gains, and unscored ones."""
     return [ComparedPair(*row) for row in _page(a, b, query).on(connection).fetchall()]
 
 

@@ -1,4 +1,4 @@
-"""Counted quantities of samples, for the diagnosis."""
+"""Quantities of samples for the diagnosis, computed in SQL."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTED = {
         f" SELECT position, avg((first > half)::INTEGER) AS value FROM said JOIN ({_HALF}) USING (position)"
         " WHERE first IS NOT NULL GROUP BY 1"
     ),
-    "early less late use": (
+    "early minus late use": (
         f"WITH relevant AS ({_SUPPORTED} 'reference'), used AS ({_SUPPORTED} 'response'),"
         " seen AS (SELECT r.position, r.rank <= h.half AS early, (u.rank IS NOT NULL)::INTEGER AS used FROM relevant r"
         f" JOIN ({_HALF}) h USING (position) LEFT JOIN used u ON u.position = r.position AND u.rank = r.rank)"

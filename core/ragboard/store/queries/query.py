@@ -16,7 +16,7 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """SQL with a `$name` for each value. Its string form has the values written in, so that people can run it."""
+    """SQL with a `$name` for each value. Its string form contains the values, so that people can run it."""
 
     sql: str
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])

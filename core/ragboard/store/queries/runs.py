@@ -33,6 +33,7 @@ class ListedRun:
     name: str
     dataset_key: str
     imported: datetime
+    tags: tuple[str, ...]
     evaluations: int
     """Number of evaluations, without that of the run file."""
 
@@ -103,12 +104,15 @@ def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
 def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
     """Return every run, newest first."""
     rows = connection.execute(
-        "SELECT run_id, name, dataset_key, imported, (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id"
-        " AND NOT e.imported) FROM runs r ORDER BY imported DESC, name"
+        "SELECT run_id, name, dataset_key, imported, tags,"
+        " (SELECT count(*) FROM evaluations e WHERE e.run_id = r.run_id AND NOT e.imported)"
+        " FROM runs r ORDER BY imported DESC, name"
     ).fetchall()
     return tuple(
-        ListedRun(run_id=run_id, name=name, dataset_key=key, imported=imported, evaluations=evaluations)
-        for run_id, name, key, imported, evaluations in rows
+        ListedRun(
+            run_id=run_id, name=name, dataset_key=key, imported=imported, tags=tuple(tags), evaluations=evaluations
+        )
+        for run_id, name, key, imported, tags, evaluations in rows
     )
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "generated_questions",
     "judgements",
     "listed_samples",
+    "passage_counts",
     "position_of",
     "reference_count",
     "refusals",
@@ -40,8 +41,8 @@ Order = Literal["file", "lowest", "highest", "worst"]
 Only = Literal["all", "loose", "refusing", "unscored", "beyond"]
 """beyond: on the bad side of the threshold of the query's column."""
 
-WORDS = 8
-"""The most words of a search."""
+MAX_SEARCH_WORDS = 8
+"""Maximum number of words of a search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,7 @@ class Judgement:
     """One judgement about a sample other than verdicts on statements."""
 
     about: str
-    """What was asked: `useful toward reference`, or the question of an aspect."""
+    """The subject: `useful toward reference`, or the question of an aspect."""
     number: int
     """Number of the passage, draw or name, from 1."""
     of: int
@@ -118,8 +119,10 @@ class Judgement:
     reason: str
 
     def __str__(self) -> str:
-        """Describe it: `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`."""
+        """Describe it: `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`, `rating: 0.90`."""
         which = f" {self.number}" if self.of > 1 else ""
+        if self.value is not None and self.says == f"{self.value:g}":
+            return f"{self.about}{which}: {self.value:.2f}"
         value = "" if self.value is None else f" ({self.value:.2f})"
         return f"{self.about}{which}: {self.says}{value}"
 
@@ -200,7 +203,7 @@ WHERE s.run_id = $run{_ONLY[query.only]}"""
     if query.between:
         sql += "\n  AND m.value BETWEEN $low AND $high"
         given |= {"low": query.between[0], "high": query.between[1]}
-    for place, word in enumerate(query.search.split()[:WORDS]):
+    for place, word in enumerate(query.search.split()[:MAX_SEARCH_WORDS]):
         sql += (
             f"\n  AND (contains(lower(s.question), lower($word{place})) OR contains(lower(s.answer),"
             f" lower($word{place})) OR s.sample_id = $word{place})"
@@ -220,11 +223,22 @@ def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) 
 
 
 def position_of(connection: Connection, run_id: str, sample_id: str) -> int | None:
-    """Return the position of a sample in its run; None if it is not there."""
+    """Return the position of a sample in its run; None if there is no such sample."""
     row = connection.execute(
         "SELECT position FROM samples WHERE run_id = ? AND sample_id = ?", [run_id, sample_id]
     ).fetchone()
     return row[0] if row else None
+
+
+def passage_counts(connection: Connection, run_id: str) -> Scored:
+    """Count the passages of each sample whose file has some or says that there are none."""
+    return scored(
+        connection.execute(
+            "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
+            " ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ? AND s.has_contexts GROUP BY ALL",
+            [run_id],
+        )
+    )
 
 
 def reference_count(connection: Connection, run_id: str) -> int:

@@ -66,16 +66,16 @@ _OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id
 
 def own_scores(run: RunRef) -> Query:
     """Return the condition on `scores` that selects the scores of a run's reference, without file scores."""
-    if not run.elsewhere:
+    if not run.other_evaluations:
         return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
     return Query(
         sql="(evaluation_id = $evaluation AND NOT list_contains($moved, metric)"
         " OR evaluation_id IN (SELECT unnest($others)) AND list_contains($places, evaluation_id || ' ' || metric))",
         given={
             "evaluation": run.evaluation_id,
-            "moved": [metric for metric, _ in run.elsewhere],
-            "others": [evaluation for _, evaluation in run.elsewhere],
-            "places": [f"{evaluation} {metric}" for metric, evaluation in run.elsewhere],
+            "moved": [metric for metric, _ in run.other_evaluations],
+            "others": [evaluation for _, evaluation in run.other_evaluations],
+            "places": [f"{evaluation} {metric}" for metric, evaluation in run.other_evaluations],
         },
     )
 
@@ -97,16 +97,16 @@ def sample_outcomes(
 ) -> dict[int, dict[str, Outcome]]:
     """Return outcomes by position and metric: those of a reference, or those of the run file.
 
-    Those of the file are left out where they are what the reference means.
+    File scores that belong to the reference itself are left out of the latter.
     """
-    meant = own_scores(run)
+    selected = own_scores(run)
     if of_file:
         sql = f"{_OF_FILE} AND evaluation_id IS DISTINCT FROM $evaluation"
-        meant = Query(sql=sql, given={"run": run.run_id, "evaluation": run.evaluation_id})
+        selected = Query(sql=sql, given={"run": run.run_id, "evaluation": run.evaluation_id})
     rows = connection.execute(
-        f"SELECT position, metric, value, counted, reason, detail FROM scores WHERE {meant.sql}"
+        f"SELECT position, metric, value, counted, reason, detail FROM scores WHERE {selected.sql}"
         " AND position IN (SELECT unnest($positions))",
-        {**meant.given, "positions": list(positions)},
+        {**selected.given, "positions": list(positions)},
     ).fetchall()
     found: dict[int, dict[str, Outcome]] = {}
     for position, metric, *outcome in rows:
@@ -128,7 +128,7 @@ def outcomes_of_metric(
 
 
 def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
-    """Return the metrics that a run has scores of."""
+    """Return the metrics with scores in a run."""
     shown = shown_scores(run)
     rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
     return frozenset(row[0] for row in rows)
@@ -172,8 +172,8 @@ def scored_twice(connection: Connection, first: str, second: str, metric: str) -
         " AND a.value IS NOT NULL AND b.value IS NOT NULL",
         {"first": first, "second": second, "metric": metric},
     ).fetchnumpy()
-    ours, theirs = (np.asarray(got[side], dtype=np.float64) for side in ("first", "second"))
-    return np.asarray(got["position"], dtype=np.int64), ours, theirs
+    values = [np.asarray(got[side], dtype=np.float64) for side in ("first", "second")]
+    return np.asarray(got["position"], dtype=np.int64), values[0], values[1]
 
 
 def scored(found: Connection) -> Scored:
@@ -218,7 +218,7 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...
 
 
 def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
-    """Return the evaluations that failed scores of a run are from."""
+    """Return the evaluations with failed scores of a run."""
     own = own_scores(run)
     rows = connection.execute(
         f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
@@ -242,8 +242,8 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
     """Return the query of the moments of each metric in each of these evaluations, over scored values.
 
-    Of metrics in `fills`, and then of these alone, the fill stands for the unscored. A row is: n, mean, deviation,
-    varying, counts, sums, evaluation_id, metric.
+    With `fills`, only of the metrics in it, with the fill as the score of unscored samples. A row is: n, mean,
+    deviation, varying, counts, sums, evaluation_id, metric.
     """
     given: dict[str, Any] = {"evaluations": list(evaluations)}
     value, fill = "value", ""
@@ -269,7 +269,7 @@ def metric_moments(
 def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, Known]:
     """Return the moments of values, by key; `values` returns key, run_id, position and value.
 
-    Keys without a value are left out. The values themselves are read where they are few or clustered.
+    Keys without a value are left out. Few or clustered values are read one by one, others as moments.
     """
     return {row[6]: _known(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ragboard.metrics.partition import ORIGINS, Origin
+from ragboard.metrics.partition import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
@@ -60,10 +60,10 @@ Human = Literal["none", "agrees", "overruled"]
 """How labels relate to a verdict: none, agree, disagree; the latest label counts."""
 
 NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
-"""The verdicts of unsupported statements, the worse first."""
+"""The verdicts that are not supported, the worse one first."""
 
-WORDS = 8
-"""The most words of a search."""
+MAX_SEARCH_WORDS = 8
+"""Maximum number of words of a search."""
 DIGEST = re.compile("[0-9a-f]{32}")
 
 _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
@@ -85,10 +85,10 @@ class JudgedStatement:
     """The verdict of all passages together; None if not judged."""
     single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
     """The verdict of each passage separately, by rank; empty if not judged."""
-    origin: Origin | None = None
+    origin: ClaimClass | None = None
     """Its class of the six-way partition; None if a needed table was not judged."""
     people: tuple[HumanVerdict, ...] = ()
-    """Verdicts of people, the latest last; they do not change the verdict of the judge."""
+    """Labels, the latest last; they do not change the verdict of the judge."""
 
     @property
     def by_people(self) -> HumanVerdict | None:
@@ -96,23 +96,23 @@ class JudgedStatement:
         return self.people[-1] if self.people else None
 
     @property
-    def overruled(self) -> bool:
+    def is_overruled(self) -> bool:
         """Whether the label that counts differs from the judge's joint verdict."""
         return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
 
     @property
-    def alone(self) -> Label | None:
-        """The verdict that the separate verdicts amount to, as in the view `answer_verdicts`; None without any."""
+    def separate_verdict(self) -> Label | None:
+        """The strongest of the separate verdicts, as in the view `answer_verdicts`; None without any."""
         labels = {verdict.label for verdict in self.single.values()}
         return next((label for label in _STRONGEST if label in labels), None)
 
     @property
-    def alone_in_words(self) -> str:
+    def separate_verdicts_text(self) -> str:
         """The separate verdicts in words; empty without any."""
-        said = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
+        parts = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
-        return f"{'; '.join(said) or 'supported by no single passage'} (each passage judged on its own)"
+        return f"{'; '.join(parts) or 'supported by no single passage'} (each passage judged on its own)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
         """The ranks of passages that separately support it, in order."""
@@ -149,18 +149,13 @@ class HallucinationQuery:
 class MatchedStatement(NamedTuple):
     """A statement in a page of results."""
 
-    run: str
-    judge: str
+    evaluation_id: str
+    position: int
     sample_id: str
     question: str
     number: int
     """Number of the statement, from 1."""
     statement: str
-    verdict: Label
-    score: float | None
-    reason: str
-    evaluation_id: str
-    position: int
 
     @property
     def key(self) -> Key:
@@ -214,7 +209,7 @@ def answer_statements(
     ).fetchall()
     keys = [(evaluation_id or "", position, row[0]) for row in rows]
     verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
-    said = connection.execute(
+    row = connection.execute(
         "SELECT refuses FROM sides WHERE evaluation_id = $evaluation AND position = $position AND side = 'response'", at
     ).fetchone()
     return tuple(
@@ -228,7 +223,7 @@ def answer_statements(
             people=people.get(key, ()),
         )
         for key, (_, text, start, end, how, origin) in zip(keys, rows, strict=True)
-    ), None if said is None else bool(said[0])
+    ), None if row is None else bool(row[0])
 
 
 def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
@@ -299,16 +294,16 @@ def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str
     return found
 
 
-def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Origin, int]]:
+def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
     """Count the classes of claims in each evaluation that has any."""
     rows = connection.execute(
         "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
         [evaluations],
     ).fetchall()
-    found: dict[str, dict[Origin, int]] = {}
+    found: dict[str, dict[ClaimClass, int]] = {}
     for evaluation, origin, count in rows:
-        found.setdefault(evaluation, dict.fromkeys(ORIGINS, 0))[origin] = count
+        found.setdefault(evaluation, dict.fromkeys(CLAIM_CLASSES, 0))[origin] = count
     return found
 
 
@@ -433,7 +428,7 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
         given["apart"] = list(apart)
     else:
         tests.append("f.together")
-    words = query.text.split()[:WORDS]
+    words = query.text.split()[:MAX_SEARCH_WORDS]
     joins = [_EVALUATION, _SAMPLE] if words or query.question or query.passage else []
     if words:
         joins += [_STATEMENT, f"LEFT {_JOINT}"]
@@ -454,20 +449,11 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
     return Query(sql="\n".join([select, *joins, "WHERE " + "\n  AND ".join(tests)]), given=given)
 
 
-def _page(query: HallucinationQuery) -> Query:
-    return Query(
-        sql=f"""\
-SELECT r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,
-       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position
-FROM (FROM found f WHERE list_contains($labels, verdict) ORDER BY {_WORST} LIMIT $limit OFFSET $offset) f
-{_EVALUATION}
-JOIN runs r USING (run_id)
-{_SAMPLE}
-{_STATEMENT}
-LEFT {_JOINT}
-ORDER BY {_WORST}""",
-        given={"labels": query.labels, "limit": query.limit, "offset": query.offset},
-    )
+def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
+    """Return the query of a page of `found`, in the order in which it is shown."""
+    found = f"FROM found f WHERE list_contains($labels, verdict) ORDER BY {_WORST} LIMIT $limit OFFSET $offset"
+    parts = (f"SELECT {columns}", f"FROM ({found}) f", _EVALUATION, _SAMPLE, _STATEMENT, *joins, f"ORDER BY {_WORST}")
+    return Query(sql="\n".join(parts), given={"labels": query.labels, "limit": query.limit, "offset": query.offset})
 
 
 def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
@@ -483,12 +469,18 @@ def matched_labels(connection: Connection) -> dict[Label, int]:
 
 def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
     """Return a page of matched statements: contradicted ones first, then those with least support."""
-    return [MatchedStatement(*row) for row in _page(query).on(connection).fetchall()]
+    page = _page(query, "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text")
+    return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 
 
 def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return one query for a page of statements that includes the table of `create_matches`."""
-    return _page(query).after(found=_found(query, evaluations, apart))
+    """Return one query for a page of statements, with their verdicts, that includes the table of `create_matches`."""
+    columns = (
+        "r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,\n"
+        "       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position"
+    )
+    page = _page(query, columns, "JOIN runs r ON r.run_id = e.run_id", f"LEFT {_JOINT}")
+    return page.after(found=_found(query, evaluations, apart))
 
 
 def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from ragboard.stats.checks import SQUARABLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Known, moments_by, shown_scores
+from ragboard.store.queries.scores import Known, Scored, moments_by, scored, shown_scores
 
 __all__ = [
     "META",
@@ -22,6 +22,7 @@ __all__ = [
     "extent",
     "group_moments",
     "group_sizes",
+    "known_values",
     "metadata_columns",
     "plotted_samples",
     "quantiles",
@@ -34,7 +35,7 @@ META = "metadata."
 
 
 class Extent(NamedTuple):
-    """The number of values, the least and the greatest."""
+    """The number of values, and their minimum and maximum."""
 
     scored: int
     total: int
@@ -76,8 +77,8 @@ class GroupSize(NamedTuple):
 def column_values(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
     """Return the query of (position, value), one row per sample; names of bound values end with `name`.
 
-    `fill` stands for the score of a sample that was evaluated and has none. A metadata number whose square would
-    overflow is no value.
+    `fill` replaces the missing score of a sample that was evaluated. A metadata number whose square would overflow
+    is no value.
     """
     if column.startswith(META):
         return Query(
@@ -107,7 +108,7 @@ def _pointer(column: str) -> str:
 
 
 def extent(connection: Connection, values: Query) -> Extent:
-    """The number of values, the least and the greatest."""
+    """Return the number of values, and their minimum and maximum."""
     row = connection.execute(
         f"WITH v AS ({values.sql}) SELECT count(value), count(*), min(value), max(value) FROM v", dict(values.given)
     ).fetchone()
@@ -117,11 +118,16 @@ def extent(connection: Connection, values: Query) -> Extent:
 def value_moments(
     connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, limit: float = 0.0
 ) -> Known | None:
-    """Return the moments of a column; with `fail`, of 1 for each value on the bad side of the limit, else 0."""
+    """Return the moments of a column; with `fail`, of 1 for each value on the good side of the limit, else 0."""
     value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $limit)::DOUBLE AS value"
     given = dict(values.given) if fail is None else {**values.given, "limit": limit}
     of_run = Query(sql=f"SELECT 'all' AS part, $run_v AS run_id, position, {value} FROM ({values.sql})", given=given)
     return moments_by(connection, of_run, "part").get("all")
+
+
+def known_values(connection: Connection, values: Query) -> Scored:
+    """Return the values of a column, without the samples that have none."""
+    return scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
 
 
 def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
+from ragboard.analysis import diff_note
 from ragboard.errors import NotFoundError
 from ragboard.human.agreement import ItemDetail
 from ragboard.human.grades import GradeVerdict
@@ -157,7 +158,7 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
     plain(found.sides[0].question or found.item_id, "title")
     facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
-        plain("Struck through: only in A. Bold and underlined: only in B.", "note")
+        plain(diff_note(found.changes), "note")
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
         _alone(found)
@@ -176,15 +177,15 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
 
 def _contenders(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    return [_fact(one, heard[one.name]) for one in stored.agreement.contenders if one.name in heard]
+    return [_fact(one, heard[one.name], dimension) for one in stored.agreement.contenders if one.name in heard]
 
 
-def _fact(contender: Scorer, outcomes: Sequence[Outcome]) -> tuple[str, str, str]:
+def _fact(contender: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[str, str, str]:
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
     words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
     shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
-    return shown, contender.name, " · ".join(dict.fromkeys(filter(None, words)))
+    return shown, contender.title(dimension), " · ".join(dict.fromkeys(filter(None, words)))
 
 
 def _alone(found: ItemDetail) -> None:
@@ -205,16 +206,16 @@ def opened_data(found: ItemDetail) -> dict[str, Any]:
     of_passages = found.sides[0].answer is None
     passages = [] if of_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
     return {
-        "a": _side(found, "A", "new"),
-        "b": _side(found, "B", "gone"),
+        "a": _side(found, "A"),
+        "b": _side(found, "B"),
         "heading": "",
         "statements": [],
         "groups": passages if shared or of_passages else [*passages, _passages(found, 1, "Passages of B")],
     }
 
 
-def _side(found: ItemDetail, letter: str, other: str) -> dict[str, Any]:
-    words = changed_words(found.changes, but=other)
+def _side(found: ItemDetail, letter: Literal["A", "B"]) -> dict[str, Any]:
+    words = changed_words(found.changes, letter)
     side = found.sides["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "(empty)", "words": words}

@@ -11,37 +11,45 @@ import streamlit as st
 
 from ragboard.errors import NotFoundError, RagboardError, SettingError
 from ragboard.human.agree import agree
+from ragboard.human.baselines import BaselineComparison, BaselineVerdict
 from ragboard.human.grades import GradeLine, GradeReport
+from ragboard.human.trust import RUN_LABELS, locate_label
 from ragboard.judges import EmbeddedJudge, Panel
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
+from ragboard.spans import inert
 from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.controls import uploaded, without_folder
 from ragboard_dashboard.data import (
     get_agreement,
     get_agreements,
+    get_baselines,
     get_grades,
     get_preferences,
+    get_run,
+    get_runs,
+    resolve,
     store,
     writable,
 )
-from ragboard_dashboard.links import bound
-from ragboard_dashboard.text import ago, plain
+from ragboard_dashboard.links import bound, open_sample
+from ragboard_dashboard.text import ago, plain, safe
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
     contender_table,
     grades_data,
+    grades_method,
     pairs_data,
+    pairs_method,
     votes_data,
 )
 
-__all__ = ["draw"]
+__all__ = ["answers_html", "area_in_words", "draw"]
 
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
-FORMS = {"pairs": "Pairwise preferences", "grades": "Grades and labels"}
 TIES: dict[Ties, str] = {
     "random": "A tie is a coin flip",
     "half": "A tie is half right",
@@ -51,188 +59,208 @@ TIES: dict[Ties, str] = {
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
+SHOWS: dict[BaselineVerdict, str] = {
+    "better": "▲ Yes, on these labels",
+    "not shown": "= Not shown on these labels",
+    "worse": "▼ No: it is worse than a baseline",
+}
+STYLES = Path(__file__).with_name("answer.css")
 
 
 def draw() -> None:
     """Draw the page."""
     every = get_agreements()
-    if not every:
+    wanted = st.query_params.get("agreement", "")
+    if not every and not wanted:
         _empty()
         return
-    stored = _chosen(every)
-    if stored is None:
-        return
-    wanted = st.query_params.get("item")
-    if wanted is not None:
-        show_item(stored, wanted)
-        return
-    if stored.agreement.form == "pairs":
-        _pairs(stored)
-    else:
-        _graded(stored)
-    offer_deletion(stored)
-
-
-def _graded(stored: StoredAgreement) -> None:
     try:
-        _grades(stored)
-    except SettingError as error:
+        stored = get_agreement(wanted) if wanted else every[0]
+    except NotFoundError as error:
+        st.error("The agreement in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
-        if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
-            del st.query_params["at_least"]
-            st.rerun()
+        _choose(every, None)
+        return
+    item = st.query_params.get("item")
+    if item is not None and stored.agreement.id.startswith(RUN_LABELS):
+        open_sample(*locate_label(stored.agreement.id, item))
+    if item is not None:
+        show_item(stored, item)
+    elif stored.agreement.form == "pairs":
+        _pairs(every, stored)
+    else:
+        _graded(every, stored)
 
 
 def _empty() -> None:
     st.header("Can a metric be trusted?", anchor=False)
     st.markdown(
         "Compare it with human labels: preferences between two answers, grades of answers, or labels of statements."
-        " The table adds baselines (length, word overlap, a coin) and the agreement between annotators."
+        " The page says whether the metric beats counting words. Label a run on the Annotate page, or bring a file:"
     )
     offer_files()
 
 
-def _chosen(every: Sequence[StoredAgreement]) -> StoredAgreement | None:
-    """The agreement of the address, else the newest."""
-    wanted = st.query_params.get("agreement", "")
-    try:
-        stored = get_agreement(wanted) if wanted else every[0]
-    except NotFoundError as error:
-        st.error("The agreement in this link is not in the store.", icon=":material/search_off:")
-        plain(str(error))
-        stored = None
-    form, choice, more = st.columns([3, 4, 2], vertical_alignment="bottom")
-    names = {one.agreement.id: _called(one) for one in every}
-    with form:
-        _forms(every, stored)
-    with choice:
-        shown = [one.agreement.id for one in every if stored is None or _form(one) == _form(stored)]
+def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
+    """Draw the choice of an agreement, and where another can be made."""
+    choice, more = st.columns([6, 2], vertical_alignment="bottom")
+    there = stored is None or any(one.agreement.id == stored.agreement.id for one in every)
+    names = {one.agreement.id: _called(one) for one in (every if there or stored is None else (stored, *every))}
+    if names:
         others = [name for name in st.query_params if name != "agreement"]
-        st.selectbox(
-            "Agreement",
-            shown,
-            format_func=lambda one: names[one],
-            **bound("agreement", stored.agreement.id if stored else shown[0], key="agreement-agreement", drops=others),
+        shown = stored.agreement.id if stored else next(iter(names))
+        choice.selectbox(
+            "Labels",
+            list(names),
+            format_func=names.__getitem__,
+            **bound("agreement", shown, key="agreement-agreement", drops=others),
         )
     if writable():
         with more, st.popover("Another file", icon=":material/add:", width="stretch"):
             offer_files()
-    return stored
-
-
-def _form(stored: StoredAgreement) -> str:
-    return "pairs" if stored.agreement.form == "pairs" else "grades"
-
-
-def _forms(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
-    there = [form for form in FORMS if any(_form(one) == form for one in every)]
-    newest = {form: next(one.agreement.id for one in every if _form(one) == form) for form in there}
-    st.session_state["agreement-form"] = _form(stored) if stored else there[0]
-
-    def turn() -> None:
-        st.query_params.clear()
-        st.query_params["agreement"] = newest[st.session_state["agreement-form"]]
-
-    st.segmented_control(
-        "Kind of labels",
-        there,
-        format_func=lambda form: FORMS[form],
-        required=True,
-        key="agreement-form",
-        on_change=turn,
-    )
 
 
 def _called(stored: StoredAgreement) -> str:
     made = stored.agreement
     when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
-    return f"{made.name} by {made.judge}, {stored.items:,} items, {when}"
+    kind = {"pairs": "pairs", "statements": "labelled statements"}.get(made.form, "answers")
+    return f"{made.name} by {made.judge}, {stored.items:,} {kind}, {when}"
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
     """A choice that the address has; what does not fit is the first."""
-    wanted = st.query_params.get(key, "")
-    chosen: str = st.selectbox(label, options, **_bound(key, wanted if wanted in options else options[0]), **more)
+    chosen: str = st.selectbox(label, options, **_bound(key, _wanted(key, options)), **more)
     return chosen
+
+
+def _wanted(key: str, options: Sequence[str]) -> str:
+    wanted = st.query_params.get(key, "")
+    return wanted if wanted in options else options[0]
 
 
 def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _title(stored: StoredAgreement, said: str) -> None:
-    st.header("Agreement", anchor=False)
-    plain(said)
-    lines = list(stored.agreement.notes)
-    if stored.agreement.heuristic:
-        lines.append("The embedded judge is rule-based: treat its scores as hints.")
-    if lines:
-        plain("\n".join(lines), "note")
+def _answer(stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str) -> None:
+    """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
+    st.html(STYLES)
+    st.html(answers_html(stored.agreement.judge, [one for one in found if one]))
+    hint = " It is rule-based: treat its scores as hints." if stored.agreement.heuristic else ""
+    plain(f"{said}{hint}{_judged_elsewhere(stored)}", "note")
 
 
-def _pairs(stored: StoredAgreement) -> None:
+def _judged_elsewhere(stored: StoredAgreement) -> str:
+    """A sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
+    newest = next((run for run in get_runs() if run.evaluated), None)
+    judged = get_run(resolve(newest.name)).judged if newest else None
+    of_run = stored.agreement.id.startswith(RUN_LABELS)
+    if judged is None or of_run or judged.judge == stored.agreement.judge:
+        return ""
+    return f" The Runs page shows scores of another judge: {judged.in_words}."
+
+
+def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
+    """Each comparison: the verdict, the sentence, the difference with its interval."""
+    rows = "".join(
+        f"<div><b>{SHOWS[one.verdict]}</b><p>{safe(one.sentence)}</p><small>"
+        f"{safe(' '.join(filter(None, (one.details, area_in_words(one) if len(found) == 1 else ''))))}</small></div>"
+        for one in found
+    )
+    nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
+    many = " rb-many" if len(found) > 1 else ""
+    return f'<div class="rb-answer{many}"><h1>Does {safe(judge)} beat trivial baselines?</h1>{rows or nobody}</div>'
+
+
+def area_in_words(found: BaselineComparison) -> str:
+    """What an AUROC means; empty for an accuracy, which says it itself."""
+    value = found.value.value
+    if found.figure == "accuracy" or value is None:
+        return ""
+    pair = (
+        "a supported and an unsupported one, the supported"
+        if "statements" in found.items
+        else "a good and a bad one, the good"
+    )
+    return f"AUROC: of {pair} one scores higher {100 * value:.0f} times in 100."
+
+
+def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     names = [one.name for one in stored.agreement.contenders]
-    table = st.container()
-    policy, against = st.columns(2)
-    with policy:
-        ties: Any = _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
-    with against:
-        reference = _select("Compared with", "against", names)
-    found = get_preferences(stored.agreement.id, ties, reference)
-    undecided = sum(people.undecided for people in found.people.values())
-    left = f" Left out: {undecided:,} on which annotators prefer neither side." if undecided else ""
-    with table:
-        _title(
-            stored, f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.{left}"
-        )
-        plain(found.sentence)
-        contender_table(pairs_data(found), key="pairs")
-    if any(cell.votes for line in found.lines for cell in line.cells.values()):
-        st.subheader("Correlation of score differences with votes", anchor=False)
-        kind = _select("Correlation", "correlation", CORRELATIONS, format_func=str.capitalize)
-        contender_table(votes_data(found, kind) or {}, key="votes")
+    ties = next(one for one in get_args(Ties) if one == _wanted("ties", get_args(Ties)))
+    _answer(
+        stored,
+        [get_baselines(stored.agreement.id, dimension, ties) for dimension in stored.dimensions],
+        f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.",
+    )
+    _choose(every, stored)
+    found = get_preferences(stored.agreement.id, ties, _wanted("against", names))
+    contender_table(pairs_data(found), key="pairs")
+    with st.expander("Method"):
+        policy, against = st.columns(2)
+        with policy:
+            _select("Ties", "ties", get_args(Ties), format_func=lambda one: TIES[one])
+        with against:
+            _select("Compared with", "against", names, format_func=_titles(stored).__getitem__)
+        _method(stored, pairs_method(found))
+        if any(cell.votes for line in found.lines for cell in line.cells.values()):
+            kind = _select("Correlation with votes", "correlation", CORRELATIONS, format_func=str.capitalize)
+            contender_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
     first, second = st.columns(2)
     with first:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
-        contender = _select("Scorer", "contender", names)
+        contender = _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
     list_pairs(stored, dimension, contender)
+    offer_deletion(stored)
 
 
-def _grades(stored: StoredAgreement) -> None:
-    table = st.container()
-    first, second, third = st.columns(3)
-    with first:
-        dimension = _select("Dimension", "dimension", stored.dimensions)
+def _titles(stored: StoredAgreement) -> dict[str, str]:
+    return {one.name: inert(one.title()) for one in stored.agreement.contenders}
+
+
+def _method(stored: StoredAgreement, said: str) -> None:
+    plain("\n".join((said, *stored.agreement.notes)), "note")
+
+
+def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
+    dimension = _wanted("dimension", stored.dimensions)
+    try:
+        compared = get_baselines(stored.agreement.id, dimension, at_least=_number("at_least"))
+    except SettingError as error:
+        plain(str(error))
+        if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
+            del st.query_params["at_least"]
+            st.rerun()
+        _choose(every, stored)
+        return
+    what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
+    _answer(
+        stored,
+        [compared],
+        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
+    )
+    _choose(every, stored)
+    if len(stored.dimensions) > 1:
+        _select("Dimension", "dimension", stored.dimensions)
     names = [one.name for one in stored.agreement.contenders]
-    with third:
-        contender = _select("Scorer", "contender", names)
+    contender = _wanted("contender", names)
     found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
-    with second:
-        st.number_input("Lowest good grade", format="%g", **_bound("at_least", found.at_least))
-    with table:
-        _title(
-            stored,
-            f"{found.graded:,} items of {stored.agreement.source}, {dimension.replace('_', ' ')}, judged by"
-            f" {stored.agreement.judge}. Annotators rated {found.good:,} of {found.graded:,} at least"
-            f" {found.at_least:g}.",
-        )
-        contender_table(grades_data(found), key="grades")
-        _alpha(found)
+    contender_table(grades_data(found), key="grades")
+    with st.expander("Method"):
+        _method(stored, grades_method(found))
+        st.number_input("Lowest good grade", format="%g", width=220, **_bound("at_least", found.at_least))
+    st.subheader("One scorer in detail", anchor=False)
+    _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
     line = next((one for one in found.lines if one.contender.name == contender), None)
     if line is None:
-        plain(f"{contender} has no score for {dimension}.")
-        return
-    _one(found, line)
-    st.subheader("Disagreements", anchor=False)
-    list_grades(stored, dimension, contender)
-
-
-def _alpha(found: GradeReport) -> None:
-    alpha = found.people.alpha
-    if alpha and alpha.value is not None:
-        plain(f"Krippendorff's alpha of {found.people.raters} annotators: {alpha.value:.2f}", "note")
+        plain(f"{_titles(stored)[contender]} has no score for {dimension}.")
+    else:
+        _one(found, line)
+        st.subheader("Disagreements", anchor=False)
+        list_grades(stored, dimension, contender)
+    offer_deletion(stored)
 
 
 def _number(key: str) -> float | None:
@@ -249,7 +277,6 @@ def _cuts(contender: str) -> dict[str, float]:
 
 
 def _one(found: GradeReport, line: GradeLine) -> None:
-    st.subheader("One scorer in detail", anchor=False)
     contender_pictures(line, found.people, key="one")
     if line.cut:
         st.number_input(
@@ -310,7 +337,7 @@ def _open(agreement_id: str) -> NoReturn:
 
 def offer_deletion(stored: StoredAgreement) -> None:
     """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
-    if not writable():
+    if not writable() or stored.agreement.id.startswith(RUN_LABELS):
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
         sure = st.checkbox("Delete permanently, with the answers of the judges", key=f"sure-{stored.agreement.id}")

@@ -18,7 +18,9 @@ __all__ = [
     "contender_pictures",
     "contender_table",
     "grades_data",
+    "grades_method",
     "pairs_data",
+    "pairs_method",
     "pictures_data",
     "votes_data",
 ]
@@ -55,18 +57,19 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     """Accuracy by scorer and dimension, as JSON-ready data."""
     dimensions = found.kept.dimensions
     ceiling = any(people.accuracy for people in found.people.values())
+    against = _titled_scorer(found)
     rows = [
         {
-            "name": inert(line.contender.name),
+            "name": inert(line.contender.title()),
             "kind": line.contender.kind,
             "note": _WHO[line.contender.kind],
-            "cells": [_pair_cell(line.cells.get(name), found.against) for name in dimensions],
+            "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
     ]
     if ceiling:
         cells = [_ceiling_cell(found.people[name]) for name in dimensions]
-        rows.append({"name": _PEOPLE, "kind": "people", "note": "human ceiling", "cells": cells})
+        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": "human ceiling", "cells": cells})
     rows += [
         {
             "name": f"{line.name} (RAGAS paper)",
@@ -80,15 +83,35 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         for line in found.published
     ]
     return {
-        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs."
-        f" Dashed: a coin. {'Solid: annotators with each other. ' if ceiling else ''}"
-        f"p: McNemar test against {inert(found.against)}, by question where pairs share one, Holm-corrected.",
+        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed: a coin."
+        + (" Solid: annotators with each other." if ceiling else ""),
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.people[name])}
             for name in dimensions
         ],
         "rows": rows,
     }
+
+
+def pairs_method(found: PreferenceReport) -> str:
+    """How the table and the sentences over it are counted."""
+    undecided = sum(people.undecided for people in found.people.values())
+    return "\n".join(
+        filter(
+            None,
+            (
+                "The sentences compare the judge with the baseline that is right most often, pair by pair; the CI of"
+                " the difference is clustered where pairs share a question.",
+                f"p in the table: McNemar test against {_titled_scorer(found)}, by question where pairs share one,"
+                " Holm-corrected.",
+                f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
+            ),
+        )
+    )
+
+
+def _titled_scorer(found: PreferenceReport) -> str:
+    return next((one.contender.title() for one in found.lines if one.contender.name == found.against), found.against)
 
 
 def _reached(people: PairPeople) -> float | None:
@@ -140,12 +163,12 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         if any(votes):
             cells = [_correlation_cell(one, kind) for one in votes]
             who = line.contender
-            rows.append({"name": inert(who.name), "kind": who.kind, "note": _WHO[who.kind], "cells": cells})
+            rows.append({"name": inert(who.title()), "kind": who.kind, "note": _WHO[who.kind], "cells": cells})
     if not rows:
         return None
     people = {name: found.people[name].votes for name in dimensions}
     cells = [_correlation_cell(one, kind) for one in people.values()]
-    rows.append({"name": "annotators with each other", "kind": "people", "note": "human ceiling", "cells": cells})
+    rows.insert(0, {"name": "annotators with each other", "kind": "people", "note": "human ceiling", "cells": cells})
     return {
         "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
         " Dashed: no correlation. Solid: annotators with each other.",
@@ -178,7 +201,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
     people = found.people.ratings
     rows = [
         {
-            "name": inert(line.contender.name),
+            "name": inert(line.contender.title()),
             "kind": line.contender.kind,
             "note": ", ".join(filter(None, (_WHO[line.contender.kind], _unscored(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
@@ -188,10 +211,9 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
     if people:
         note = f"human ceiling: {found.people.raters} annotators"
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
-        rows.append({"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
+        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Compared with the mean grade of {found.graded:,} items; 95% CIs by bootstrap over"
-        f" {found.clusters:,} clusters. Dashed: a coin."
+        "caption": f"Compared with the mean grade of {found.graded:,} items, with 95% CIs. Dashed: a coin."
         + (" Solid: one annotator vs the mean of the others." if people else ""),
         "columns": [
             {
@@ -205,6 +227,23 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         ],
         "rows": rows,
     }
+
+
+def grades_method(found: GradeReport) -> str:
+    """How the table and the sentence over it are counted."""
+    alpha = found.people.alpha.value if found.people.alpha else None
+    return "\n".join(
+        filter(
+            None,
+            (
+                "The sentence compares the judge with the baseline of the highest AUROC on the same items; the CI of"
+                f" the difference is by bootstrap over {found.clusters:,} clusters, as all CIs here.",
+                f"Annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}: these are good.",
+                "For weighted kappa, scores become grades with the same distribution as those of annotators.",
+                f"Krippendorff's alpha of {found.people.raters} annotators: {alpha:.2f}" if alpha is not None else "",
+            ),
+        )
+    )
 
 
 def _unscored(line: GradeLine) -> str:

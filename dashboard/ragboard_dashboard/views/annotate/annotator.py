@@ -14,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import QueueItem
 from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, swap_preference
@@ -76,7 +76,9 @@ def annotator_state() -> AnnotatorState | None:
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
-            labels: list[Label | None] = [next((label for label in VERDICTS if label == one), None) for one in said]
+            labels: list[Label | None] = [
+                next((label for label in VERDICT_STYLES if label == one), None) for one in said
+            ]
             return AnnotatorState(sample=sample, labels=tuple(labels), at=at, when=when)
         case _:
             return None
@@ -128,7 +130,7 @@ def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
             "passages": [{"rank": passage.rank, "text": inert(passage.text)} for passage in sample.contexts or ()],
             "verdicts": {
                 label: {"icon": look.icon, "word": look.word, "key": str(key)}
-                for key, (label, look) in enumerate(VERDICTS.items(), 1)
+                for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1)
             },
         },
         on_now_change=lambda: None,

@@ -9,12 +9,15 @@ import streamlit as st
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem, draw_samples
 from ragboard.human.labels import undo
+from ragboard.human.trust import RUN_LABELS
+from ragboard.stats import FEWEST_LABELS
 from ragboard.store import RunRef
+from ragboard.store.queries.annotation import Draw
 from ragboard.store.queries.labels import LabelKind, Queue
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
-from ragboard_dashboard.data import get_kappas, get_queue, get_runs, resolve, store, writable
-from ragboard_dashboard.links import bound, open_run
+from ragboard_dashboard.data import get_batch, get_draw, get_kappas, get_queue, get_runs, resolve, store, writable
+from ragboard_dashboard.links import bound, link_to, open_page, open_run
 from ragboard_dashboard.text import plain
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
@@ -30,9 +33,17 @@ __all__ = ["draw"]
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
 QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
-SIZE = 150
-"""Samples that are drawn by default."""
-MORE = 50
+ASKED: dict[LabelKind, str] = {
+    "verdict": "Do the passages support what the answers say?",
+    "grade": "How good are the answers?",
+    "preference": "Which of two answers is better?",
+}
+LEADS_TO: dict[LabelKind, str] = {
+    "verdict": "From it, Estimate gives the mean of all of them, and Agreement says whether to trust the judge.",
+    "grade": "From it, Estimate gives the mean of all of them.",
+    "preference": "Export them with `ragboard labels export`; `ragboard agree` compares judges with them.",
+}
+"""What a batch of labels is good for."""
 
 
 def draw() -> None:
@@ -40,21 +51,29 @@ def draw() -> None:
     if not writable():
         st.info("This dashboard is read-only: you cannot label here.", icon=":material/lock:")
         return
-    run = choose_run("Annotate", evaluations=False)
+    run = choose_run("Annotate")
     if run is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
+    title = row.container(width="stretch")
+    actions = row.container(horizontal=True, width="content")
     session, kind = _session(row, run)
-    if not session.name:
-        st.info("Enter your name: every label is stored with one.", icon=":material/badge:")
-        return
+    drawn = get_draw(run, kind, session.against) if session.queue == "random" else None
+    starts = not session.name or (session.queue == "random" and drawn is None)
+    with title:
+        against = f" and {session.against.name}" if session.against else ""
+        plain(f"Label {run.name}{against}", "title" if starts else "line")
     if kind == "preference" and session.against is None:
         st.info("Pairs need a second run: choose it under Setup.", icon=":material/compare_arrows:")
         return
+    if kind == "verdict" and run.evaluation_id is None:
+        st.info("This run has no statements yet: evaluate it first.", icon=":material/info:")
+        link_to("evaluate", "Evaluate", {"run": run.name}, ":material/gavel:")
+        return
+    if starts:
+        _start(session, kind, drawn)
+        return
     if kind == "verdict":
-        if run.evaluation_id is None:
-            st.info("This run has no statements yet: evaluate it first.", icon=":material/info:")
-            return
         take_statements(session)
     queue = get_queue(
         run,
@@ -64,32 +83,29 @@ def draw() -> None:
         dimension=session.dimension,
         against=session.against,
     )
-    if session.queue == "random" and queue.draw is None:
-        _draw_form(session, kind)
-        return
-    _one(row, session, kind, queue)
+    _one(actions, session, kind, queue)
 
 
 def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
-    """Draw who labels what; all of it is in the address."""
-    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed"}
-    what = row.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
-    queues = list(QUEUES) if KINDS[what] == "verdict" else ["random"]
-    queue = row.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_address)
-    name = row.text_input("Your name", key="annotator", placeholder="Your name", width=170, **in_address)
-    quality = "faithfulness"
-    if KINDS[what] != "verdict":
-        quality = row.selectbox("Quality", list(QUALITIES), key="quality", width=190, **in_address)
+    """Draw who labels what, folded; all of it is in the address."""
+    in_address: dict[str, Any] = {"bind": "query-params"}
     with row.popover("Setup", icon=":material/tune:"):
+        what = st.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
+        queues = list(QUEUES) if KINDS[what] == "verdict" else ["random"]
+        queue = st.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_address)
+        quality = "faithfulness"
+        if KINDS[what] != "verdict":
+            quality = st.selectbox("Quality", list(QUALITIES), key="quality", **in_address)
         against = _runs(run, pairs=KINDS[what] == "preference")
-    session = AnnotationSession(
-        run=run, queue=QUEUES[queue], name=name.strip(), dimension=QUALITIES[quality], against=against
-    )
+        name = st.query_params.get("annotator", "").strip()
+        if name:
+            st.text_input("Your name", **bound("annotator", name, key="annotate-name"))
+    session = AnnotationSession(run=run, queue=QUEUES[queue], name=name, dimension=QUALITIES[quality], against=against)
     return session, KINDS[what]
 
 
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
-    """Draw the choice of the run, and of the one to compare with; they are named here only, so as not to be seen."""
+    """Draw the choice of the run, and of the one to compare with."""
     names = [one.name for one in get_runs()]
     st.selectbox("Run", names, **bound("run", run.name, key="annotate-run", drops=("sample",)))
     choose_evaluation(run, "run")
@@ -99,18 +115,45 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     return resolve(st.selectbox("Compare with", others, key="against", bind="query-params"))
 
 
-def _draw_form(session: AnnotationSession, kind: LabelKind) -> None:
-    st.header("Draw a random sample first", anchor=False)
-    st.markdown(
-        "Labels of a random sample tell you about the whole run, unlabelled answers included. The seed is stored, and"
-        " you can draw more later."
-    )
-    with st.form("draw", border=False):
-        size = st.number_input("Samples", min_value=1, value=SIZE, width=160)
-        seed = st.number_input("Seed", min_value=0, value=0, width=160)
-        if not st.form_submit_button("Draw", type="primary", icon=":material/casino:"):
-            return
-    _drawn(session, kind, size, seed)
+def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> None:
+    """Say what labelling takes and gives; draw a batch and take the name of who labels."""
+    batch = get_batch(session.run, kind, session.against)
+    if not batch.population:
+        st.info("This run has nothing to label so.", icon=":material/info:")
+        return
+    one = "pairs" if kind == "preference" else "answers"
+    if session.queue == "disagreement":
+        plain("Samples on which people, judges or metrics disagree. They show who is wrong; no mean follows from them.")
+    elif drawn is None:
+        statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
+        plain(
+            f"{ASKED[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
+            f" {batch.seconds:.0f} seconds each (our guess; later your own pace)."
+        )
+        plain(
+            f"A batch is a random sample of this run's {batch.population:,} {one}. {LEADS_TO[kind]} You can add batches"
+            " later; the judge's verdicts stay hidden.",
+            "note",
+        )
+    else:
+        plain(f"{ASKED[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} are drawn to be labelled.")
+    with st.form("start", border=False):
+        name = st.text_input("Your name", value=session.name, width=260, help="Every label is stored with a name")
+        started = st.form_submit_button("Start labelling", type="primary", icon=":material/play_arrow:")
+        size, seed = batch.samples, 0
+        if session.queue == "random" and drawn is None:
+            with st.expander("Another size"):
+                size = st.number_input("Samples", 1, value=batch.samples, width=160)
+                seed = st.number_input("Seed", 0, value=0, width=160, help="Stored with the draw; later batches use it")
+    if not started:
+        return
+    if not name.strip():
+        st.error("Enter your name: every label is stored with one.", icon=":material/badge:")
+        return
+    st.query_params["annotator"] = name.strip()
+    if session.queue == "random" and drawn is None:
+        _drawn(session, kind, size, seed)
+    st.rerun()
 
 
 def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
@@ -123,17 +166,21 @@ def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) ->
     st.rerun()
 
 
-def _one(row: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
     """Draw the sample that is next, or that the address names, and what goes with it."""
     item = _item(queue)
-    if row.button("Undo", icon=":material/undo:", shortcut="u", disabled=not any(one.labelled for one in queue.items)):
+    if actions.button(
+        "Undo", icon=":material/undo:", shortcut="u", disabled=not any(one.labelled for one in queue.items)
+    ):
         _undo(session, kind)
-    if row.button("Skip", icon=":material/skip_next:", shortcut="s", disabled=item is None):
+    if item and actions.button("Skip", icon=":material/skip_next:", shortcut="s"):
         _skip(queue, item)
     if kind == "verdict" and item:
-        with row:
+        with actions:
             note_field(session, item)
-    plain(_progress(session, kind, queue, item), "note")
+    if queue.wanted:
+        st.progress(queue.labelled / queue.wanted, queue.in_words)
+    plain(_design(session, kind, queue, item), "note")
     if item is None:
         _finished(session, kind, queue)
     elif kind == "verdict":
@@ -155,9 +202,9 @@ def _item(queue: AnnotationQueue) -> QueueItem | None:
     return item
 
 
-def _skip(queue: AnnotationQueue, item: QueueItem | None) -> None:
+def _skip(queue: AnnotationQueue, item: QueueItem) -> None:
     open_ones = [one.sample_id for one in queue.items if not one.done]
-    if item and len(open_ones) > 1:
+    if len(open_ones) > 1:
         st.query_params["sample"] = open_ones[(open_ones.index(item.sample_id) + 1) % len(open_ones)]
         st.rerun()
 
@@ -174,22 +221,43 @@ def _undo(session: AnnotationSession, kind: LabelKind) -> None:
         st.rerun()
 
 
-def _progress(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
+def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
     why = f"disagreement: {item.why}" if item and item.why else ""
     kappas = get_kappas(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
-    return " · ".join(filter(None, (queue.in_words, design, why, *(kappa.in_words for kappa in kappas))))
+    return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 
 def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+    """What to do with the labels, and another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return
-    st.header("You have labelled everything in this queue", anchor=False)
+    run, drawn = st.query_params["run"], queue.draw
+    st.header("This batch is labelled" if drawn else "You have labelled everything in this queue", anchor=False)
     row = st.container(horizontal=True)
-    if row.button("Open the run", icon=":material/bar_chart:"):
-        open_run(session.run.name)
-    draw = queue.draw
-    if draw and len(draw.positions) < draw.population and row.button(f"Draw {MORE} more", icon=":material/casino:"):
-        _drawn(session, kind, len(draw.positions) + MORE, draw.seed)
+    if drawn is None or kind == "preference":
+        if row.button("Open the run", icon=":material/bar_chart:"):
+            open_run(run)
+    else:
+        quality = session.dimension
+        if row.button(
+            f"Estimate {quality.replace('_', ' ')} with these labels", type="primary", icon=":material/straighten:"
+        ):
+            measured = "verdicts" if kind == "verdict" else quality
+            open_page("estimate", {"runs": run, "labels": measured, "by": f"ragas.{quality}"})
+        if kind == "verdict" and row.button("See agreement", icon=":material/handshake:"):
+            open_page("agreement", {"agreement": f"{RUN_LABELS}{run}"})
+    if drawn and len(drawn.positions) < drawn.population:
+        left = drawn.population - len(drawn.positions)
+        batch = get_batch(session.run, kind, session.against)
+        more = min(left, batch.samples)
+        if row.button(f"Another batch: {more:,} more", icon=":material/casino:"):
+            _drawn(session, kind, len(drawn.positions) + more, drawn.seed)
+        if kind != "preference" and len(drawn.positions) < FEWEST_LABELS:
+            plain(
+                f"From {FEWEST_LABELS} labelled answers on, Estimate uses the judge's scores too, for a narrower"
+                f" interval; this run has {len(drawn.positions):,}.",
+                "note",
+            )

@@ -1,4 +1,4 @@
-// Differences of metrics with their intervals on one scale, and beside each what it was counted from.
+// One line a metric: the result, the difference with its interval in numbers and on one scale, and both means.
 
 const WIDTH = 280
 const PAD = 6
@@ -18,26 +18,35 @@ function picture(row, reach) {
   return node
 }
 
-function line(row, data) {
+function line(row, data, open) {
   const node = element("tr")
   const name = headerCell("row", "", `${row.label} ${row.arrow}`)
   name.title = row.metric
-  const drawn = element("td", "wide")
-  drawn.append(picture(row, data.reach), element("div", "note", row.interval))
-  for (const band of row.noise) drawn.append(element("div", "note", band.words))
-  if (row.warning) drawn.append(element("div", "note", row.warning))
-  const change = cell(data.titles.change)
-  change.append(element("div", `change ${row.look}`, row.change), element("div", "note", row.p))
-  node.append(name, drawn, change, cell(data.titles.a, "", row.a, ""), cell(data.titles.b, "", row.b, ""))
-  node.append(cell(data.titles.pairs, "", row.pairs, row.unscored), cell(data.titles.won, "", row.won, ""))
-  node.append(cell(data.titles.detectable, "", row.detectable, ""))
+  const change = cell(data.titles.change, "one-line")
+  change.append(element("span", `change ${row.look}`, row.change), " ", element("span", "note", row.p))
+  const difference = cell(data.titles.difference)
+  difference.append(element("div", "", row.interval))
+  if (row.caution) {
+    const caution = element("div", "note")
+    caution.append(link("", row.caution, row.href, () => open(row.metric)))
+    difference.append(caution)
+  }
+  for (const said of row.notes) difference.append(element("div", "note", said))
+  node.append(name, change, difference)
+  if (data.reach !== null) {
+    const drawn = element("td", "wide")
+    drawn.append(picture(row, data.reach))
+    node.append(drawn)
+  }
+  node.append(cell(data.titles.a, "", row.a, ""), cell(data.titles.b, "", row.b, ""))
+  node.append(cell(data.titles.pairs, "", row.pairs, ""))
   return node
 }
 
 export default function (component) {
-  const { data, parentElement } = component
-  const keys = ["difference", "change", "a", "b", "pairs", "won", "detectable"]
-  const titles = ["Metric", ...keys.map((key) => data.titles[key])]
-  const rows = data.rows.map((row) => line(row, data))
+  const { data, parentElement, setTriggerValue } = component
+  const { metric, change, difference, a, b, pairs } = data.titles
+  const titles = [metric, change, difference, ...(data.reach === null ? [] : [""]), a, b, pairs]
+  const rows = data.rows.map((row) => line(row, data, (metric) => setTriggerValue("open", metric)))
   parentElement.querySelector("#compare").replaceChildren(table(data.caption, titles, rows))
 }

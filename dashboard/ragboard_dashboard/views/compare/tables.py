@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ragboard.analysis import (
+    ChangedQuestion,
     Comparison,
     JudgedStatement,
     JudgeNoise,
@@ -15,8 +16,16 @@ from ragboard.analysis import (
     PairRow,
     SampleReport,
     StatementChange,
+    cost_texts,
 )
-from ragboard.analysis.verdict_style import ARROWS, CHANGE_STYLES, CHANGES, KINDS, MATCHED_BY, statement_style
+from ragboard.analysis.verdict_style import (
+    ARROWS,
+    CHANGE_CLASSES,
+    CHANGE_TEXTS,
+    MATCHED_BY,
+    STATEMENT_CHANGES,
+    statement_style,
+)
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
 from ragboard.stats import Interval, ci_text
@@ -24,78 +33,117 @@ from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
 
-__all__ = ["forest", "forest_data", "pair_data", "pairs_data"]
+__all__ = [
+    "changed_data",
+    "cost_data",
+    "cost_table",
+    "forest",
+    "forest_data",
+    "pair_data",
+    "pairs_data",
+    "unscored_in_words",
+]
 
 _draw_forest = widget("forest", "compare", Path(__file__).with_name("forest.js"), COMPONENTS / "pairs.css")
 
+_TITLES = {
+    "metric": "Metric",
+    "change": "Result, p (Holm)",
+    "difference": "Difference (B - A)",
+    "a": "Mean A",
+    "b": "Mean B",
+    "pairs": "Questions",
+}
 _THICK = " Thick: all values that the unscored samples allow."
 
 
-def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> None:
-    """Draw the difference of each metric, and behind it how far two evaluations of one run differ."""
-    _draw_forest(key=key, data=forest_data(compared, noise))
+def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> str | None:
+    """Draw the difference of each metric, and behind it how far two evaluations of one run differ.
+
+    Returns the metric whose caution was just clicked, else None.
+    """
+    opened: str | None = _draw_forest(key=key, data=forest_data(compared, noise), on_open_change=lambda: None).open
+    return opened
+
+
+def cost_table(compared: Comparison, *, key: str) -> None:
+    """Draw what an answer took, column by column."""
+    _draw_forest(key=key, data=cost_data(compared))
 
 
 def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows: list[dict[str, Any]] = [
-        _metric(metric) | {"noise": _noise(metric.metric, noise)} for metric in compared.metrics
-    ]
+    rows = [_metric(metric, _noise(metric.metric, noise), _tested(compared.metrics)) for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
-    band = (
-        " Pale band: judge noise, the difference between two evaluations of one run by the same judge." if noise else ""
-    )
+    band = " Pale band: two evaluations of one run by the same judge differ so much." if noise else ""
     return {
-        "caption": "Difference (B - A) with 95% CI, all on one scale. Dashed: no difference. Grey: not significant."
-        f"{band}" + (_THICK if compared.policy == "bounds" else ""),
+        "caption": f"Dashed: no difference. Grey: not significant.{band}"
+        + (_THICK if compared.policy == "bounds" else ""),
         "reach": max(ends, default=0.0) or 1.0,
-        "titles": {
-            "difference": "Difference",
-            "change": "Result, p (Holm)",
-            "a": "Mean A",
-            "b": "Mean B",
-            "pairs": "Pairs",
-            "won": "B higher / equal / lower",
-            "detectable": "Smallest detectable",
-        },
+        "titles": _TITLES,
         "rows": rows,
     }
 
 
-def _metric(metric: MetricComparison) -> dict[str, Any]:
+def cost_data(compared: Comparison) -> dict[str, Any]:
+    """What the component draws of cost and time, as JSON-ready data: units differ, so there is no common scale."""
+    rows: list[dict[str, Any]] = []
+    for column in compared.costs:
+        row = _metric(column, [], _tested(compared.costs))
+        if column.pairs:
+            row["a"], row["b"], difference, interval = cost_texts(column.pairs)
+            row["interval"] = f"{difference}, {interval}"
+        rows.append(row)
+    return {
+        "caption": "Cost and time of an answer, from the run files. Lower is better.",
+        "reach": None,
+        "titles": _TITLES | {"metric": "Column"},
+        "rows": rows,
+    }
+
+
+def _tested(metrics: Sequence[MetricComparison]) -> int:
+    return sum(one.p is not None for one in metrics)
+
+
+def _metric(metric: MetricComparison, noise: list[dict[str, Any]], tested: int) -> dict[str, Any]:
+    """One line of the table; `tested`: the metrics that p is adjusted for."""
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) else None
     least, most = metric.bounds or (None, None)
+    beyond = metric.change == "no significant difference" and bounds is not None and not bounds.low <= 0 <= bounds.high
+    adjusted = f"The CI excludes 0, but p is adjusted for {tested} metrics (Holm)." if beyond else ""
+    notes = [adjusted, found.warning if found else "", metric.note, *(one["words"] for one in noise)]
     return {
         "metric": inert(metric.metric),
         "least": least,
         "most": most,
         "label": inert(metric.label),
         "arrow": ARROWS[metric.direction],
-        "look": CHANGE_STYLES.get(metric.change, "none"),
-        "change": CHANGES.get(metric.change, metric.change),
+        "look": CHANGE_CLASSES.get(metric.change, "none"),
+        "change": CHANGE_TEXTS.get(metric.change, metric.change),
         "difference": found.difference if found else None,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
         "interval": _interval(metric),
-        "warning": found.warning if found else "",
+        "caution": inert(metric.caution and f"⚠ {metric.caution}"),
+        "href": address("metrics", {"q": metric.metric}),
+        "notes": [inert(note) for note in notes if note],
+        "noise": noise,
         "p": f"p = {metric.p:.2g}" if metric.p is not None else "",
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
-        "pairs": f"{found.n:,}" if found else "0",
-        "unscored": "; ".join(filter(None, [metric.note, _unscored(metric)])),
-        "won": f"{found.sign.wins:,} / {found.ties:,} / {found.sign.losses:,}" if found else "–",
-        "detectable": f"{found.detectable:.3f}" if found and found.detectable is not None else "–",
+        "pairs": _counted(metric),
     }
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
     """The bands behind one metric, and what they are."""
     return [
-        {"low": one.found.interval.low, "high": one.found.interval.high, "words": inert(f"Noise: {one}.")}
+        {"low": one.paired.interval.low, "high": one.paired.interval.high, "words": inert(f"Noise: {one}.")}
         for one in noise
-        if one.metric == metric and isinstance(one.found.interval, Interval)
+        if one.metric == metric and isinstance(one.paired.interval, Interval)
     ]
 
 
@@ -106,7 +154,15 @@ def _interval(metric: MetricComparison) -> str:
     return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
 
 
-def _unscored(metric: MetricComparison) -> str:
+def _counted(metric: MetricComparison) -> str:
+    """`58 of 60`: the pairs that count, of those that were judged on both sides."""
+    n = metric.pairs.n if metric.pairs else 0
+    left_out = 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+    return f"{n:,} of {n + left_out:,}" if left_out else f"{n:,}"
+
+
+def unscored_in_words(metric: MetricComparison) -> str:
+    """`1 unscored in B (1 refusal)`; empty where all are scored."""
     counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
     reasons = {
         side: ", ".join(f"{count} {reason}" for reason, count in given.items())
@@ -117,6 +173,31 @@ def _unscored(metric: MetricComparison) -> str:
     alike = len(set(named.values())) == 1
     why = next(iter(named.values())) if alike else "; ".join(f"{side}: {reason}" for side, reason in named.items())
     return f"{said} ({why})" if why else said
+
+
+def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
+    """The largest changes as rows, each by the score that moved furthest, a link with `query`."""
+    caption = "Largest changes, better or worse, over all metrics. Click a question to see both answers."
+    return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
+
+
+def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
+    row = {
+        "key": one.sample_a,
+        "href": address("compare", query | {"pair": one.sample_a}),
+        "question": inert(one.question),
+        "where": inert(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
+    }
+    if not one.scores:  # refused by one side: no metric is scored on both
+        sides = {side: {"shown": "refuses" if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
+        return row | {"change": "≠ refusal", "look": ""} | sides
+    first = one.scores[0]
+    return row | {
+        "change": inert(f"{CHANGE_TEXTS[first.change].split()[0]} {first.label} {first.b - first.a:+.2f}"),
+        "look": CHANGE_CLASSES.get(first.change, "none"),
+        "a": {"shown": f"{first.a:.2f}", "note": ""},
+        "b": {"shown": f"{first.b:.2f}", "note": ""},
+    }
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
@@ -136,8 +217,8 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
         "href": address("compare", query | {"pair": row.sample_a}),
         "question": inert(row.question),
         "where": inert(f"sample {row.sample_a}{renamed}"),
-        "change": f"{CHANGES[row.change]}{difference}",
-        "look": CHANGE_STYLES.get(row.change, "none"),
+        "change": f"{CHANGE_TEXTS[row.change]}{difference}",
+        "look": CHANGE_CLASSES.get(row.change, "none"),
         "a": _score(row.a, row.claims_a),
         "b": _score(row.b, row.claims_b),
     }
@@ -152,29 +233,35 @@ def _score(outcome: Outcome, claims: int) -> dict[str, str]:
 
 def pair_data(found: PairReport) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
+    recut = (
+        (f"Re-chunked: {len(found.rechunked_a)} passages of A that B has cut differently", "A", found.rechunked_a),
+        (f"Re-chunked: {len(found.rechunked_b)} passages of B that A has cut differently", "B", found.rechunked_b),
+    )
     return {
-        "a": _answer(found, found.a, "A", "new"),
-        "b": _answer(found, found.b, "B", "gone"),
+        "a": _answer(found, found.a, "A"),
+        "b": _answer(found, found.b, "B"),
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
         "statements": [_change(change) for change in found.statements],
         "groups": [
             _passages(f"Lost: {len(found.lost)} passages only in A", "A", found.lost),
             _passages(f"Gained: {len(found.gained)} passages only in B", "B", found.gained),
+            *([_passages(title, letter, passages) for title, letter, passages in recut] if found.rechunked_a else []),
         ],
+        "opened": True,
     }
 
 
-def _answer(found: PairReport, report: SampleReport, letter: str, other: str) -> dict[str, Any]:
+def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) -> dict[str, Any]:
     note = "The run file has no answer for this question." if report.sample.answer is None else ""
     return {
         "title": inert(f"{letter} · {report.run.name}"),
         "note": note or ("The answer is a refusal, at least in part." if report.refuses else ""),
-        "words": changed_words(found.answers, but=other),
+        "words": changed_words(found.answers, letter),
     }
 
 
 def _change(change: StatementChange) -> dict[str, Any]:
-    icon, look = KINDS[change.kind]
+    icon, look = STATEMENT_CHANGES[change.kind]
     return {
         "icon": icon,
         "look": look,

@@ -11,11 +11,11 @@ import streamlit as st
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.annotation import Measured
-from ragboard.human.estimates import Estimated, Estimates, needed_for
+from ragboard.human.estimates import Estimates, RunEstimate, needed_for
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
-from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices
+from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
 from ragboard_dashboard.links import link_to
 from ragboard_dashboard.text import plain, safe
@@ -43,13 +43,15 @@ def draw() -> None:
         st.markdown("An estimate needs a judge's scores of a run, and human labels of a random sample of it.")
         offer_upload()
         return
+    st.html(STYLES)
     st.header("Estimate", anchor=False)
     plain(
         "A few human labels correct the judge's bias. The judge scores every sample; label a random sample to estimate"
         " the mean that annotators would give the whole run.",
         "note",
     )
-    chosen = _choose(runs)
+    with st.container(key="estimate-choices"):
+        chosen = _choose(runs)
     if chosen:
         _estimate(*chosen)
 
@@ -96,7 +98,6 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
         return
-    st.html(STYLES)
     for one in found.report.systems:
         if isinstance(one.best, PoweredMean):
             best = one.best.clipped
@@ -104,6 +105,8 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
                 f"{one.name}: estimated mean {estimate_text(best.estimate, best, '.2f')},"
                 f" {best.method}, {one.labels:,} labels"
             )
+    for run in refs:
+        trust_line(run, found.metric, run.name)
     if any(one.means for one in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
@@ -137,7 +140,7 @@ def _needed(found: Estimates) -> None:
         plain(f"{source.run}: {_needed_said(source, width)}.")
 
 
-def _needed_said(source: Estimated, width: float) -> str:
+def _needed_said(source: RunEstimate, width: float) -> str:
     needed = needed_for(source, width)
     if needed is None:
         return "too few labels to tell"
@@ -226,7 +229,7 @@ def _method_row(
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
     )
-    worth = f"{found.worth:,.0f}" if found.worth is not None and found.labels else ""
+    worth = f"{found.effective_labels:,.0f}" if found.effective_labels is not None and found.labels else ""
     return (
         f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
         f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import pandas as pd
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.background import plan_choice, start_evaluation
+from ragboard.evaluation.background import destination, plan_choice, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
-from ragboard.evaluation.plan import Plan, Planned, plan_notes
+from ragboard.evaluation.offers import (
+    duration_in_words,
+    expected_seconds,
+    refusal_in_words,
+    scorable_defaults,
+    unscorable,
+)
+from ragboard.evaluation.plan import Plan, PlannedTasks, plan_in_words, plan_notes
 from ragboard.judges import JudgeOptions
-from ragboard.metrics import DEFAULT_METRICS
+from ragboard.judges.local.models import is_here
+from ragboard.judges.local.presets import choose_model, presets
+from ragboard.judges.panel import Panel
+from ragboard.metrics import Metric
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
-from ragboard_dashboard.controls import choose_run
-from ragboard_dashboard.data import evaluates, get_run, known_metrics, launch_context, store
-from ragboard_dashboard.links import open_run
+from ragboard_dashboard.controls import breadcrumb, choose_run, session_cached
+from ragboard_dashboard.data import evaluates, get_contents, get_run, known_metrics, launch_context, store
+from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import key_field, run_panels
-from ragboard_dashboard.text import column_label, column_title, dollars, facts, judged_line, plain
+from ragboard_dashboard.text import column_title, dollars, facts, judged_line, plain
+from ragboard_dashboard.views.evaluate.picker import chosen_metrics, pick_metrics
 
 __all__ = ["draw"]
 
-Kind = Literal["Embedded", "Chat model", "Other"]
+Kind = Literal["Embedded", "Local model", "Chat model", "Other"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def draw() -> None:
     """Draw the page."""
-    run = choose_run("Evaluate", evaluations=False)
+    run = choose_run("Evaluate")
     if run is None:
         return
+    breadcrumb(run, "evaluate", "Evaluate")
     plain(f"Evaluate {run.name}", "title")
     judged_line(get_run(run))
     run_panels(run)
@@ -50,39 +62,99 @@ def draw() -> None:
 
 
 def _form(run: RunRef) -> None:
-    specs = st.pills(
-        "Metrics",
-        list(known_metrics()),
-        selection_mode="multi",
-        default=[metric.spec for metric in DEFAULT_METRICS],
-        format_func=column_label,
-    )
     above = st.container()
-    limits = _limits()  # before what a person types of a judge: an error in that would take the limits away
     with above:
-        judging = _judging()
-    wanted = judging is not None and bool(specs)
-    asked = st.button(
-        "Plan", icon=":material/calculate:", disabled=not wanted, help="Estimate calls and cost. Nothing is sent."
-    )
-    if judging is None or not specs:
-        return
-    choice = Choice(metrics=tuple(specs), judging=judging, limits=limits)
-    if asked:
-        with st.spinner("Planning; nothing is sent"):
-            st.session_state["planned"] = (run, choice, plan_choice(store(), run, choice, launch_context()))
-    planned = st.session_state.get("planned")
-    if planned is not None and planned[:2] == (run, choice):
-        _plan(planned[2])
+        kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
+        judge, start, picker = st.container(), st.container(), st.container()
+    limits = _limits()  # before what a person types of a judge: an error in that would take the limits away
+    with judge:
+        judge_options = _choose_judge_options(kind)
+        ready = judge_options is not None and _is_loaded(kind, judge_options)
+    contents = get_contents(run.run_id)
+    panel = _panel(kind, judge_options if ready else None)
+    usual = scorable_defaults(contents, panel)
+    with picker:
+        chosen = chosen_metrics(run.run_id, usual)
+        refused = unscorable(
+            {**known_metrics(), **{one.spec: one for one in (*usual, *chosen)}}.values(), contents, panel
+        )
+        pick_metrics(run.run_id, chosen, usual, refused)
+    with start:
+        obstacle = refusal_in_words(chosen, refused) or ("" if chosen else "Choose at least one metric.")
+        if obstacle or judge_options is None or not ready:
+            plain(obstacle or "Choose a judge to continue.")
+            st.button("Start", icon=":material/play_arrow:", type="primary", disabled=True)
+            return
+        choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=judge_options, limits=limits)
+        plan = _planned(run, choice)
+        _say_plan(plan, choice, _seconds(run, chosen, panel, plan))
         _start(run, choice)
+    with st.expander("Plan by metric", icon=":material/calculate:"):
+        _plan(plan)
 
 
-def _judging() -> JudgeOptions | None:
+def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
+    """Whether the judge can be had at once; else the button that loads it is drawn."""
+    if kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
+        return True
+    name = judge_options.judge.partition(":")[2]
+    if kind == "Local model" and is_here(choose_model(name).place):
+        return True
+    label, icon = ("Download it", ":material/download:") if kind == "Local model" else ("Load it", ":material/upload:")
+    if not st.button(label, icon=icon):
+        return False
+    with st.spinner("Loading the judge"):
+        planning_panel(judge_options)
+    st.session_state["judge-loaded"] = judge_options
+    return True
+
+
+def _panel(kind: Kind, judge_options: JudgeOptions | None) -> Panel:
+    """The judges chosen; until they are named, or loaded, those that can answer the same tasks."""
+    if judge_options is None:
+        judge_options = (
+            JudgeOptions() if kind in ("Embedded", "Local model") else JudgeOptions(judge="openai:m", embed="embedded")
+        )
+    found = judge_options
+    return session_cached("judge-panel", found, lambda: planning_panel(found))
+
+
+def _planned(run: RunRef, choice: Choice) -> Plan:
+    with st.spinner("Planning; nothing is sent"):
+        return session_cached(
+            "planned", (run, choice, store().version), lambda: plan_choice(store(), run, choice, launch_context())
+        )
+
+
+def _seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
+    """How long it may take; None where that is not known, or where answers are there already."""
+    if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
+        return None
+    return session_cached(
+        "seconds",
+        (run, tuple(chosen), panel.name),
+        lambda: expected_seconds(get_contents(run.run_id), chosen, panel),
+    )
+
+
+def _say_plan(plan: Plan, choice: Choice, seconds: float | None) -> None:
+    """What will be asked, what it costs, how long it takes, and where texts are sent, in one line."""
+    count = len(choice.metrics)
+    metrics = f"{count} metric{'' if count == 1 else 's'} of {plan.samples:,} sample{'' if plan.samples == 1 else 's'}"
+    cost = ", ".join(filter(None, (plan_in_words(plan), duration_in_words(seconds))))
+    host = destination(choice.judge_options)
+    hidden = ", without what your patterns match" if choice.judge_options.redact else ""
+    sent = f"Questions, passages and answers are sent to {host}{hidden}." if host else "Nothing leaves this machine."
+    plain(f"{metrics} by {choice.judge_options.judge}: {cost}. {sent}")
+
+
+def _choose_judge_options(kind: Kind) -> JudgeOptions | None:
     """The judge that was chosen; None as long as it has no name."""
-    kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
     match kind:
         case "Chat model":
             return _chat_model()
+        case "Local model":
+            return _local_model()
         case "Other":
             return _by_name()
         case "Embedded":
@@ -104,10 +176,17 @@ def _chat_model() -> JudgeOptions | None:
         help="Sent to the model unchanged: key=value, separated by commas",
     )
     requests = concurrency.number_input("Concurrent requests", min_value=1, value=32)
+    hidden = st.text_area(
+        "Hide before sending",
+        placeholder=r"[\w.+-]+@[\w-]+\.\w+",
+        height=68,
+        help="Regular expressions, one a line. What they match is replaced by blocks in all texts that are sent.",
+    )
     if not model:
         plain("Enter the name of the model.", "note")
         return None
     return JudgeOptions(
+        redact=tuple(line for line in hidden.splitlines() if line.strip()),
         judge=f"openai:{model}",
         embed=embed or None,
         base_url=base_url or None,
@@ -116,10 +195,37 @@ def _chat_model() -> JudgeOptions | None:
     )
 
 
+def _local_model() -> JudgeOptions | None:
+    known = {name: one for name, one in presets().items() if not one.refused}
+    name = st.selectbox(
+        "Model",
+        list(known),
+        accept_new_options=True,
+        help="A preset, or type `PRESET@FOLDER`, a folder or a Hugging Face name",
+    )
+    if not name:
+        return None
+    if name in known:
+        one = known[name]
+        size = f", {one.download:g} GB" if one.download else ""
+        plain(
+            f"{one.model}: {one.languages}, {one.licence}, {one.parameters}{size}. By its makers: {one.published}.",
+            "note",
+        )
+    if not is_here(choose_model(name).place):
+        plain("Not on this machine: it is downloaded from Hugging Face first.", "note")
+    plain(
+        "Runs on the dashboard's machine and only verifies statements."
+        " The embedded judge, which is rule-based, answers everything else.",
+        "note",
+    )
+    return JudgeOptions(judge=f"local:{name}")
+
+
 def _by_name() -> JudgeOptions | None:
     left, right = st.columns(2)
     name = left.text_input(
-        "Name", placeholder="trained:judge", help="As for `--judge`: `trained:FOLDER` or `replay:FILE`"
+        "Name", placeholder="trained:judge", help="As for `--judge`: `trained:FOLDER`, `replay:FILE`"
     ).strip()
     embed = right.text_input(
         "Embedder", value="embedded", help="As for `--embed`: `embedded` or `openai:MODEL`"
@@ -141,7 +247,6 @@ def _limits() -> Mapping[str, float]:
 
 
 def _plan(plan: Plan) -> None:
-    st.subheader("Plan", anchor=False)
     use, worst = plan.total.expected, plan.total.worst
     calls, most = use.chat_calls + use.embedding_calls, worst.chat_calls + worst.embedding_calls
     tokens = use.prompt_tokens + use.completion_tokens
@@ -157,7 +262,7 @@ def _plan(plan: Plan) -> None:
     plain("\n".join(plan_notes(plan)), "note")
 
 
-def _row(spec: str, planned: Planned) -> dict[str, str | int]:
+def _row(spec: str, planned: PlannedTasks) -> dict[str, str | int]:
     use = planned.expected
     return {
         "Metric": column_title(spec),
@@ -171,9 +276,11 @@ def _row(spec: str, planned: Planned) -> dict[str, str | int]:
 
 def _start(run: RunRef, choice: Choice) -> None:
     with st.form("start", clear_on_submit=True, border=False):
-        key = key_field(choice.judging, "start")
+        key = key_field(choice.judge_options, "start")
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):
             return
     start_evaluation(store(), run, choice, launch_context(), key=key)
     del st.session_state["planned"]
+    if st.query_params.get("then") == "diagnosis":  # where the metrics were found missing: it shows the progress too
+        open_page("diagnosis", {"run": run.name})
     open_run(run.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ragboard.analysis import (
     Human,
     hallucination_table,
 )
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError
 from ragboard.records import Label
 from ragboard.store import RunRef
@@ -38,7 +39,7 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.links import open_sample
+from ragboard_dashboard.links import STETHOSCOPE, link_to, open_sample
 from ragboard_dashboard.text import plain
 
 __all__ = ["draw"]
@@ -59,6 +60,8 @@ HUMAN: dict[str, Human | None] = {
 }
 RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
 """What older links call a choice of `HUMAN`."""
+FILTERS = ("runs", "judge", "people", "passage")
+"""What the filters that are folded away are called in the address."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
@@ -74,16 +77,16 @@ def draw() -> None:
         return
     if _absent():
         return
-    title, action = st.columns([5, 1], vertical_alignment="bottom")
+    title = st.container()
     query, by = _query()
     found = get_hallucinations(query)
-    judged = sum(found.labels.values())
-    title.header(f"{found.total:,} of {judged:,} statements are {query.verdict or 'not supported'}", anchor=False)
+    title.header(found.sentence, anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         _counts(found)
+        export_control("hallucinations", lambda: hallucination_table(store(), query), "content")
         offer_sql(get_hallucinations_sql(query), "hallucinations")
-    with action:
-        export_control("hallucinations", lambda: hallucination_table(store(), query))
+        if len(runs := st.query_params.get_all("runs")) == 1:
+            link_to("diagnosis", "Diagnosis", {"run": runs[0]}, STETHOSCOPE)
     if not found.total:
         st.info("No statement matches these filters.", icon=":material/filter_alt_off:")
     elif by:
@@ -92,10 +95,21 @@ def draw() -> None:
         _statements(found, query.offset // PAGE_SIZE + 1)
 
 
+def _with_evaluation(name: str) -> str:
+    """`RUN@JUDGE` as the choice of runs names it: with the evaluation's id."""
+    with suppress(NotFoundError):
+        run = resolve(name)
+        return f"{run.name}@{run.evaluation_id}"
+    return name
+
+
 def _absent() -> bool:
     """Say which runs of the address are not in the store, rather than list the statements of all."""
     there = run_choices(get_runs())
-    absent = [name for name in st.query_params.get_all("runs") if name not in there]
+    named = {name: name if name in there else _with_evaluation(name) for name in st.query_params.get_all("runs")}
+    absent = [name for name, choice in named.items() if choice not in there]
+    if not absent and any(name != choice for name, choice in named.items()):
+        st.session_state["runs"] = list(named.values())
     if absent:
         st.error("This link names runs that are not in the store:", icon=":material/search_off:")
         plain(", ".join(absent))
@@ -108,28 +122,28 @@ def _absent() -> bool:
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the filters; what they say, and how to group."""
     _enter_group()
-    verdict, words, passage = st.columns([2, 2, 1.3])
-    runs, judge, people, grouping = st.columns([1.6, 1, 1, 2.3])
-    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    shown = verdict.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **in_address)
-    text = words.text_input("Search", placeholder="Search statements, questions, reasons", key="q", **in_address)
-    retrieved = passage.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
-    choices = run_choices(get_runs())
-    chosen = runs.multiselect(
-        "Runs",
-        list(choices),
-        help=evaluations_help(choices),
-        placeholder="All runs",
-        key="runs",
-        **in_address,
-    )
-    judged_by = judge.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
-    if st.query_params.get("people") in RENAMED:
-        st.session_state["people"] = RENAMED[st.query_params["people"]]
-    human = people.selectbox("People", list(HUMAN), key="people", **in_address)
-    by = grouping.segmented_control(
-        "Group by", list(GROUPS), default="one by one", required=True, key="by", **in_address
-    )
+    row = st.container(horizontal=True, vertical_alignment="center")
+    in_address: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
+    alone: dict[str, Any] = in_address | {"label_visibility": "collapsed"}
+    shown = row.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **alone)
+    by = row.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **alone)
+    text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=300, **alone)
+    filters = sum(name in st.query_params for name in FILTERS)
+    with row.popover(f"Filters ({filters})" if filters else "Filters", icon=":material/filter_list:", key="filters"):
+        choices = run_choices(get_runs())
+        chosen = st.multiselect(
+            "Runs",
+            list(choices),
+            help=evaluations_help(choices),
+            placeholder="All runs",
+            key="runs",
+            **in_address,
+        )
+        judged_by = st.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
+        if st.query_params.get("people") in RENAMED:
+            st.session_state["people"] = RENAMED[st.query_params["people"]]
+        human = st.selectbox("Human labels", list(HUMAN), key="people", **in_address)
+        retrieved = st.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],
@@ -191,7 +205,7 @@ def _within(query: HallucinationQuery) -> HallucinationQuery:
 
 
 def _counts(found: HallucinationPage) -> None:
-    counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICTS.items()]
+    counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICT_STYLES.items()]
     plain(" · ".join(counts), "note")
 
 

@@ -8,68 +8,91 @@ from pathlib import Path
 
 import streamlit as st
 
-from ragboard.analysis import BETTER, metric_groups, metric_range, metric_settings
+from ragboard.analysis import (
+    BETTER,
+    MORE_PASSAGES,
+    metric_groups,
+    metric_judge,
+    metric_needs,
+    metric_range,
+    metric_settings,
+    metric_source_label,
+    metric_summary,
+)
 from ragboard.analysis.verdict_style import ARROWS
 from ragboard.export import metrics_frame
 from ragboard.records import MetricDescription
 from ragboard_dashboard.controls import export_control
-from ragboard_dashboard.data import get_metrics
+from ragboard_dashboard.data import get_metrics, known_metrics
 from ragboard_dashboard.text import plain, safe
 
 __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("metrics.css")
+FEW = 3
+"""So many found metrics are shown whole."""
 
 
 def draw() -> None:
     """Draw the page."""
-    title, box, action = st.columns([5, 3, 1], vertical_alignment="bottom")
-    title.header("Metrics", anchor=False)
-    search = box.text_input(
-        "Search",
-        placeholder="Search names, meanings, formulas",
-        label_visibility="collapsed",
-        key="q",
-        bind="query-params",
-    )
-    groups = metric_groups(get_metrics().values(), search)
-    with action:
-        export_control("metrics", lambda: metrics_frame(one for group in groups.values() for one in group))
-    count = sum(map(len, groups.values()))
-    plain(
-        f"{count} metric{'' if count == 1 else 's'}. The same name means different things in different tools, "
-        "so each metric is named by its source too.",
-        "note",
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Metrics", anchor=False, width="content")
+        search = st.text_input(
+            "Search",
+            placeholder="Search names, meanings, formulas",
+            label_visibility="collapsed",
+            key="q",
+            bind="query-params",
+            width=300,
+        )
+    groups = metric_groups(get_metrics().values(), search, known_metrics())
     if not groups:
         st.info("No metric matches these words.", icon=":material/search_off:")
         return
+    count = sum(map(len, groups.values()))
     st.html(STYLES)
-    st.html(_catalogue(groups))
+    st.html(_catalogue(groups, opened=bool(search) and count <= FEW))
+    plain(
+        f"{count} metric{'' if count == 1 else 's'}. The same name means different things in different tools, "
+        "so each metric is named by its source too. Click a metric for its formula and settings.",
+        "note",
+    )
+    with st.container(width=130):
+        export_control("metrics", lambda: metrics_frame(one for group in groups.values() for one in group))
 
 
-def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]]) -> str:
-    """A section for each source, an article for each metric."""
+def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: bool) -> str:
+    """A section for each question, an article for each metric that answers it."""
     return "".join(
-        f'<section class="rb-source"><h2>{safe(source)}</h2>'
-        f'<div class="rb-metrics">{"".join(map(_article, metrics))}</div></section>'
-        for source, metrics in groups.items()
+        f'<section class="rb-question"><h2>{safe(question)}</h2>'
+        f"{''.join(_article(metric, opened=opened) for metric in metrics)}</section>"
+        for question, metrics in groups.items()
     )
 
 
-def _article(metric: MetricDescription) -> str:
+def _article(metric: MetricDescription, *, opened: bool) -> str:
+    """One line that a click opens: name, what it is, direction and range, needs, source; then all else."""
+    known = known_metrics()
+    judge = metric_judge(metric, known)
+    needs = ", ".join(filter(None, (metric_needs(metric, known), judge if judge == "a chat model" else "")))
     facts = {
-        "Needs": ", ".join(metric.requires) or "the question only",
+        "Judge": judge,
         "Judge calls": metric.calls,
+        "Passages": MORE_PASSAGES.get(metric.more_passages, ""),
         "Settings": metric_settings(metric),
         "Source": metric.paper,
     }
     rows = "".join(f"<dt>{what}</dt><dd>{safe(text)}</dd>" for what, text in facts.items() if text)
     better = f"{ARROWS[metric.direction]} {BETTER[metric.direction]}".strip()
+    rest = metric.text.partition("\n\n")[2]
     return (
-        f'<article><header><h3>{safe(metric.label)}</h3><code class="rb-spec">{safe(metric.spec)}</code></header>'
-        f'<p class="rb-better"><b>{better}</b> {metric_range(metric)}</p>'
-        f'<p class="rb-formula">{safe(metric.formula)}</p>{_paragraphs(metric.text)}<dl>{rows}</dl></article>'
+        f"<article><details{' open' if opened else ''}><summary>"
+        f'<h3>{safe(metric.label)}</h3><span class="rb-said">{_code(metric_summary(metric, known))}</span>'
+        f'<span class="rb-better"><b>{better}</b> {metric_range(metric)}</span>'
+        f'<span class="rb-needs">{safe(needs)}</span>'
+        f'<span class="rb-origin">{safe(metric_source_label(metric, known))}</span></summary>'
+        f'<div class="rb-more"><code class="rb-spec">{safe(metric.spec)}</code>'
+        f'<p class="rb-formula">{safe(metric.formula)}</p>{_paragraphs(rest)}<dl>{rows}</dl></div></details></article>'
     )
 
 

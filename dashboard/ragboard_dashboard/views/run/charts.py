@@ -11,9 +11,9 @@ import numpy as np
 import streamlit as st
 
 from ragboard.analysis import Distribution, Group, Scatter
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, ORIGINS, Origin
+from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.spans import inert
-from ragboard.stats import Interval, ci_text, range_text
+from ragboard.stats import Interval, NoInterval, ci_text, range_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.theme import Palette
 
@@ -39,6 +39,8 @@ Range = tuple[float, float]
 SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 STEPS = 80
 """Steps along a violin."""
+NAMED = 3
+"""Groups without an interval that are named."""
 
 _HERE = Path(__file__).parent
 _draw_spread = widget("spread", "shapes", _HERE / "spread.js", _HERE / "charts.css")
@@ -143,14 +145,27 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
     drawn = sum(row["low"] is not None for row in rows)
-    said = "Means with 95% CIs" if drawn else "Means; no group has enough samples for a CI"
+    said = "Means with 95% CIs" if drawn else "Means"
+    ends = f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored."
     return {
         "name": inert(f"{title} by group"),
         "rows": rows,
         "low": low,
         "high": high,
-        "ends": f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored.",
+        "ends": " ".join(filter(None, [ends, inert(_without_interval(groups))])),
     }
+
+
+def _without_interval(groups: Sequence[Group]) -> str:
+    """Which groups have no interval and why; empty if all have one."""
+    found = [
+        f"{group.value}: {group.interval.reason}"
+        for group in groups
+        if group.mean is not None and isinstance(group.interval, NoInterval)
+    ]
+    rest = len(found) - NAMED
+    more = f"; and {rest:,} more group{'' if rest == 1 else 's'}" if rest > 0 else ""
+    return f"No CI for {'; '.join(found[:NAMED])}{more}." if found else ""
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
@@ -224,19 +239,19 @@ def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
     figure.update_yaxes(**axis, title_text=_plain(y), automargin=True)
 
 
-def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
+def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
     """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
-    looks = {origin: _origin_look(origin, colours) for origin in ORIGINS}
+    looks = {origin: _origin_look(origin, colours) for origin in CLAIM_CLASSES}
     pieces = "".join(
         f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
-        for origin in ORIGINS
+        for origin in CLAIM_CLASSES
         if (count := counts.get(origin, 0))
     )
     words = "".join(
         '<div style="display:flex;align-items:center;gap:0.5rem">'
         f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
         f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
-        for origin, said in ORIGINS.items()
+        for origin, said in CLAIM_CLASSES.items()
     )
     return (
         f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
@@ -245,7 +260,7 @@ def origins_bar(counts: Mapping[Origin, int], colours: Palette) -> str:
     )
 
 
-def _origin_look(origin: Origin, colours: Palette) -> str:
+def _origin_look(origin: ClaimClass, colours: Palette) -> str:
     """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
     colour = colours["right" if origin in CORRECT else "wrong"]
     if origin not in FROM_PASSAGES:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, ragas_score
+from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, headline, ragas_score
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
@@ -17,9 +17,11 @@ from ragboard.stats import estimate_text
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import (
+    breadcrumb,
     choose_run,
     edit_run,
     report_button,
+    trust_line,
     unscored_choice,
 )
 from ragboard_dashboard.data import (
@@ -29,9 +31,9 @@ from ragboard_dashboard.data import (
     get_distribution,
     get_failed,
     get_failures,
-    get_judging,
+    get_judge_options,
     get_metrics,
-    get_overruled,
+    get_overruled_verdicts,
     get_run,
     get_scatter,
     launch_context,
@@ -39,9 +41,17 @@ from ragboard_dashboard.data import (
     store,
     writable,
 )
-from ragboard_dashboard.links import bound, open_page, open_sample
+from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
-from ragboard_dashboard.text import column_label, column_title, facts, file_facts, judged_line, plain, summary_facts
+from ragboard_dashboard.text import (
+    column_label,
+    column_title,
+    file_facts,
+    folded_facts,
+    judged_line,
+    plain,
+    summary_facts,
+)
 from ragboard_dashboard.theme import palette
 from ragboard_dashboard.views.run.charts import (
     SHAPES,
@@ -61,6 +71,8 @@ KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
+LONG_NAME = 40
+"""Characters of a name that has a row of its own if it is longer."""
 CHART = {"displayModeBar": False}
 
 
@@ -69,16 +81,20 @@ def draw() -> None:
     run = choose_run("Run")
     if run is None:
         return
+    breadcrumb(run, "run")
     summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    facts(summary_facts(summary.metrics, get_overruled(run, unscored), summary))
-    file_facts(summary_facts(summary.file_scores))
-    score = ragas_score(summary.metrics)
-    if isinstance(score, Score):
-        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
+    folded_facts(
+        summary_facts(summary.metrics, get_overruled_verdicts(run, unscored), summary), partial(_ragas_score, summary)
+    )
+    if summary.metrics:
+        link_to("diagnosis", "Diagnosis: what to improve first", {"run": st.query_params["run"]}, STETHOSCOPE)
+    for spec in headline(list(summary.metrics)):
+        trust_line(run, spec, column_title(spec))
+    file_facts(list(summary_facts(summary.file_scores).values()))
     if summary.spending:
         plain(f"Cost: {summary.spending}", "note")
     _failed(run)
@@ -96,22 +112,26 @@ def draw() -> None:
 
 def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
-    title, count, right = st.columns([3, 1.6, 3], vertical_alignment="bottom")
-    actions = right.container(horizontal=True, horizontal_alignment="right")
-    with count:
+    above = st.container()
+    row = st.container(horizontal=True, vertical_alignment="center")
+    title = row.container() if len(run.name) <= LONG_NAME else above
+    if evaluates() and row.button("Evaluate", icon=":material/gavel:"):
+        open_page("evaluate", {"run": run.name})
+    with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
-    summary = get_run(run, unscored=unscored)
+        summary = get_run(run, unscored=unscored)
+        report_button(summary.name, lambda: run_report(store(), run, unscored=unscored), "stretch")
+        if writable() and st.button("Edit", icon=":material/edit:", width="stretch"):
+            edit_run(summary, back=False)
     with title:
         plain(summary.name, "title")
-    with actions:
-        report_button(summary.name, lambda: run_report(store(), run, unscored=unscored))
-    if actions.button("Diagnose", icon=":material/stethoscope:"):
-        open_page("diagnosis", {"run": st.query_params["run"]})
-    if writable() and actions.button("Edit", icon=":material/edit:"):
-        edit_run(summary, back=False)
-    if evaluates() and actions.button("Evaluate", icon=":material/gavel:"):
-        open_page("evaluate", {"run": summary.name})
     return summary, unscored
+
+
+def _ragas_score(summary: RunSummary) -> None:
+    score = ragas_score(summary.metrics)
+    if isinstance(score, Score):
+        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
 
 
 def _failed(run: RunRef) -> None:
@@ -133,12 +153,12 @@ def _failed(run: RunRef) -> None:
 
 
 def _retry(run: RunRef) -> None:
-    judging = get_judging(run)
-    if judging is None:
+    judge_options = get_judge_options(run)
+    if judge_options is None:
         plain("The judges were given in Python: retry there.", "note")
         return
     with st.form("retry", clear_on_submit=True, border=False):
-        key = key_field(judging, "retry")
+        key = key_field(judge_options, "retry")
         if not st.form_submit_button("Retry failed tasks", icon=":material/refresh:"):
             return
     try:
@@ -154,10 +174,18 @@ def _origins(summary: RunSummary) -> None:
     """Draw where the statements of the answers come from, where all that this takes was judged."""
     if not summary.origins:
         return
-    st.subheader("Right and wrong statements by source", anchor=False)
+    st.subheader("Statements by source: in the reference or not", anchor=False)
     st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
+    placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
+    left_out = (
+        f" {placed:,} of {judged:,} statements are counted here. A statement is left out if the reference of its sample"
+        " has no statements, or if it was not judged in full."
+        if placed < judged
+        else ""
+    )
     plain(
-        "Right: the reference supports the statement. Relevant: the passage supports a statement of the reference.",
+        "In the reference: the reference supports the statement. A statement that it does not mention may still be"
+        f" true. Relevant: the passage supports a statement of the reference.{left_out}",
         "note",
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, sample_table
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert
 from ragboard.store import RunRef
@@ -76,7 +76,8 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
 
 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
-    search, only, order, export = st.columns([3, 2, 2, 1])
+    with st.container(key="samples-filters"):
+        search, only, order, export = st.columns([3, 2, 2, 1])
     in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
     words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
     chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_address)
@@ -121,7 +122,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
         "question": inert(row.question[:LONGEST]),
         "labels": [
             {"name": label, "icon": look.icon, "count": count}
-            for label, look in VERDICTS.items()
+            for label, look in VERDICT_STYLES.items()
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],

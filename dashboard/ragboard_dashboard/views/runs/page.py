@@ -10,10 +10,20 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import STANDINGS, ListedRun, MetricSummary, RunSummary, UnscoredPolicy, runs_matching, runs_sql
-from ragboard.analysis.verdict_style import ARROWS, VERDICTS
+from ragboard.analysis import (
+    STANDINGS,
+    ListedRun,
+    MetricSummary,
+    RunSummary,
+    UnscoredPolicy,
+    headline,
+    means_sql,
+    runs_matching,
+)
+from ragboard.analysis.verdict_style import ARROWS, VERDICT_STYLES
 from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.spans import inert
 from ragboard.stats import Interval, ci_text, interval_text
 from ragboard_dashboard.components import widget
@@ -24,8 +34,10 @@ from ragboard_dashboard.links import address, open_comparison, open_run, open_sa
 from ragboard_dashboard.progress import live_lines
 from ragboard_dashboard.text import ago, mean_shown
 
-__all__ = ["board_data", "draw"]
+__all__ = ["board_data", "board_metrics", "draw"]
 
+MANY = 6
+"""Runs from which on a field to filter them is drawn."""
 FIRST = 6
 """Statements to check first."""
 BOTH = 2
@@ -54,8 +66,20 @@ def draw() -> None:
         st.info("No run matches. The filter searches names, tags and datasets.", icon=":material/filter_alt_off:")
         return
     now = datetime.now(UTC).replace(tzinfo=None)
-    asked = run_board(shown, get_metrics(), editable=writable(), key="board", now=now, unscored=unscored)
-    offer_sql(runs_sql(get_leaderboard()), "runs")
+    specs, board = board_metrics(shown), st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        every = specs != headline(specs) and st.toggle(f"All {len(specs)} metrics", key="every", bind="query-params")
+        offer_sql(means_sql(get_leaderboard()), "runs")
+    with board:
+        asked = run_board(
+            shown,
+            get_metrics(),
+            specs if every else headline(specs),
+            editable=writable(),
+            key="board",
+            now=now,
+            unscored=unscored,
+        )
     by_id = {run.run_id: run for run in runs}
     if asked.open in by_id:
         open_run(by_id[asked.open].name)
@@ -86,21 +110,25 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
 
 def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
     """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
-    title, count, search, export, action = st.columns([3, 2.4, 4, 1.6, 2], vertical_alignment="bottom")
-    title.header("Runs", anchor=False)
-    with count:
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.header("Runs", anchor=False, width="stretch")
+    words = ""
+    if len(get_runs()) >= MANY or "q" in st.query_params:
+        words = row.text_input(
+            "Filter runs",
+            placeholder="Filter by name, tag or dataset",
+            label_visibility="collapsed",
+            key="q",
+            bind="query-params",
+            width=300,
+        )
+    with row:
+        offer_upload()
+    with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
+        export = st.container()
     runs = get_leaderboard(unscored=unscored)
-    words = search.text_input(
-        "Filter runs",
-        placeholder="Filter by name, tag or dataset",
-        label_visibility="collapsed",
-        key="q",
-        bind="query-params",
-    )
-    with action:
-        offer_upload("stretch")
-    if any("sample" in run.tags for run in runs):
+    if any(SAMPLE_TAG in run.tags for run in runs):
         st.markdown(
             "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
             "Click a run to see where it fails, or a statement below to see what its passages say. "
@@ -144,27 +172,33 @@ class BoardAction:
 def run_board(
     runs: Sequence[RunSummary],
     metrics: Mapping[str, MetricDescription],
+    specs: Sequence[str],
     *,
     editable: bool,
     key: str,
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> BoardAction:
-    """Draw the leaderboard by what its metrics are. Returns what a person just asked for."""
-    data = board_data(runs, metrics, now, unscored) | {"editable": editable}
+    """Draw the leaderboard, a column for each of `specs`. Returns what a person just asked for."""
+    data = board_data(runs, metrics, specs, now, unscored) | {"editable": editable}
     result = _draw_board(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
     return BoardAction(open=result.open, edit=result.edit)
+
+
+def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
+    """The metrics that any of the runs was evaluated with, then the scores that their files brought."""
+    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
+    return tuple(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
 
 
 def board_data(
     runs: Sequence[RunSummary],
     metrics: Mapping[str, MetricDescription],
+    specs: Sequence[str],
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
-    specs = list(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
     sources = {metrics[spec].source for spec in specs if spec in metrics}
     return {
         "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
@@ -202,16 +236,16 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
         "tags": [inert(tag) for tag in run.tags],
         "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
         "metrics": [
-            _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.judged_elsewhere(spec)) for spec in specs
+            _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec)) for spec in specs
         ],
         "labels": [
             {"name": label, "icon": verdict.icon, "count": run.labels.get(label, 0)}
-            for label, verdict in VERDICTS.items()
+            for label, verdict in VERDICT_STYLES.items()
         ],
         "refusals": _refusals(run),
         "dataset": inert(run.dataset),
         "samples": (judged and judged.part) or f"{run.samples:,} samples",
-        "judge": "not evaluated" if judged is None else judged.judge + (" (rule-based)" if judged.heuristic else ""),
+        "judge": "not evaluated" if judged is None else judged.in_words,
         "when": "" if judged is None else ago(judged.finished, now),
     }
 

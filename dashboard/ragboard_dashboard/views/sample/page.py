@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.analysis import SampleQuery, SampleReport
-from ragboard.analysis.verdict_style import VERDICTS
+from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
-from ragboard.evaluation.calls import Call, SampleCalls
-from ragboard.human.labels import label_statement, withdraw_statement
-from ragboard.records import Label, Score
+from ragboard.evaluation.calls import SampleCalls, TaskCalls
+from ragboard.human.labels import label_statement, remove_label
+from ragboard.records import Label, Score, Turn
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
-from ragboard_dashboard.controls import choose_run
+from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
-from ragboard_dashboard.links import number_in_address, open_run, open_sample
-from ragboard_dashboard.text import config_line, facts, file_facts, outcome_fact, plain, safe
+from ragboard_dashboard.links import number_in_address, open_sample
+from ragboard_dashboard.text import config_line, file_facts, folded_facts, outcome_fact, plain, safe
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
 
+TURNS_IN_SIGHT = 2
+"""Most earlier turns that are not folded."""
 CALLS_STYLE = """
 <style>
 .calls { font-size: 0.93rem; overflow-wrap: anywhere; }
@@ -44,9 +48,12 @@ def draw() -> None:
     report = _report(run)
     if report is None:
         return
+    breadcrumb(run, "sample", f"sample {report.sample.id}")
     _head(report, config_line(report))
+    _earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
-    facts([outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in report.scores.items()])
+    scores = report.scores.items()
+    folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     _reader(report)
     _more(report)
@@ -73,13 +80,21 @@ def _head(report: SampleReport, config: str) -> None:
         open_sample(name, str(report.previous))
     if row.button("Next", icon=":material/chevron_right:", shortcut="j", disabled=report.following is None):
         open_sample(name, str(report.following))
-    if row.button("Run", icon=":material/bar_chart:"):
-        open_run(name)
     judge = "not evaluated"
     if report.judged:
-        judge = report.judged.judge + (" judge (rule-based)" if report.judged.heuristic else " judge")
+        judge = f"judged by {report.judged.in_words}"
     with row:
-        plain(" · ".join(filter(None, [report.run.name, config, f"sample {report.sample.id}", judge])), "note")
+        plain(" · ".join(filter(None, [config, judge])), "note")
+
+
+def _earlier_turns(history: Sequence[Turn]) -> None:
+    """Draw what was said before the question; a long conversation is folded."""
+    if not history:
+        return
+    count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
+    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
+        for turn in history:
+            plain(f"{turn.role}: {turn.text}", "note")
 
 
 def _reader(report: SampleReport) -> None:
@@ -93,6 +108,7 @@ def _reader(report: SampleReport) -> None:
         statements=report.statements,
         passages=sample.contexts or (),
         chosen=None if asked is None else asked - 1,
+        rule_based=report.judged is not None and report.judged.heuristic,
         answer_note=_note(report),
         selected=report.chosen_sentences,
     )
@@ -113,31 +129,34 @@ def _note(report: SampleReport) -> str:
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
-    """Draw the keys for the chosen statement (from 0); what a person says is kept at once, and the page drawn anew."""
-    if not (report.statements and writable()):
+    """Draw the labels that a person can give the chosen statement (from 0), once one is chosen.
+
+    Without a name they are shown and cannot be given. What a person says is kept at once, and the page drawn anew.
+    """
+    if chosen is None or not writable():
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your label for statement {chosen + 1}" if chosen is not None else "Click a statement to label it")
+        plain(f"Your label for statement {chosen + 1}")
     name = _name(row)
-    idle = chosen is None or not name
     said: Label | None = None
-    for key, (label, look) in enumerate(VERDICTS.items(), 1):
-        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key), disabled=idle):
+    for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1):
+        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key), disabled=not name):
             said = label
-    mine = chosen is not None and any(
-        one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people
-    )
-    back = row.button("Remove label", key="say-nothing", shortcut="0", disabled=not mine, icon=":material/undo:")
+    if not name:
+        with row:
+            plain("Every label is stored with a name, so enter yours first.", "note", "content")
+        return
+    mine = any(one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people)
+    back = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
     note = row.text_input(
         "Note",
         key=safe_key("note", report.run.run_id, report.sample.id, str(chosen)),
         placeholder="Note (optional)",
         label_visibility="collapsed",
-        disabled=idle,
         width=220,
     )
-    if chosen is not None and (said or back):
+    if said or back:
         _say(report, chosen + 1, said, name, note)
 
 
@@ -146,7 +165,7 @@ def _name(row: DeltaGenerator) -> str:
     return row.text_input(
         "Your name",
         key="annotator",
-        placeholder="Your name, to label",
+        placeholder="Your name",
         label_visibility="collapsed",
         persist_state="session",
         width=170,
@@ -158,7 +177,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
         if verdict:
             label_statement(store(), report.run, report.sample.id, number, verdict, annotator=name, note=note)
         else:
-            withdraw_statement(store(), report.run, report.sample.id, number, annotator=name)
+            remove_label(store(), report.run, report.sample.id, number, annotator=name)
     except RagboardError as error:
         st.error("Your label was not saved.", icon=":material/error:")
         plain(str(error))
@@ -171,7 +190,7 @@ def _recounted_note(report: SampleReport, spec: str) -> str:
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""
-    count = sum(one.overruled for one in report.statements)
+    count = sum(one.is_overruled for one in report.statements)
     return f"{again.value:.2f} with {count} overruled verdict{'' if count == 1 else 's'}"
 
 
@@ -189,10 +208,6 @@ def _more(report: SampleReport) -> None:
         st.subheader("Other judgements", anchor=False)
         for one in report.judgements:
             plain(f"{one}{f' – {one.reason}' if one.reason else ''}")
-    if sample.history:
-        st.subheader("Earlier in the conversation", anchor=False)
-        for turn in sample.history:
-            plain(f"{turn.role}: {turn.text}")
     if sample.metadata:
         with st.expander("Metadata"):
             for key, given in sample.metadata.items():
@@ -214,7 +229,7 @@ def calls_html(found: SampleCalls) -> str:
     return f'{CALLS_STYLE}<div class="calls">{tasks}</div>'
 
 
-def _call(number: int, one: Call) -> str:
+def _call(number: int, one: TaskCalls) -> str:
     sign = "✗ failed" if one.failed else "✓ parsed as"
     return (
         f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
@@ -227,7 +242,7 @@ def _quiet(text: str) -> str:
     return f'<div class="quiet">{safe(text)}</div>' if text else ""
 
 
-def _messages(number: int, one: Call) -> str:
+def _messages(number: int, one: TaskCalls) -> str:
     """Each message in turn; a prompt after the first asks to repair the reply before it."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):

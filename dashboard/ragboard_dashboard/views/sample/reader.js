@@ -127,7 +127,7 @@ class Reader {
 
   dress(mark, place, chosen = false) {
     mark.className = `${this.data.statements[place].verdict}${chosen ? " chosen" : ""}`
-    mark.title = `${this.verdict(place).word}: ${this.data.statements[place].text}`
+    mark.title = `${this.data.statements[place].words}: ${this.data.statements[place].text}`
   }
 
   drawList() {
@@ -144,14 +144,14 @@ class Reader {
     node.id = `statement-${place}`
     node.setAttribute("role", "option")
     node.setAttribute("aria-selected", "false")
-    const { icon, word } = this.verdict(place)
+    const { icon } = this.verdict(place)
     const said = element("div", "said")
     said.append(element("div", "text", statement.text))
     if (statement.reason) said.append(element("div", "reason", statement.reason))
     if (statement.origin) said.append(element("div", "origin", statement.origin))
     for (const { look, text } of statement.people) said.append(element("div", `people ${look}`, text))
     const verdict = element("div", `verdict ${statement.verdict}`)
-    verdict.append(element("span", "icon", icon), element("span", "", word))
+    verdict.append(element("span", "icon", icon), element("span", "", statement.words))
     node.append(verdict, said)
     node.onclick = () => this.pick(place)
     return node
@@ -267,8 +267,10 @@ class Reader {
   passage(passage, evidence) {
     const node = element("article", evidence ? `passage named ${evidence.look}` : "passage")
     const head = element("div", "source")
-    head.append(element("h3", "", passage.title))
-    head.firstChild.title = passage.title
+    if (passage.title) {
+      head.append(element("h3", "", passage.title))
+      head.firstChild.title = passage.title
+    }
     if (passage.score) head.append(element("span", "score", passage.score))
     if (evidence) {
       const { icon } = this.data.verdicts[evidence.look]

@@ -15,19 +15,20 @@ import streamlit as st
 
 from ragboard.analysis import JudgedStatement
 from ragboard.analysis.verdict_style import (
-    ALONE,
-    EVIDENCE,
+    CSS_CLASSES_WORST_FIRST,
+    EVIDENCE_SOURCES,
     NOT_JUDGED,
-    VERDICTS,
-    WORST_FIRST,
+    SINGLE_PASSAGE_STYLES,
+    VERDICT_STYLES,
     evidence_style,
     human_verdict_line,
     statement_style,
     style_of,
-    what_passages_say,
+    support_sentence,
+    verdict_words,
 )
 from ragboard.metrics.needs import Sentence
-from ragboard.metrics.partition import ORIGINS
+from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import Evidence, Passage, Verdict
 from ragboard.spans import Stretch, apart, inert, layered
 from ragboard_dashboard.components import COMPONENTS, utf16, widget
@@ -44,6 +45,7 @@ def statement_reader(
     statements: Sequence[JudgedStatement],
     passages: Sequence[Passage],
     chosen: int | None,
+    rule_based: bool = False,
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
 ) -> int | None:
@@ -60,6 +62,7 @@ def statement_reader(
         statements=statements,
         passages=passages,
         chosen=now,
+        rule_based=rule_based,
         answer_note=answer_note,
         selected=selected,
     )
@@ -74,12 +77,13 @@ def reader_data(
     statements: Sequence[JudgedStatement],
     passages: Sequence[Passage],
     chosen: int | None,
+    rule_based: bool = False,
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_style(judged).css for judged in statements)
-    looks = (*VERDICTS.values(), *ALONE.values(), NOT_JUDGED)
+    looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
     units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
     return {
@@ -87,7 +91,7 @@ def reader_data(
         "note": answer_note,
         "pieces": _pieces(answer, statements),
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
-        "statements": [_statement(judged, by_rank, units) for judged in statements],
+        "statements": [_statement(judged, by_rank, units, rule_based=rule_based) for judged in statements],
         "passages": [_passage(passage, selected, units[passage.rank]) for passage in passages],
         "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
     }
@@ -103,7 +107,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     unit = utf16(answer)
 
     def badness(place: int) -> tuple[int, int]:
-        return WORST_FIRST.index(statement_style(statements[place]).css), place
+        return CSS_CLASSES_WORST_FIRST.index(statement_style(statements[place]).css), place
 
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
@@ -112,7 +116,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
 
 
 def _statement(
-    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]], *, rule_based: bool
 ) -> dict[str, Any]:
     if judged.verdict is None and judged.single:
         return _statement_alone(judged, passages, units)
@@ -121,17 +125,28 @@ def _statement(
     return {
         "text": inert(judged.statement.text),
         "verdict": style_of(verdict).css,
+        "words": verdict_words(judged, rule_based=rule_based),
         "reason": inert(verdict.reason) if verdict else "",
-        "origin": ORIGINS[judged.origin] if judged.origin else "",
-        "support": f"support {verdict.score:.2f}" if verdict and verdict.score is not None else "",
+        "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
+        "support": _support(judged, rule_based=rule_based),
         "people": _people(judged),
-        "says": what_passages_say(judged, passages),
+        "says": support_sentence(judged, passages),
         "evidence": [
             _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
             for rank in sorted({mark.rank for mark in evidence})
             if verdict
         ],
     }
+
+
+def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
+    """The judge's score; of a rule-based judge with how sure its verdict is."""
+    verdict = judged.verdict
+    if verdict is None or verdict.score is None:
+        return ""
+    if not rule_based:
+        return f"support {verdict.score:.2f}"
+    return f"{verdict_words(judged, rule_based=True)}, probability of support {verdict.score:.2f}"
 
 
 def _statement_alone(
@@ -141,11 +156,12 @@ def _statement_alone(
     return {
         "text": inert(judged.statement.text),
         "verdict": statement_style(judged).css,
+        "words": statement_style(judged).word,
         "reason": "",
-        "origin": ORIGINS[judged.origin] if judged.origin else "",
+        "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
         "support": "",
         "people": _people(judged),
-        "says": what_passages_say(judged, passages),
+        "says": support_sentence(judged, passages),
         "evidence": [
             _evidence_alone(verdict, rank, passages[rank].text, units[rank])
             for rank, verdict in judged.single.items()
@@ -156,7 +172,7 @@ def _statement_alone(
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
     """What people say of a statement, the latest last."""
-    return [{"look": VERDICTS[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
+    return [{"look": VERDICT_STYLES[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
@@ -174,7 +190,7 @@ def _evidence(
     return {
         "rank": rank,
         "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
-        "how": ", ".join(dict.fromkeys(EVIDENCE[mark.how] for mark in marks_apart)),
+        "how": ", ".join(dict.fromkeys(EVIDENCE_SOURCES[mark.how] for mark in marks_apart)),
         "marks": [
             {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
             for mark in marks_apart
@@ -187,7 +203,7 @@ def _passage(passage: Passage, selected: Sequence[Sentence], unit: Callable[[int
     places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
     return {
         "rank": passage.rank,
-        "title": inert(passage.id),
+        "title": "" if passage.id == str(passage.rank) else inert(passage.id),
         "score": score,
         "text": inert(passage.text),
         "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],

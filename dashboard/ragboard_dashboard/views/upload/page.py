@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
-import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ragboard.errors import RagboardError, StoreError
-from ragboard.evaluation.background import start_evaluation
+from ragboard.errors import RagboardError, RunFileError, StoreError
+from ragboard.evaluation.background import destination, forwards_key, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorable
 from ragboard.evaluation.progress import live_evaluation
-from ragboard.metrics import DEFAULT_METRICS
-from ragboard.readers import ImportReport, Preview, preview, read_runs
+from ragboard.judges import JudgeOptions
+from ragboard.prices import read_prices
+from ragboard.readers import ENDINGS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
-from ragboard_dashboard.controls import uploaded, without_folder
+from ragboard_dashboard.controls import compare_link, session_cached, uploaded, without_folder
 from ragboard_dashboard.data import evaluates, known_metrics, launch_context, store, writable
-from ragboard_dashboard.links import open_page, open_run
+from ragboard_dashboard.links import link_to, open_page, open_run
 from ragboard_dashboard.progress import panel
-from ragboard_dashboard.text import column_label, plain
+from ragboard_dashboard.text import plain
+from ragboard_dashboard.views.upload.columns import (
+    Matched,
+    draw_columns,
+    draw_suggestions,
+    field_of,
+    match_columns,
+)
 
 __all__ = ["draw"]
 
+T = TypeVar("T")
 Then: TypeAlias = Literal["evaluate", "choose", "keep"]
 THEN: Mapping[Then, tuple[str, str]] = {
     "evaluate": ("Import and evaluate", ":material/play_arrow:"),
-    "choose": ("Import and choose a judge", ":material/gavel:"),
+    "choose": ("Import and choose metrics", ":material/tune:"),
     "keep": ("Import only", ":material/save:"),
 }
 """What may follow, with the label and icon of its button."""
-ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
-FIELDS = {
-    "question": "what the user asked (required)",
-    "answer": "what the system answered",
-    "contexts": "the passages it retrieved",
-    "reference": "the right answer, where known",
-    "id": "an id of the sample",
-}
+EXAMPLE_MODEL = "gpt-4o-mini"
+"""The chat model whose prices stand for what one costs."""
+EMBEDDED = JudgeOptions()
+READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
+NAMED = 3
+"""Metrics that are named of those that a chat model scores besides."""
 
 
 def draw() -> None:
@@ -54,17 +63,18 @@ def draw() -> None:
         st.info("This dashboard is read-only: you cannot upload here.", icon=":material/lock:")
         return
     file = st.file_uploader(
-        "A run file: JSONL, JSON, CSV or Parquet with questions, passages and answers",
-        type=ENDINGS,
+        "A run file: JSONL, JSON, CSV, Excel or Parquet with questions, passages and answers",
+        type=[ending[1:] for ending in ENDINGS],
         key="file",
     )
     if file is None:
         _help()
         return
-    try:
-        _file(file)
-    except RagboardError as error:
-        _refused(file.name, error)
+    with uploaded(file) as path:
+        try:
+            _file(file, path)
+        except RagboardError as error:
+            _refused(file.name, error)
 
 
 def _help() -> None:
@@ -82,144 +92,274 @@ def _help() -> None:
 
 def _refused(name: str, error: RagboardError) -> None:
     st.error("This file cannot be imported. Nothing was stored.", icon=":material/error:")
-    plain(without_folder(str(error)) or name)
-
-
-def _file(file: UploadedFile) -> None:
-    with uploaded(file) as path:
-        seen = preview(path)
-        unclear = seen.unclear
-        above = st.container()
-        mapping = _mapping(seen)
-        if mapping:
-            seen = preview(path, mapping=mapping)
-        _detected(seen, unclear)
-        if "question" in seen.missing:
-            above.warning("To continue, choose the column with the question.", icon=":material/help:")
-            return
-        if unclear and mapping.get("answer") is None:
-            above.warning(
-                "To continue, choose the column with the system's answer and, if there is one, the column with the"
-                " reference.",
-                icon=":material/help:",
-            )
-            return
-        _form(path, mapping, seen, file.name)
-
-
-def _detected(seen: Preview, unclear: tuple[str, ...]) -> None:
-    found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
-    absent = [field for field in seen.missing if not (unclear and field in ("answer", "reference"))]
-    missing = f" Not in the file: {', '.join(absent)}." if absent else ""
-    asked = ""
-    if unclear and "answer" in seen.missing:
-        asked = f" Each of these may be the system's answer or the reference: {', '.join(unclear)}."
-    plain(f"Read as {seen.format}. {found or 'No column recognised'}.{missing}{asked}")
-    with st.expander("First rows", expanded=True):
-        st.dataframe(pd.DataFrame(seen.rows, columns=[use.column for use in seen.columns]), hide_index=True)
-
-
-def _mapping(seen: Preview) -> dict[str, str | None]:
-    """Fields that a person matched to other columns than were detected, or to none."""
-    columns = [use.column for use in seen.columns]
-    detected = {use.field: use.column for use in seen.columns if use.field}
-    with st.expander("Match columns", expanded="question" in seen.missing or bool(seen.unclear)):
-        boxes = st.columns(len(FIELDS))
-        chosen = {
-            field: box.selectbox(
-                field.capitalize(),
-                [None, *columns],
-                index=columns.index(detected[field]) + 1 if detected.get(field) in columns else 0,
-                format_func=lambda column: "(none)" if column is None else str(column),
-                help=why,
-                key=f"map-{field}",
-            )
-            for box, (field, why) in zip(boxes, FIELDS.items(), strict=True)
-        }
-    mapping = {field: column for field, column in chosen.items() if detected.get(field) != column}
-    return mapping | {field: chosen[field] for field in ("answer", "reference") if seen.unclear}
+    said = str(error).removesuffix(error.remedy) if isinstance(error, RunFileError) else str(error)
+    plain(without_folder(said) or name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class UploadForm:
-    """What a person filled in, and what is to happen then."""
+class ReadOptions:
+    """How a person wants a file to be read, besides its columns."""
 
     name: str
     settings: str
     split: str | None
-    specs: tuple[str, ...]
     skip: bool
-    then: Then
 
 
-def _form(path: Path, mapping: dict[str, str | None], seen: Preview, source: str) -> None:
-    with st.form("import"):
-        form = _fields(path, seen)
-    if form:
-        _keep(path, mapping, form, source)
+def _file(file: UploadedFile, path: Path) -> None:
+    """What the file holds, what can be done with it, and under it how it is read; errors come with what mends them.
+
+    What takes time is done before anything is drawn, and each part has its own place: no button moves meanwhile.
+    """
+    of_file, last = st.session_state.get("upload-head", ("", ""))
+    head = st.markdown(last if of_file == file.file_id else READING)
+    above, boxes, suggested, judge, offers, buttons, done = (st.container() for _ in range(7))
+    try:
+        table = _computed(head, READING, "upload-table", file.file_id, lambda: read_table(path))
+        matched = match_columns(path, table, file)
+    except RagboardError:
+        head.empty()
+        raise
+    asked = matched.asked
+    options = _read_options(file.file_id, own_run(path, table).name)
+    if matched.error or matched.missing:
+        head.empty()
+        with above:
+            _refused(file.name, matched.error) if matched.error else _ask(matched.missing)
+    else:
+        try:
+            read = _read(head, path, table, matched, options)
+        except RagboardError as error:
+            asked = asked or (field_of(error) if isinstance(error, RunFileError) else ())
+            head.empty()
+            with above:
+                _refused(file.name, error)
+                _offer_to_skip(error)
+        else:
+            with judge:
+                judge_options = _choose_judge() if evaluates() else EMBEDDED
+            offer = _offer(head, read, judge_options) if evaluates() else None
+            by_model = (
+                _offer(head, read, _chat_model(EXAMPLE_MODEL)) if evaluates() and judge_options == EMBEDDED else None
+            )
+            _understood(head, above, matched, read)
+            with suggested:
+                draw_suggestions(matched)
+            with offers:
+                if evaluates():
+                    _say_offer(judge_options, offer)
+                if by_model:
+                    _say_chat_model(read, by_model)
+            with buttons:
+                judged = any(run.scores and run.scores.recorded for run in read.runs)
+                then = _next_step(offer, "keep" if judged else "evaluate")
+            if then:
+                with done:
+                    _keep(path, read, file.name, then, Choice(metrics=_specs(offer), judge_options=judge_options))
+    draw_columns(matched, asked, boxes)
+    _draw_options(matched.seen)
 
 
-def _fields(path: Path, seen: Preview) -> UploadForm | None:
-    """Draw the form's fields; None until one of its buttons was pressed."""
-    left, right = st.columns(2)
-    name = left.text_input("Run name", value=path.stem, max_chars=120)
-    settings = right.text_input(
-        "Configuration",
-        placeholder="k=5, reranker=none",
-        help="What distinguishes this run: key=value, separated by commas",
+def _computed(head: DeltaGenerator, busy: str, name: str, key: object, compute: Callable[[], T]) -> T:
+    """What the session keeps, else computed; meanwhile `busy` is where the page then says what the file holds."""
+
+    def told() -> T:
+        head.markdown(busy)
+        return compute()
+
+    return session_cached(name, key, told)
+
+
+def _ask(asked: tuple[str, ...]) -> None:
+    words = (
+        "To continue, choose the column with the question."
+        if "question" in asked
+        else "To continue, choose the column with the system's answer and, if there is one, the column with the"
+        " reference."
     )
-    split = left.selectbox(
-        "Split into runs by column",
-        [None, *(use.column for use in seen.columns)],
-        format_func=lambda column: "(one run)" if column is None else str(column),
-    )
-    specs = st.pills(
-        "Metrics",
-        list(known_metrics()),
-        selection_mode="multi",
-        default=[metric.spec for metric in DEFAULT_METRICS],
-        format_func=column_label,
-    )
-    skip = st.checkbox("Skip bad rows and list them, instead of refusing the file")
-    then = _buttons()
-    if then is None:
-        return None
-    return UploadForm(name=name, settings=settings, split=split, specs=tuple(specs), skip=skip, then=then)
+    st.warning(words, icon=":material/help:")
 
 
-def _buttons() -> Then | None:
-    """What to do with the file; None until that was said."""
-    plain(
-        "Import and evaluate uses the embedded judge: rule-based, no key, no network. Or choose a judge and see its"
-        " cost first.",
-        "note",
+def _offer_to_skip(error: RagboardError) -> None:
+    if isinstance(error, RunFileError) and error.line is not None:
+        st.button("Skip bad rows and list them", icon=":material/filter_alt:", on_click=_skip)
+
+
+def _skip() -> None:
+    st.session_state["upload-skip"] = True
+
+
+def _read_options(file_id: str, name: str) -> ReadOptions:
+    """The options chosen so far; a new file begins with its own name."""
+    said = st.session_state
+    if said.get("options-of") != file_id or "upload-name" not in said:
+        said["options-of"], said["upload-name"], said["upload-settings"] = file_id, name, ""
+        said["upload-split"], said["upload-skip"] = None, False
+    return ReadOptions(
+        name=said["upload-name"], settings=said["upload-settings"], split=said["upload-split"], skip=said["upload-skip"]
     )
+
+
+def _draw_options(seen: Preview) -> None:
+    with st.expander("Name, configuration, several runs in one file", icon=":material/edit:"):
+        left, right = st.columns(2)
+        left.text_input("Run name", max_chars=120, key="upload-name")
+        right.text_input(
+            "Configuration",
+            placeholder="k=5, reranker=none",
+            help="What distinguishes this run: key=value, separated by commas",
+            key="upload-settings",
+        )
+        left.selectbox(
+            "Split into runs by column",
+            [None, *(use.column for use in seen.columns)],
+            format_func=lambda column: "(one run)" if column is None else str(column),
+            key="upload-split",
+        )
+        st.checkbox("Skip bad rows and list them, instead of refusing the file", key="upload-skip")
+
+
+def _read(head: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions) -> ReadResult:
+    """The file as it would be imported."""
+    return _computed(
+        head,
+        READING,
+        "upload-read",
+        (matched.file.file_id, tuple(matched.mapping.items()), options),
+        lambda: read_runs(
+            path,
+            name=options.name.strip() if options.name != own_run(path, table).name else None,
+            config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
+            mapping=matched.mapping,
+            run_column=options.split,
+            skip_bad=options.skip,
+            table=table,
+        ),
+    )
+
+
+def _understood(head: DeltaGenerator, under: DeltaGenerator, matched: Matched, read: ReadResult) -> None:
+    contents, seen = contents_of(_samples(read)), matched.seen
+    runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
+    st.session_state["upload-head"] = matched.file.file_id, f"**{contents}{runs}.**"
+    head.markdown(f"**{contents}{runs}.**")
+    found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
+    absent = f" Not in the file: {', '.join(seen.missing)}." if seen.missing else ""
+    skipped = f" {len(read.report.dropped):,} bad rows are skipped." if read.report.dropped else ""
+    same = f"\nThe columns are matched as you chose for {matched.taken_from}." if matched.taken_from else ""
+    with under:
+        plain(f"Read as {seen.format}: {found}.{absent}{skipped}{same}", "note")
+        brought = brought_by(read)
+        if brought:
+            plain(brought)
+
+
+def brought_by(read: ReadResult) -> str:
+    """What another tool has scored and judged already, in words; empty if the file has none of it."""
+    files = [run.scores for run in read.runs if run.scores]
+    if not files:
+        return ""
+    statements = sum(len(sample.statements) for scores in files for sample in scores.recorded)
+    verdicts = f" and the verdicts of its judge on {statements:,} statements" if statements else ""
+    names = ", ".join(dict.fromkeys(name for scores in files for name in scores.columns.values()))
+    return f"It brings scores of {files[0].tool} ({names}){verdicts}. Import keeps them; nothing is asked again."
+
+
+def _samples(read: ReadResult) -> list[Sample]:
+    return [sample for run in read.runs for sample in run.samples]
+
+
+def _next_step(offer: Offer | None, first: Then) -> Then | None:
+    """Draw the buttons, `first` as the primary one; what a person wants."""
     row = st.container(horizontal=True)
-    offered: list[Then] = [one for one in THEN if one == "keep" or evaluates()]
-    pressed: list[Then] = [one for one in offered if row.form_submit_button(THEN[one][0], icon=THEN[one][1])]
+    offered: dict[Then, bool] = {"evaluate": offer is not None, "choose": evaluates(), "keep": True}
+    pressed: list[Then] = [
+        then
+        for then, possible in offered.items()
+        if possible and row.button(THEN[then][0], icon=THEN[then][1], type="primary" if then == first else "secondary")
+    ]
     return pressed[0] if pressed else None
 
 
-def _keep(path: Path, mapping: dict[str, str | None], form: UploadForm, source: str) -> None:
-    """Read the file into the store, and do what was asked then."""
-    result = read_runs(
-        path,
-        name=form.name.strip() if form.split is None or form.name != path.stem else None,
-        config=read_pairs(pair for pair in form.settings.split(",") if pair.strip()),
-        mapping=mapping,
-        run_column=form.split,
-        skip_bad=form.skip,
+def _choose_judge() -> JudgeOptions:
+    """The embedded judge; a person may choose a chat model where this server has a key for one."""
+    if not forwards_key(EMBEDDED):
+        return EMBEDDED
+    host = destination(_chat_model(EXAMPLE_MODEL))
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        kind = st.segmented_control(
+            "Judge",
+            ["Embedded", "Chat model"],
+            default="Embedded",
+            required=True,
+            key="upload-judge",
+            help=f"This server has a key for {host}.",
+        )
+        if kind == "Embedded":
+            return EMBEDDED
+        model = st.text_input("Model", value=EXAMPLE_MODEL, key="upload-model", width=280).strip()
+    return _chat_model(model or EXAMPLE_MODEL)
+
+
+def _chat_model(model: str) -> JudgeOptions:
+    return JudgeOptions(judge=f"openai:{model}", embed="embedded")
+
+
+def _offer(head: DeltaGenerator, read: ReadResult, judge_options: JudgeOptions) -> Offer | None:
+    prices = read_prices(launch_context().prices)
+    of_file = st.session_state["upload-read"][0]
+    return _computed(
+        head,
+        PLANNING,
+        f"offer-{judge_options == EMBEDDED}",
+        (of_file, judge_options.judge),
+        lambda: make_offer(_samples(read), planning_panel(judge_options), prices),
     )
-    added = store().add_runs(replace(run, source=source) for run in result.runs)
-    _imported(result.report, added)
+
+
+def _specs(offer: Offer | None) -> tuple[str, ...]:
+    return tuple(metric.spec for metric in offer.metrics) if offer else ()
+
+
+def _say_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
+    if offer is None:
+        plain("None of the usual metrics can be scored: the file has neither answers nor passages.")
+        return
+    host = destination(judge_options)
+    if host:
+        model = judge_options.judge.partition(":")[2]
+        plain(f"{offer.names} by {model}, {offer.cost}. Questions, passages and answers are sent to {host}.")
+    else:
+        judge = "the embedded judge, which is rule-based and needs no key"
+        plain(f"{offer.names} by {judge}: {offer.cost}. Nothing leaves this machine.")
+
+
+def _say_chat_model(read: ReadResult, offer: Offer) -> None:
+    """What a chat model would score, and what that would cost; nothing is asked for it here."""
+    judge_options = _chat_model(EXAMPLE_MODEL)
+    contents, metrics = contents_of(_samples(read)), known_metrics()
+    here = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
+    there = unscorable(metrics.values(), contents, planning_panel(judge_options))
+    also = [metric.title for spec, metric in metrics.items() if spec in here and spec not in there]
+    more = f" and {len(also) - NAMED} more" if len(also) > NAMED else ""
+    besides = f" It can also score {', '.join(also[:NAMED])}{more}." if also else ""
+    plain(f"{offer.names} by a chat model: {offer.cost} by {EXAMPLE_MODEL}'s prices.{besides}", "note")
+
+
+def _keep(path: Path, read: ReadResult, source: str, then: Then, choice: Choice) -> None:
+    """Put what was read into the store, and do what was asked then."""
+    added = store().add_runs(replace(run, source=source) for run in read.runs)
+    del st.session_state["upload-read"], st.session_state["upload-table"]
+    _imported(read.report, added)
     try:
         store().keep_upload(path, owners=[run.id for run in added])
     except StoreError as error:
         st.warning("The run was saved, but the uploaded file was not.", icon=":material/warning:")
         plain(str(error))
-    if form.then == "evaluate" and form.specs:
-        _start(added, form.specs)
-    if form.then == "choose" and added:
+    if then == "evaluate":
+        _start(added, choice)
+    if then == "choose" and added:
         open_page("evaluate", {"run": added[0].name})
 
 
@@ -227,7 +367,13 @@ def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
     st.session_state["import-report"] = (report, added)
     if added:
         samples, runs = sum(run.samples for run in added), len(added)
-        st.success(f"Imported {samples:,} samples in {runs} run{'s' if runs > 1 else ''}.", icon=":material/check:")
+        st.success(
+            f"Imported {samples:,} sample{'s' if samples > 1 else ''} in {runs:,} run{'s' if runs > 1 else ''}.",
+            icon=":material/check:",
+        )
+        with st.container(horizontal=True):
+            link_to("run", "Open the run", {"run": added[0].name}, ":material/bar_chart:")
+            compare_link(added[0].id, named=True)
     _report(report)
 
 
@@ -245,12 +391,12 @@ def _untidy(report: ImportReport) -> bool:
     return bool(report.dropped or report.coerced or report.duplicated)
 
 
-def _start(added: tuple[AddedRun, ...], specs: tuple[str, ...]) -> None:
+def _start(added: tuple[AddedRun, ...], choice: Choice) -> None:
     watched: list[str] = []
     for run in added:
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
         try:
-            watched.append(start_evaluation(store(), ref, Choice(metrics=specs), launch_context()))
+            watched.append(start_evaluation(store(), ref, choice, launch_context()))
         except RagboardError as error:
             st.error("Imported, but the evaluation did not start.", icon=":material/error:")
             plain(f"{run.name}: {error}")

@@ -7,8 +7,17 @@ import pytest
 from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
 from ragboard import Panel, Store, evaluate_run
-from ragboard.analysis import Diagnosis, HallucinationQuery, command_for, diagnose, hallucinations, topic_in_words
+from ragboard.analysis import (
+    QUANTITIES,
+    Diagnosis,
+    HallucinationQuery,
+    command_for,
+    diagnose,
+    hallucinations,
+    topic_in_words,
+)
 from ragboard.metrics import metrics_named
+from ragboard.stats import Interval
 
 Claims = list[str]
 
@@ -96,14 +105,14 @@ def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[
     assert says <= spoken(found)
     assert not hushes & spoken(found)
     assert spoken(found) == says or texts is not well
-    assert found.split == ""
+    assert found.attribution_note == ""
     assert found.missing == ()
 
 
 def test_where_all_is_well_every_rule_is_silent_with_its_reason(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", well)))
     assert found.findings == ()
-    assert {one.state for one in found.silent} <= {"within the limit", "the interval holds the limit", "no interval"}
+    assert {one.state for one in found.not_triggered} <= {"within threshold", "inconclusive", "no interval"}
     assert found.topics == ()
 
 
@@ -112,13 +121,47 @@ def test_a_finding_carries_its_figure_and_leads_to_the_evidence(store: Store) ->
     found = diagnose(store, run)
     finding = next(one for one in found.findings if one.rule.id == "made-up")
     assert finding.figure.interval.n == 60
-    assert "of the answers' claims are wrong and no passage supports them" in finding.sentence
+    assert "of the answers' claims are neither in the reference nor in a passage" in finding.sentence
     first = found.questions[0]
-    read = hallucinations(store, first.look)
+    read = hallucinations(store, first.query)
     assert (read.total, first.statements) == (2, 2)
     assert {row.question for row in read.rows} == {first.question}
-    assert found.loose == hallucinations(store, HallucinationQuery(runs=(run,))).total
-    assert found.carried == pytest.approx(10 / found.loose)
+    assert found.unsupported == hallucinations(store, HallucinationQuery(runs=(run,))).total
+    assert found.top_questions_share == pytest.approx(10 / found.unsupported)
+
+
+def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", knowing)))
+    costs = {one.rule.id: one.min_impact for one in found.main_findings}
+    assert list(costs.values()) == sorted(costs.values(), reverse=True)
+    first = found.main_findings[0]
+    assert isinstance(first.figure.interval, Interval)
+    assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
+    assert first.impact_text == f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
+    assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
+        "what is right costs nothing"
+    )
+
+
+def test_what_is_true_of_a_part_of_the_samples_costs_a_part(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", shy)))
+    by_rule = {one.rule.id: one for one in found.main_findings}
+    some = by_rule["refuses-though-found"]
+    interval = some.figure.interval
+    assert isinstance(interval, Interval)
+    assert some.min_impact == pytest.approx(interval.low * interval.n / found.samples)
+
+
+def test_findings_against_references_are_hints_where_rules_judged_and_findings_where_a_model_did(store: Store) -> None:
+    run = keep(store, make_run("made", inventive))
+    assert not diagnose(store, run).hints
+    with store.database.write() as connection:
+        connection.execute("UPDATE evaluations SET heuristic = true")
+    found = diagnose(store, run)
+    assert {one.rule.id for one in found.hints} == {"made-up", "own-knowledge-wrong"}
+    assert {one.rule.id for one in found.main_findings} == {"unfaithful"}, "statements against passages were measured"
+    assert found.findings == (*found.main_findings, *found.hints)
+    assert all("not on reference answers" in one.held_back for one in found.hints)
 
 
 def test_the_passages_that_supply_wrong_statements_are_named(store: Store) -> None:
@@ -130,8 +173,8 @@ def test_the_passages_that_supply_wrong_statements_are_named(store: Store) -> No
 def test_passages_that_contradict_are_named_where_references_are_missing(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", contrary, references=False), ALL[1:]))
     assert found.passages == () or all(one.contradicted for one in found.passages)
-    assert "no reference answers" in found.split
-    assert {"lost-in-retrieval", "lost-in-generation"} <= {one.rule.id for one in found.silent}
+    assert "no reference answers" in found.attribution_note
+    assert {"lost-in-retrieval", "lost-in-generation"} <= {one.rule.id for one in found.not_triggered}
 
 
 def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
@@ -142,15 +185,15 @@ def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     found = diagnose(store, keep(store, run))
     assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
     assert {one.value for one in found.topics} <= {"a", "0"}
-    assert found.looked_at.groups == 3 * 6
+    assert found.comparisons.groups == 3 * 6
     assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("my run", retriever_bad), ALL[1:]))
-    assert found.split.startswith("To tell retriever from generator, evaluate ragchecker.claim_recall and")
+    assert found.attribution_note.startswith("To tell retriever from generator, evaluate ragchecker.claim_recall and")
     assert command_for(found) == "ragboard evaluate 'my run' --metrics ragchecker"
-    missing = {one.rule.id: one.missing for one in found.silent if one.missing}
+    missing = {one.rule.id: one.missing for one in found.not_triggered if one.missing}
     assert missing["retriever-misses"] == ("ragchecker.claim_recall",)
     assert "refuses-often" not in missing
 
@@ -171,11 +214,11 @@ def test_what_is_counted_from_verdicts_is_of_the_evaluation_that_the_rules_metri
 
 
 def figures(found: Diagnosis) -> dict[str, object]:
-    return {one.rule.id: one.figure and one.figure.interval for one in (*found.findings, *found.silent)}
+    return {one.rule.id: one.figure and one.figure.interval for one in (*found.findings, *found.not_triggered)}
 
 
 def test_a_run_that_was_never_evaluated_has_silent_rules_only(store: Store) -> None:
     store.add_runs([make_run("made", well)])
     found = diagnose(store, store.resolve("made"))
-    assert (found.findings, found.judged, found.carried, found.questions) == ((), None, None, ())
-    assert {one.state for one in found.silent} == {"not evaluated"}
+    assert (found.findings, found.judged, found.top_questions_share, found.questions) == ((), None, None, ())
+    assert {one.state for one in found.not_triggered} == {"not evaluated"}

@@ -15,9 +15,9 @@ def rules_markdown() -> str:
         (
             condition_of(rule),
             QUANTITIES[rule.quantity].text,
-            rule.says.format("…"),
+            rule.template.format("…"),
             rule.advice,
-            source_of(rule, QUANTITIES[rule.quantity].takes),
+            source_of(rule, QUANTITIES[rule.quantity].inputs),
         )
         for rule in RULES
     ]

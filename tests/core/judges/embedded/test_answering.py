@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.judges.embedded.select import asked, rate
+from ragboard.judges.embedded.select import question_parts, rate
 from ragboard.tasks import AnswerRated, RateAnswer
 
 QUESTION = "When was the Forth Bridge opened?"
@@ -64,7 +64,7 @@ def test_the_kind_of_thing_asked_for_is_worth_more(question: str, right: str, ot
 def test_each_of_two_things_asked_for_counts() -> None:
     question = "When was the bridge opened, and who designed it?"
     half = "The bridge was opened in 1890."
-    assert [each.kind for each in asked(question)] == ["date", "person"]
+    assert [each.kind for each in question_parts(question)] == ["date", "person"]
     assert score(question, half) < score(question, f"{half} It was designed by John Fowler.")
     assert "a person" in rate(question, half)[1]
 

@@ -83,5 +83,6 @@ def test_a_changed_number_name_date_or_denial_is_supported_no_more(supported: li
     against = Counter(kind for kind, said in found if said == "contradicted")
     assert sum(lost.values()) / CASES >= SHARE, lost
     assert min(total.values()) >= 50
-    assert all(lost[kind] / total[kind] >= 0.75 for kind in total), (total, lost)
-    assert sum(against.values()) / CASES >= SHARE, against
+    assert all(lost[kind] / total[kind] >= 0.65 for kind in total), (total, lost)
+    assert sum(against.values()) / CASES >= 0.3, against
+    assert not against["name"], against

@@ -64,22 +64,45 @@ def test_what_a_passage_says_is_supported(statement: str) -> None:
         ("The Forth Bridge carries three railway tracks.", "two"),
         ("The Prince of Wales opened the bridge on 4 May 1890.", "4 March 1890"),
         ("The Forth Bridge cost \u00a35 million.", "\u00a33.2 million"),
-        ("The Tay Bridge carries two railway tracks.", "Forth Bridge"),
-        ("Hamburg was founded in 1237.", "Berlin"),
-        ("Munich was founded in 808.", "Hamburg"),
         ("The frame took 5,300 tonnes of steel.", "53,000 tonnes"),
         ("The museum in Bristol opened its new wing in 2012.", "2011"),
-        ("The museum in London opened its new wing in 2011.", "Bristol"),
         ("The river flows south into the sea.", "north"),
     ],
 )
-def test_another_number_name_or_opposite_in_the_same_place_contradicts(statement: str, words: str) -> None:
+def test_another_number_or_opposite_in_the_same_place_contradicts(statement: str, words: str) -> None:
     verdict = judge(statement)
     assert verdict.label == "contradicted", verdict
     (mark,) = verdict.evidence
     assert mark.stance == "against"
     assert PASSAGES[mark.rank - 1][mark.start : mark.end] == words
     assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        (
+            "The Tay Bridge carries two railway tracks.",
+            "Passage 1 says Forth Bridge where the answer says Tay Bridge, perhaps of something else.",
+        ),
+        (
+            "Munich was founded in 808.",
+            "Passage 2 says Hamburg where the answer says Munich, perhaps of something else.",
+        ),
+        (
+            "The museum in London opened its new wing in 2011.",
+            "Passage 3 says Bristol where the answer says London, perhaps of something else.",
+        ),
+    ],
+)
+def test_another_name_in_the_same_place_is_no_contradiction(statement: str, reason: str) -> None:
+    """Spain may be meant by Europe, and an acronym by its words."""
+    verdict = judge(statement)
+    assert (verdict.label, verdict.reason, verdict.evidence) == ("unsupported", reason, ())
+
+
+def test_a_number_told_of_something_else_does_not_support_a_short_statement() -> None:
+    assert judge("Hamburg was founded in 1237.").label == "unsupported"
 
 
 @pytest.mark.parametrize(
@@ -95,11 +118,26 @@ def test_a_denial_on_one_side_contradicts(statement: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "here", "reason"),
+    [
+        ("The Forth Bridge was closed in winter.", "was not closed", "Passage 1 may deny what the answer says."),
+        ("The Forth Bridge was not closed in winter.", "was closed", "Passage 1 may say what the answer denies."),
+    ],
+)
+def test_a_denial_of_it_may_be_of_something_else(statement: str, here: str, reason: str) -> None:
+    verdict = judge(statement, f"The Forth Bridge was opened in 1890. It {here} in winter.")
+    assert (verdict.label, verdict.reason) == ("unsupported", reason)
+
+
+@pytest.mark.parametrize(
     ("statement", "passage"),
     [
         ("The drug was approved in 2020.", "The drug was not officially approved in 2020."),
         ("The effect on sleep is significant.", "The effect on sleep is not statistically significant."),
-        ("Die Wirkung wurde bestätigt.", "Die Wirkung wurde nicht offiziell bestätigt."),
+        (
+            "Die Wirkung auf den Schlaf wurde bestätigt.",
+            "Die Wirkung auf den Schlaf wurde nicht offiziell bestätigt.",
+        ),
     ],
 )
 def test_how_something_is_denied_stands_between_not_and_what_it_denies(statement: str, passage: str) -> None:
@@ -190,7 +228,8 @@ def test_a_minus_is_part_of_its_number(statement: str, passage: str, label: str)
     ("statement", "reason"),
     [
         ("The bridge opened in 1947 in Vienna.", "'1947' and 'Vienna' appear in no passage."),
-        ("Sleep improves memory.", "No passage speaks of sleep, improves or memory."),
+        ("Sleep improves memory.", "No passage speaks of 'Sleep', 'improves' or 'memory'."),
+        ("The mill was in the U.S. in spring.", "'U.S.' appears in no passage."),
     ],
 )
 def test_what_no_passage_says_is_unsupported_and_the_reason_names_it(statement: str, reason: str) -> None:
@@ -253,8 +292,8 @@ def test_a_question_in_a_passage_contradicts_nothing() -> None:
         ("Die Br\u00fccke \u00fcber den Belt wurde am 14.06.1998 er\u00f6ffnet.", "supported"),
         ("Die Br\u00fccke \u00fcber den Belt wurde am 14. Juli 1998 er\u00f6ffnet.", "contradicted"),
         ("Die Br\u00fccke ist 6790 m lang.", "supported"),
-        ("Die Br\u00fccke wurde von Privatleuten bezahlt.", "contradicted"),
-        ("Der Tunnel beginnt in Korsor.", "contradicted"),
+        ("Die Br\u00fccke wurde von Privatleuten bezahlt.", "unsupported"),
+        ("Der Tunnel beginnt in Korsor.", "unsupported"),
         ("Die F\u00e4hre bringt Touristen auf die Insel.", "unsupported"),
     ],
 )

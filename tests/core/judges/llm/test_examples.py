@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from ragboard.errors import RunFileError, SettingError
-from ragboard.judges.llm.prompts import MOST, Prompts
+from ragboard.judges.llm.prompts import MAX_EXAMPLES, Prompts
 from ragboard.tasks import PROMPTED, AresQuality, Classify
 
 LABELS = ("Context_Relevance_Label", "Answer_Faithfulness_Label", "Answer_Relevance_Label")
@@ -98,10 +98,10 @@ def test_a_file_without_a_label_is_refused(tmp_path: Path) -> None:
 
 
 def test_more_examples_than_a_call_should_carry_are_refused(tmp_path: Path) -> None:
-    rows = [f"Who {number}?\tAda did.\tAda\t\tYes\t\t" for number in range(MOST + 1)]
+    rows = [f"Who {number}?\tAda did.\tAda\t\tYes\t\t" for number in range(MAX_EXAMPLES + 1)]
     with pytest.raises(RunFileError, match=r"33 examples of context_relevance; .*: at most 32"):
         Prompts.read(examples=file_of(tmp_path, *rows))
-    assert len(shown(file_of(tmp_path, *rows[1:]), "context_relevance")) == MOST
+    assert len(shown(file_of(tmp_path, *rows[1:]), "context_relevance")) == MAX_EXAMPLES
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -526,6 +526,17 @@ def test_a_key_or_model_that_cannot_work_stops_everything(
     assert len(server.asked) == 1
 
 
+def test_a_key_that_works_again_is_used_again_in_the_same_event_loop(judge: LlmJudge, server: ChatServer) -> None:
+    async def twice() -> Sequence[Reply | Failure]:
+        with pytest.raises(JudgeError, match="the key is refused"):
+            await judge.answer([RATE])
+        return await judge.answer([RATE])
+
+    server.faults = [status(401)]
+    (reply,) = asyncio.run(twice())
+    assert isinstance(reply, Rating)
+
+
 def test_an_account_without_credit_stops_everything(judge: LlmJudge, server: ChatServer) -> None:
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota", "type": "e", "param": None}}
     server.faults = [status(429, raw=json.dumps(body), Content_Type="application/json")] * 9
@@ -563,8 +574,8 @@ def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endp
     server.faults = [replies("no")]
     asyncio.run(judge.answer([RATE], lambda task, exchange: heard.append((task, exchange))))
     assert [task for task, _ in heard] == [RATE, RATE]
-    assert heard[0][1] == Exchange(said="no", prompt_tokens=100, completion_tokens=10)
-    assert heard[1][1].said.startswith("{")
+    assert heard[0][1] == Exchange(text="no", prompt_tokens=100, completion_tokens=10)
+    assert heard[1][1].text.startswith("{")
 
 
 @pytest.mark.parametrize(
@@ -583,7 +594,7 @@ def test_a_call_that_the_model_declines_is_heard_for_it_is_paid_for(
     heard: list[Exchange] = []
     (reply,) = asyncio.run(judge.answer([RATE], lambda _, exchange: heard.append(exchange)))
     assert isinstance(reply, Failure)
-    assert heard == [Exchange(said=said, prompt_tokens=100, completion_tokens=7)]
+    assert heard == [Exchange(text=said, prompt_tokens=100, completion_tokens=7)]
 
 
 def test_identity_tells_model_address_parameters_and_prompts(endpoint: Endpoint, tmp_path: Path) -> None:

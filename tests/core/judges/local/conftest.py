@@ -13,15 +13,17 @@ import pytest
 from tests.core.judges.local.made_up import LABELS, examples
 from tests.local_models import needed
 
-STEPS = 32
+STEPS = 20
 BATCH = 16
 FROZEN = ("bert.embeddings.", *(f"bert.encoder.layer.{layer}." for layer in range(2)))
 
 
 @pytest.fixture(scope="session")
 def library() -> Any:
-    """sentence-transformers."""
-    return needed("sentence_transformers")
+    """sentence-transformers, on one thread: models so small are slower on several, more so beside other tests."""
+    found = needed("sentence_transformers")
+    needed("torch").set_num_threads(1)
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -35,13 +37,8 @@ def nli_folder(library: Any, encoder_folder: Path, tmp_path_factory: pytest.Temp
     """A three-label cross-encoder whose labels mean something, saved as any other is."""
     torch = needed("torch")
     torch.manual_seed(0)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)  # so small a model is slower on several
-    try:
-        encoder = library.CrossEncoder(str(encoder_folder), num_labels=len(LABELS), local_files_only=True)
-        _teach(torch, encoder)
-    finally:
-        torch.set_num_threads(before)
+    encoder = library.CrossEncoder(str(encoder_folder), num_labels=len(LABELS), local_files_only=True)
+    _teach(torch, encoder)
     encoder.config.id2label = dict(enumerate(LABELS))
     encoder.config.label2id = {label: number for number, label in enumerate(LABELS)}
     folder = tmp_path_factory.mktemp("models") / "nli"

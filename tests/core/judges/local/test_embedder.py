@@ -77,5 +77,5 @@ def test_an_evaluation_compares_with_it(encoder_folder: Path, tmp_path: Path) ->
     arguments = ["evaluate", str(run), "--metrics", "ragas.answer_relevance", "--embed", f"st:{encoder_folder}"]
     done = CliRunner().invoke(main, [*arguments, "--store", str(tmp_path / "store")])
     assert done.exit_code == 0, done.output
-    assert "0 answered before" in done.stderr
+    assert "0 answered earlier" in done.stderr
     assert "failed" not in done.stderr

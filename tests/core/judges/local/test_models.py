@@ -19,16 +19,17 @@ from tests.local_models import needed, small_model
 import ragboard
 from ragboard import JudgeError
 from ragboard.judges import embedder_named, judge_named
+from ragboard.judges.local.heads import read_labels
 from ragboard.judges.local.models import digest, load
-from ragboard.judges.local.nli import OutputLabels
+from ragboard.records import Label
 
 CORE = Path(ragboard.__file__).parents[1]
 
-NAMES = (
-    ({"0": "contradiction", "1": "entailment", "2": "neutral"}, OutputLabels(count=3, entailment=1, contradiction=0)),
-    ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, OutputLabels(count=3, entailment=0, contradiction=2)),
-    ({"0": "not_entailment", "1": "entailment"}, OutputLabels(count=2, entailment=1, contradiction=None)),
-    ({"0": "entailment"}, OutputLabels(count=1, entailment=0, contradiction=None)),
+NAMES: tuple[tuple[dict[str, str], tuple[Label, ...]], ...] = (
+    ({"0": "contradiction", "1": "entailment", "2": "neutral"}, ("contradicted", "supported", "unsupported")),
+    ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, ("supported", "unsupported", "contradicted")),
+    ({"0": "not_entailment", "1": "entailment"}, ("unsupported", "supported")),
+    ({"0": "entailment"}, ("supported",)),
 )
 
 
@@ -156,10 +157,10 @@ def test_judges_are_there_without_importing_torch() -> None:
 
 @pytest.mark.parametrize(("named", "labels"), NAMES)
 def test_labels_are_read_from_the_config_in_any_order(
-    named: dict[str, str], labels: OutputLabels, tmp_path: Path
+    named: dict[str, str], labels: tuple[Label, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"id2label": named}), encoding="utf-8")
-    assert OutputLabels.read(tmp_path) == labels
+    assert read_labels(tmp_path) == labels
 
 
 @pytest.mark.parametrize(
@@ -175,15 +176,15 @@ def test_labels_are_read_from_the_config_in_any_order(
 def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(JudgeError, match=said):
-        OutputLabels.read(tmp_path)
+        read_labels(tmp_path)
 
 
 def test_a_folder_without_a_model_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match=r"holds no config\.json; expected the folder of a cross-encoder"):
-        OutputLabels.read(tmp_path)
+        read_labels(tmp_path)
     (tmp_path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(JudgeError, match="cannot be read"):
-        OutputLabels.read(tmp_path)
+        read_labels(tmp_path)
 
 
 def test_the_digest_changes_with_weights_and_settings_and_nothing_else(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.core.judges.local.made_up import THINGS, examples
 from ragboard import EmbeddedJudge, JudgeError, Panel, SettingError, Store, evaluate_run
 from ragboard.cli import main
 from ragboard.judges import NliJudge, judge_named
-from ragboard.judges.local.nli import Pair
+from ragboard.judges.local.heads import Texts
 from ragboard.metrics import metrics_named
 from ragboard.records import Label, Verdict
 from ragboard.tasks import Failure, Rate, Task, Verification, Verify, fitting
@@ -33,11 +33,11 @@ def judge(nli_folder: Path) -> NliJudge:
 
 
 @pytest.fixture
-def reads(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> list[list[Pair]]:
+def reads(judge: NliJudge, monkeypatch: pytest.MonkeyPatch) -> list[list[Texts]]:
     """What the model is given to read, call by call."""
-    found: list[list[Pair]] = []
-    predict = judge._encoder.predict
-    monkeypatch.setattr(judge._encoder, "predict", lambda pairs: found.append(list(pairs)) or predict(pairs))
+    found: list[list[Texts]] = []
+    predict = judge._head.predict
+    monkeypatch.setattr(judge._head, "predict", lambda pairs: found.append(list(pairs)) or predict(pairs))
     return found
 
 
@@ -85,16 +85,16 @@ def test_a_sentence_deep_in_a_long_passage_is_found_by_its_window(nli_folder: Pa
     assert "the highest of" in found.reason
 
 
-def test_a_long_passage_is_read_to_its_end_and_no_pair_is_cut(judge: NliJudge, reads: list[list[Pair]]) -> None:
+def test_a_long_passage_is_read_to_its_end_and_no_pair_is_cut(judge: NliJudge, reads: list[list[Texts]]) -> None:
     passage = " ".join(f"The piano on hill {number} is loud." for number in range(80))
     ask(judge, verify("The boat is wet.", "word " * 300, passages=(f"{passage} {HIT}",)))
     short = [premise for premise, statement in reads[0] if statement == "The boat is wet."]
     assert len(short) > 2
     assert short[0].startswith("The piano")
     assert short[-1].endswith(HIT)
-    encoder = judge._encoder._model
-    lengths = [len(encoder.tokenizer(*pair, verbose=False)["input_ids"]) for pair in reads[0]]
-    assert max(lengths) <= encoder.max_seq_length
+    head = judge._head
+    lengths = [len(head.tokenizer(*pair, verbose=False)["input_ids"]) for pair in reads[0]]
+    assert max(lengths) <= head.length == 512
 
 
 def test_cells_are_those_asked_for(judge: NliJudge) -> None:
@@ -128,7 +128,7 @@ def test_the_same_task_gets_the_same_answer_alone_and_in_a_batch(judge: NliJudge
         )
 
 
-def test_each_pair_is_read_once_in_one_go(judge: NliJudge, reads: list[list[Pair]]) -> None:
+def test_each_pair_is_read_once_in_one_go(judge: NliJudge, reads: list[list[Texts]]) -> None:
     ask(judge, verify("A.", "B.", passages=(HIT, "Other.")), verify("A.", passages=(HIT,)))
     assert [sorted(pairs) for pairs in reads] == [[("Other.", "A."), ("Other.", "B."), (HIT, "A."), (HIT, "B.")]]
 
@@ -196,7 +196,7 @@ def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, 
 
 @pytest.mark.usefixtures("library")
 def test_a_sentence_encoder_is_refused(encoder_folder: Path) -> None:
-    with pytest.raises(JudgeError, match="its labels are not named; expected entailment"):
+    with pytest.raises(JudgeError, match="is a BertModel; expected a model ForSequenceClassification"):
         judge_named(f"nli:{encoder_folder}")
 
 
@@ -238,10 +238,22 @@ def test_the_command_verifies_with_it(nli_folder: Path, tmp_path: Path) -> None:
     assert (metric["mean"], metric["scored"]) == (1.0, 1)
 
 
-def test_alone_it_says_which_role_nobody_fills(nli_folder: Path, tmp_path: Path) -> None:
+def test_alone_it_verifies_and_the_embedded_judge_answers_the_rest(nli_folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.jsonl"
-    run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}', encoding="utf-8")
-    arguments = ["evaluate", str(run), "--metrics", "ragas.faithfulness", "--judge", f"nli:{nli_folder}"]
-    done = CliRunner().invoke(main, [*arguments, "--store", str(tmp_path / "store")])
-    assert done.exit_code == 1
-    assert "does not answer ExtractStatements tasks (role 'extract'); use --extract embedded" in done.stderr
+    run.write_text(json.dumps({"question": "q", "answer": "The boat is wet.", "contexts": [HIT]}), encoding="utf-8")
+    arguments = ["evaluate", str(run), "--judge", f"nli:{nli_folder}", "--store", str(tmp_path / "store")]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    said = f"nli:{nli_folder} verifies statements; the embedded judge, which is rule-based, answers everything else"
+    assert said in done.stderr
+    assert "answers by the embedded judge are rule-based" in done.stderr
+
+
+def test_the_identity_of_earlier_evaluations_stays(library: Any, tmp_path: Path) -> None:
+    """Another one would ask everything again that they have."""
+    assert library
+    (tmp_path / "config.json").write_text('{"id2label": {"0": "entailment"}}', encoding="utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    judge = NliJudge(str(tmp_path))
+    assert judge.identity(Verify) == f"nli/1/{tmp_path}/eb2116ef0d6bec59/256/0.5/0.5/Verify"
+    assert NliJudge(str(tmp_path), window=64, supports=0.9).identity(Verify).endswith("/64/0.9/0.5/Verify")

@@ -14,13 +14,17 @@ from ragboard.judges.local import CrossSimilarity
 from ragboard.tasks import Failure, Similarities, Similarity, Verify
 
 
-@pytest.fixture(scope="module")
-def sts_folder(library: Any, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The encoder with a head of one output, as similarity models have it; untaught."""
-    encoder = library.CrossEncoder(str(encoder_folder), num_labels=1, local_files_only=True)
-    folder = tmp_path_factory.mktemp("models") / "sts"
+def untaught(library: Any, encoder_folder: Path, folder: Path, labels: int) -> Path:
+    """The encoder with a head of so many outputs."""
+    encoder = library.CrossEncoder(str(encoder_folder), num_labels=labels, local_files_only=True)
     encoder.save_pretrained(str(folder), create_model_card=False)
     return folder
+
+
+@pytest.fixture(scope="module")
+def sts_folder(library: Any, encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One output, as similarity models have it."""
+    return untaught(library, encoder_folder, tmp_path_factory.mktemp("models") / "sts", labels=1)
 
 
 def test_pairs_are_read_in_order_and_the_batch_changes_nothing(sts_folder: Path) -> None:
@@ -50,6 +54,7 @@ def test_it_answers_nothing_else(sts_folder: Path) -> None:
     assert "does not answer Verify" in reply.detail
 
 
-def test_a_model_of_three_labels_compares_nothing(nli_folder: Path) -> None:
+def test_a_model_of_three_labels_compares_nothing(library: Any, encoder_folder: Path, tmp_path: Path) -> None:
+    folder = untaught(library, encoder_folder, tmp_path / "nli", labels=3)
     with pytest.raises(JudgeError, match="is no cross-encoder with one output; expected a model of similarity"):
-        embedder_named(f"ce:{nli_folder}")
+        embedder_named(f"ce:{folder}")

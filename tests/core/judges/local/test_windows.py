@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.local.nli import span, token_borders, windows
+from ragboard.judges.local.windows import span, token_borders, windows
 
 
 @st.composite

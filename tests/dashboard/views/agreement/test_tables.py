@@ -63,7 +63,7 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
     report = grade_report(load_agreement(store, agreement_named(store, "graded")))
     data = grades_data(report)
     assert [column["title"] for column in data["columns"]] == list(MEASURES)
-    assert data["rows"][-1]["kind"] == "people"
+    assert data["rows"][0]["kind"] == "people"
     assert all(column["people"] is not None for column in data["columns"])
     assert "\u202e" not in json.dumps(data, ensure_ascii=False)
     pictures = pictures_data(report.lines[0], report.people)

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.analysis import PairQuery, compare_runs, list_runs, pair_report, pair_rows, pair_runs
+from ragboard import DEFAULT_METRICS, Run, Sample, Store
+from ragboard.analysis import (
+    PairQuery,
+    compare_runs,
+    list_runs,
+    most_changed,
+    pair_report,
+    pair_rows,
+    pair_runs,
+    shared_words,
+)
 from ragboard_dashboard.controls import default_pair
-from ragboard_dashboard.views.compare.tables import forest_data, pair_data, pairs_data
+from ragboard_dashboard.views.compare.tables import (
+    changed_data,
+    cost_data,
+    forest_data,
+    pair_data,
+    pairs_data,
+    unscored_in_words,
+)
+
+DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder: Path = tmp_path_factory.mktemp("comparison")
-    store = Store(folder)
-    for added in store.add_runs(sample_runs()):
-        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return store
+def store(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: EvaluatedSamples) -> Store:
+    return evaluated_samples(tmp_path_factory.mktemp("comparison") / "store")
 
 
 def test_every_interval_lies_within_the_reach_of_the_scale(store: Store) -> None:
@@ -28,6 +44,14 @@ def test_every_interval_lies_within_the_reach_of_the_scale(store: Store) -> None
     for row in data["rows"]:
         assert -data["reach"] <= row["low"] <= row["difference"] <= row["high"] <= data["reach"]
         assert (row["look"] == "none") == (row["change"] == "no significant difference")
+
+
+def test_a_row_says_how_many_questions_count_of_those_judged(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    pairs = {row["metric"]: row["pairs"] for row in forest_data(compared)["rows"]}
+    assert (pairs["ragas.faithfulness"], pairs["ragas.context_relevance"]) == ("59 of 60", "60")
+    faithfulness = next(one for one in compared.metrics if one.metric == "ragas.faithfulness")
+    assert unscored_in_words(faithfulness) == "1 unscored in B (1 refusal)"
 
 
 def test_a_change_has_a_sign_and_a_word_and_a_link_that_opens_it(store: Store) -> None:
@@ -43,10 +67,50 @@ def test_each_answer_is_shown_whole_with_its_own_words_marked(store: Store) -> N
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
     found = pair_report(store, a, b, pair_runs(store, a, b), "q23")
     data = pair_data(found)
+    assert shared_words(found.answers) > 0.5
     for side, report, kind in (("a", found.a, "gone"), ("b", found.b, "new")):
         words = data[side]["words"]
         assert "".join(part["text"] for part in words).split() == (report.sample.answer or "").split()
         assert {part["kind"] for part in words} == {"same", kind}
+
+
+def test_answers_with_few_words_in_common_are_shown_whole_and_unmarked(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    found = pair_report(store, a, b, pair_runs(store, a, b), "q02")
+    assert shared_words(found.answers) < 0.5
+    for side, report in (("a", found.a), ("b", found.b)):
+        (part,) = pair_data(found)[side]["words"]
+        assert (part["kind"], part["text"].split()) == ("same", (report.sample.answer or "").split())
+
+
+def test_what_changed_most_is_a_row_by_the_score_that_moved_furthest(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    data = changed_data(most_changed(store, a, b), compare_runs(store, a, b), {"a": "x", "b": "y"})
+    assert len(data["rows"]) == 3
+    for row in data["rows"]:
+        assert row["change"].split()[0] in ("▲", "▼")
+        assert row["change"].endswith(f"{float(row['b']['shown']) - float(row['a']['shown']):+.2f}")
+        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
+
+
+def test_costs_have_no_common_scale_and_as_many_decimals_as_they_need(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for name, factor in (("a", 1.0), ("b", 1.5)):
+        samples = (
+            Sample(
+                id=f"s{at}",
+                question=f"Q{at}",
+                metadata={"latency_ms": (900 + 7 * at) * factor, "cost": 1e-4 * at * factor},
+            )
+            for at in range(30)
+        )
+        store.add_runs([Run(name=name, samples=tuple(samples))])
+    data = cost_data(compare_runs(store, store.resolve("a"), store.resolve("b")))
+    assert data["reach"] is None
+    cost, latency = data["rows"]
+    assert (latency["a"], latency["b"], latency["change"]) == ("1,002", "1,502", "▼ worse")
+    assert latency["interval"].startswith("+501, 95% CI +")
+    assert (cost["a"], cost["b"]) == ("0.00145", "0.00218")
 
 
 def test_the_older_run_is_the_baseline_and_of_two_brought_together_the_first_listed(store: Store) -> None:
@@ -57,3 +121,52 @@ def test_a_run_that_was_never_evaluated_is_not_offered_first(store: Store) -> No
     runs = list_runs(store)
     newest = replace(runs[0], name="never", run_id="x", evaluations=0)
     assert default_pair([newest, *runs]) == ("bm25-k3", "bm25-rerank-k5")
+
+
+def test_the_newest_own_runs_over_the_same_questions_come_before_the_sample_runs(store: Store) -> None:
+    sample_a, sample_b = list_runs(store)
+    third, second, first = (
+        replace(sample_a, name=name, run_id=name, dataset_key=key, tags=(), imported=sample_a.imported + days * DAY)
+        for name, key, days in (("third", "mine", 3), ("second", "other", 2), ("first", "mine", 1))
+    )
+    assert default_pair([third, second, first, sample_a, sample_b]) == ("first", "third")
+    assert default_pair([second, first, sample_a, sample_b]) == ("first", "second")
+    assert default_pair([first, sample_a, sample_b]) == ("bm25-k3", "bm25-rerank-k5")
+    unevaluated = replace(third, evaluations=0)
+    assert default_pair([unevaluated, first, sample_a, sample_b]) == ("first", "third")
+
+
+def test_an_interval_beyond_0_without_a_significant_p_says_that_p_is_adjusted(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    first, *others = compared.metrics
+    assert first.pairs
+    beyond = replace(first.pairs, interval=replace(first.pairs.interval, low=0.01, high=0.2))
+    shown = replace(compared, metrics=(replace(first, pairs=beyond, change="no significant difference"), *others))
+    said = "The CI excludes 0, but p is adjusted for 3 metrics (Holm)."
+    assert [said in row["notes"] for row in forest_data(shown)["rows"]] == [True, False, False]
+
+
+def test_a_caution_of_a_metric_leads_to_what_the_metric_means(store: Store) -> None:
+    rows = forest_data(compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")))["rows"]
+    (row,) = (row for row in rows if row["caution"])
+    assert row["caution"].startswith("⚠ Context relevance usually falls with more passages")
+    assert row["href"] == "metrics?q=ragas.context_relevance"
+
+
+def test_passages_that_are_only_cut_elsewhere_are_apart_from_lost_and_gained(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    found = pair_data(pair_report(store, a, b, pair_runs(store, a, b), "q23"))
+    assert [group["title"] for group in found["groups"]] == [
+        "Lost: 0 passages only in A",
+        "Gained: 2 passages only in B",
+        "Re-chunked: 2 passages of A that B has cut differently",
+        "Re-chunked: 2 passages of B that A has cut differently",
+    ]
+    assert [len(group["passages"]) for group in found["groups"]] == [0, 2, 2, 2]
+
+
+def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
+    (row,) = changed_data([one], compare_runs(store, a, b), {})["rows"]
+    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ refusal", "answers", "refuses")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, Rule, Silent
-from ragboard.analysis.diagnosis import TopicsLookedAt
+from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, NotTriggered, Rule
+from ragboard.analysis.diagnosis import TopicComparisons
 from ragboard.stats import Interval
 from ragboard_dashboard.views.diagnosis.page import figure_html, finding_html, rules_html
 
@@ -14,7 +16,7 @@ INTERVAL = Interval(estimate=0.5, low=0.25, high=0.625, level=0.95, n=40, method
 
 def found(rule: Rule) -> Finding:
     figure = Figure(quantity=rule.quantity, label="Label", interval=INTERVAL)
-    return Finding(rule=rule, sentence="<i>so</i>", figure=figure, look=HallucinationQuery())
+    return Finding(rule=rule, sentence="<i>so</i>", figure=figure, query=HallucinationQuery())
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def test_an_interval_is_drawn_within_the_bounds_of_its_quantity(
 ) -> None:
     html = figure_html(found(next(rule for rule in RULES if rule.id == name)))
     assert f'class="rb-bar" style="left:{left:.1f}%;width:{width:.1f}%"' in html
-    assert f'class="rb-limit" style="left:{limit:.1f}%"' in html
+    assert f'class="rb-threshold" style="left:{limit:.1f}%"' in html
     assert "Student&#x27;s t &lt;b&gt;" in html
 
 
@@ -36,9 +38,15 @@ def test_a_finding_is_text_and_says_of_whom_it_speaks() -> None:
     assert "&lt;i&gt;so&lt;/i&gt;" in html
 
 
+def test_a_finding_says_what_it_explains_where_that_is_anything() -> None:
+    one = found(next(rule for rule in RULES if rule.id == "retriever-misses"))
+    assert "Explains" not in finding_html(one)
+    assert "Affects at least 38% of the references&#x27; claims." in finding_html(replace(one, min_impact=0.375))
+
+
 def test_every_rule_has_a_row_with_what_it_did() -> None:
     silent = tuple(
-        Silent(rule=rule, state="not evaluated", figure=None, missing=("ragchecker.<b>",)) for rule in RULES[1:]
+        NotTriggered(rule=rule, state="not evaluated", figure=None, missing=("ragchecker.<b>",)) for rule in RULES[2:]
     )
     html = rules_html(
         Diagnosis(
@@ -47,17 +55,18 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             overruled=0,
             samples=1,
             references=0,
-            split="",
-            findings=(found(RULES[0]),),
-            silent=silent,
+            attribution_note="",
+            findings=(found(RULES[0]), replace(found(RULES[1]), held_back="not validated")),
+            not_triggered=silent,
             missing=(),
-            loose=0,
+            unsupported=0,
             questions=(),
             passages=(),
             topics=(),
-            looked_at=TopicsLookedAt(groups=0, metrics=(), columns=()),
+            comparisons=TopicComparisons(groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == len(RULES) + 1
     assert html.count("● flagged") == 1
-    assert html.count("○ not flagged: not evaluated: ragchecker.&lt;b&gt;") == len(RULES) - 1
+    assert html.count("○ not flagged: not evaluated: ragchecker.&lt;b&gt;") == len(RULES) - 2
+    assert html.count("◐ hint") == 1

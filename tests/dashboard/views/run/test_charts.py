@@ -92,7 +92,17 @@ def test_groups_share_a_scale_that_holds_every_interval_and_leave_out_those_with
 
 def test_groups_without_intervals_are_not_said_to_have_them() -> None:
     alone = replace(group("a", 0.5), interval=NONE)
-    assert groups_data([alone], "x")["ends"].startswith("Means; no group has enough samples for a CI, on a")
+    ends = groups_data([alone], "x")["ends"]
+    assert ends.startswith("Means, on a scale")
+    assert ends.endswith(f" No CI for a: {NONE.reason}.")
+
+
+def test_groups_without_intervals_say_why_and_of_many_the_first_are_named() -> None:
+    groups = [group("x", 0.1), *(replace(group(name, 0.5), interval=NONE) for name in "abcde")]
+    ends = groups_data(groups, "x")["ends"]
+    assert ends.startswith("Means with 95% CIs, on a scale")
+    assert f"No CI for a: {NONE.reason}; b: " in ends
+    assert ends.endswith("; and 2 more groups.")
 
 
 def test_signs_that_turn_the_direction_of_writing_are_taken_from_names_of_groups() -> None:

@@ -11,7 +11,7 @@ import pytest
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from ragboard.analysis import leaderboard, metric_descriptions
 from ragboard.metrics import metrics_named
-from ragboard_dashboard.views.runs.page import board_data
+from ragboard_dashboard.views.runs.page import board_data, board_metrics
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,8 @@ def test_a_metric_s_source_is_named_where_there_are_several(
     store = Store(tmp_path / "store")
     (added,) = store.add_runs(sample_runs()[:1])
     evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
-    data = board_data(leaderboard(store), metric_descriptions(store), datetime.now(UTC).replace(tzinfo=None))
+    runs = leaderboard(store)
+    data = board_data(runs, metric_descriptions(store), board_metrics(runs), datetime.now(UTC).replace(tzinfo=None))
     assert [column["source"] for column in data["columns"]] == sources
 
 
@@ -39,7 +40,7 @@ def test_runs_of_different_judges_are_said_to_be_not_comparable(tmp_path: Path) 
     assert run.judged
     other = replace(run, judged=replace(run.judged, judge="gpt", heuristic=False))
     now = datetime.now(UTC).replace(tzinfo=None)
-    alike, unlike = (board_data(runs, {}, now)["caption"] for runs in ([run, run], [run, other]))
+    alike, unlike = (board_data(runs, {}, (), now)["caption"] for runs in ([run, run], [run, other]))
     assert "judges" not in alike
     assert unlike.endswith("Not comparable: different judges (embedded (rule-based); gpt).")
 
@@ -51,5 +52,5 @@ def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: P
     (run,) = leaderboard(store)
     assert run.judged
     part = replace(run, samples=2000, refusals=10, judged=replace(run.judged, covered=50, samples=2000))
-    data = board_data([part], metric_descriptions(store), datetime.now(UTC).replace(tzinfo=None))
+    data = board_data([part], metric_descriptions(store), (), datetime.now(UTC).replace(tzinfo=None))
     assert data["rows"][0]["refusals"] == "20% (10)"

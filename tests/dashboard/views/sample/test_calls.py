@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ragboard.evaluation.calls import Call, Message, SampleCalls
+from ragboard.evaluation.calls import Message, SampleCalls, TaskCalls
 from ragboard_dashboard.views.sample.page import calls_html
 
 HOSTILE = "<img src=x onerror=alert(1)> & \u202eabc"
 
 
-def call(**given: object) -> Call:
+def call(**given: object) -> TaskCalls:
     said: dict[str, object] = {
         "task": HOSTILE,
         "judge": HOSTILE,
@@ -23,7 +23,7 @@ def call(**given: object) -> Call:
         "completion_tokens": 20,
         "cost": 0.00028,
     }
-    return Call(**(said | given))  # type: ignore[arg-type]
+    return TaskCalls(**(said | given))  # type: ignore[arg-type]
 
 
 def test_nothing_in_a_prompt_or_a_reply_is_markup() -> None:

@@ -157,7 +157,7 @@ def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
     both = replace(judged("unsupported"), single={1: Verdict(label="supported")}, origin="wrong_relevant")
     (shown,) = drawn(both)["statements"]
     assert (shown["verdict"], shown["says"]) == ("unsupported", "No passage says this.")
-    assert shown["origin"] == "wrong, from a relevant passage"
+    assert shown["origin"] == "not in the reference, from a relevant passage"
 
 
 def test_support_is_said_only_where_the_judge_gave_one() -> None:
@@ -202,3 +202,9 @@ def test_a_long_answer_with_thousands_of_statements_is_handed_over_whole() -> No
     assert data["answer"] == answer
     assert [piece["of"] for piece in data["pieces"]] == [[n] for n in range(2_000)]
     assert data["pieces"][-1]["start"] == 1_999 * 5
+
+
+def test_a_passage_whose_id_is_its_rank_is_named_once() -> None:
+    passages = (Passage(id="1", text="One.", rank=1), Passage(id="b", text="Two.", rank=2))
+    shown = reader_data(answer="It is so.", statements=(), passages=passages, chosen=None)
+    assert [(one["rank"], one["title"]) for one in shown["passages"]] == [(1, ""), (2, "b")]

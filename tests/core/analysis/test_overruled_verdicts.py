@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.conftest import Once
 from tests.core.analysis.test_hallucinations import keep
 from tests.core.conftest import PlainJudge
 
@@ -13,21 +14,24 @@ from ragboard.analysis import (
     HallucinationQuery,
     hallucination_table,
     hallucinations,
-    overruled,
+    overruled_verdicts,
     run_summary,
     sample_report,
 )
-from ragboard.human.labels import label_statement, withdraw_statement
+from ragboard.human.labels import label_statement, remove_label
 from ragboard.metrics import metrics_named
 
 FAITHFULNESS = "ragas.faithfulness"
 
 
-@pytest.fixture
-def run(store: Store) -> Store:
-    """Of three answers 1 of 3, 0 of 1 and 1 of 1 statements are supported; a fourth is missing."""
+def keep_run(store: Store) -> None:
     keep(store, "a", ["It is red. It is old. It is big.", "It is old.", "It is red.", None])
-    return store
+
+
+@pytest.fixture
+def run(store: Store, once: Once) -> Store:
+    """Of three answers 1 of 3, 0 of 1 and 1 of 1 statements are supported; a fourth is missing."""
+    return once(keep_run, store)
 
 
 def say(store: Store, sample: str, number: int, verdict: Any, annotator: str = "ada") -> None:
@@ -45,7 +49,7 @@ def test_agreement_changes_no_score(run: Store) -> None:
     say(run, "s0", 1, "supported")
     say(run, "s0", 2, "unsupported")
     assert sample_report(run, run.resolve("a"), "s0").recounted == {}
-    found = overruled(run, run_summary(run, run.resolve("a")))
+    found = overruled_verdicts(run, run_summary(run, run.resolve("a")))
     assert (found.labelled, found.overruled, found.metrics) == (2, 0, {})
 
 
@@ -55,7 +59,7 @@ def test_a_runs_mean_is_given_with_and_without(run: Store) -> None:
     say(run, "s1", 1, "contradicted")
     say(run, "s2", 1, "contradicted", "bob")
     summary = run_summary(run, run.resolve("a"))
-    found = overruled(run, summary)
+    found = overruled_verdicts(run, summary)
     assert summary.metrics[FAITHFULNESS].mean == pytest.approx((1 / 3 + 0 + 1) / 3)
     assert (found.labelled, found.overruled, found.in_words) == (4, 4, "4 overruled verdicts")
     assert list(found.metrics) == [FAITHFULNESS]
@@ -66,9 +70,9 @@ def test_a_runs_mean_is_given_with_and_without(run: Store) -> None:
 
 def test_taking_it_back_restores_the_judges_score(run: Store) -> None:
     say(run, "s0", 2, "supported")
-    withdraw_statement(run, run.resolve("a"), "s0", 2, annotator="ada")
+    remove_label(run, run.resolve("a"), "s0", 2, annotator="ada")
     assert sample_report(run, run.resolve("a"), "s0").recounted == {}
-    assert overruled(run, run_summary(run, run.resolve("a"))).metrics == {}
+    assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).metrics == {}
 
 
 def test_metrics_of_single_passages_stand_as_the_judge_left_them(run: Store) -> None:
@@ -77,13 +81,13 @@ def test_metrics_of_single_passages_stand_as_the_judge_left_them(run: Store) -> 
     evaluate_run(run, ref.run_id, metrics, Panel(judge=PlainJudge()))
     say(run, "s0", 2, "supported")
     assert list(sample_report(run, ref, "s0").recounted) == [FAITHFULNESS]
-    assert list(overruled(run, run_summary(run, ref)).metrics) == [FAITHFULNESS]
+    assert list(overruled_verdicts(run, run_summary(run, ref)).metrics) == [FAITHFULNESS]
 
 
 def test_a_run_that_was_never_evaluated_has_nothing_to_overrule(run: Store) -> None:
     with run.database.write() as connection:
         connection.execute("DELETE FROM evaluations")
-    assert overruled(run, run_summary(run, run.resolve("a"))).labelled == 0
+    assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).labelled == 0
 
 
 def test_hallucinations_are_filtered_by_what_people_say(run: Store) -> None:
@@ -95,7 +99,7 @@ def test_hallucinations_are_filtered_by_what_people_say(run: Store) -> None:
     }
     assert found == {None: ["s0.2", "s0.3", "s1.1"], "none": ["s1.1"], "agrees": ["s0.3"], "overruled": ["s0.2"]}
     (row,) = hallucinations(run, HallucinationQuery(human="overruled", text="old")).rows
-    assert [(one.label, one.annotator) for one in row.said.people] == [("supported", "ada")]
+    assert [(one.label, one.annotator) for one in row.judged_statement.people] == [("supported", "ada")]
 
 
 def test_the_table_says_what_people_say(run: Store) -> None:

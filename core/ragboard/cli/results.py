@@ -1,14 +1,15 @@
-"""Commands that look into runs: unsupported statements, diagnosis, reports, exports, SQL."""
+"""Commands that show and write results: unsupported statements, diagnosis, reports, exports, SQL."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
-from ragboard import export as exporting
 from ragboard.analysis import (
     NOT_SUPPORTED,
     Diagnosis,
@@ -19,42 +20,45 @@ from ragboard.analysis import (
     HallucinationQuery,
     Human,
     UnscoredPolicy,
-    caution_of,
     command_for,
     compare_runs,
     condition_of,
     diagnose,
+    diagnosis_warning,
     hallucination_groups,
     hallucination_table,
     hallucinations,
     metric_descriptions,
-    spec_named,
+    no_finding_text,
+    resolve_spec,
     topic_in_words,
-    why_silent,
+    why_not_triggered,
 )
+from ragboard.analysis.verdict_style import verdict_words
 from ragboard.cli.options import as_json, force_option, store_option, unscored_option
 from ragboard.cli.output import MARKS, one_line, print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.export import TABLE_FORMATS, write_table
+from ragboard.export import FORMATS, TABLE_FORMATS, TABLES, write_table
+from ragboard.export import export as write_export
 from ragboard.export.comparison_report import PAIRS, comparison_report
 from ragboard.export.run_report import SAMPLES, run_report
 from ragboard.outputs import check_output, write_output
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.store import RunRef, Store
 
-__all__ = ["diagnose_run", "export", "list_hallucinations", "query", "report"]
+__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "query", "report"]
 
 
 @click.command("hallucinations")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--verdict", type=click.Choice(NOT_SUPPORTED), help="Only this verdict; else both.")
+@click.option("--verdict", type=click.Choice(NOT_SUPPORTED), help="Only this verdict.  [default: both]")
 @click.option("--judge", "judged_by", default="", metavar="NAME", help="Use the newest evaluation by this judge.")
-@click.option("--text", default="", help="Words to find in the statement, its question or its reason.")
+@click.option("--text", default="", help="Search text in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
-@click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with such human labels.")
+@click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with these human labels.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
-@click.option("--format", "kind", type=click.Choice(exporting.TABLE_FORMATS), help="Write all statements as a table.")
+@click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements as a table.")
 @click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table.")
 @force_option
 @store_option
@@ -92,7 +96,7 @@ def list_hallucinations(
         limit=limit,
     )
     if kind or out:
-        exporting.write_table(hallucination_table(store, query), kind=kind, out=out, force=force)
+        write_table(hallucination_table(store, query), kind=kind, out=out, force=force)
     elif by:
         groups = hallucination_groups(store, query, by)
         print_json(groups) if as_json else _print_groups(groups, by)
@@ -102,19 +106,21 @@ def list_hallucinations(
 
 
 def _print_page(page: HallucinationPage) -> None:
-    click.echo(f"{page.total:,} of {sum(page.labels.values()):,} judged statements")
+    click.echo(page.sentence)
     for row in page.rows:
         _print_row(row)
-    _more(len(page.rows), page.total)
+    _print_more_hint(len(page.rows), page.total)
 
 
 def _print_row(row: Hallucination) -> None:
-    label = row.said.verdict.label if row.said.verdict else row.said.alone
-    reason = row.said.verdict.reason if row.said.verdict else row.said.alone_in_words
-    click.echo(f"{MARKS[label or 'unsupported']} {label:<12} {one_line(row.said.statement.text)}")
-    people = [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in row.said.people]
-    for note in filter(None, (reason, *people, f"{row.run} {row.sample_id}: {row.question}")):
-        click.echo(f"  {'':<12} {one_line(note)}")
+    judged = row.judged_statement
+    label = judged.verdict.label if judged.verdict else judged.separate_verdict
+    reason = judged.verdict.reason if judged.verdict else judged.separate_verdicts_text
+    words = verdict_words(judged, rule_based=row.judged.heuristic)
+    click.echo(f"{MARKS[label or 'unsupported']} {words}: {one_line(judged.statement.text)}")
+    labels = [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in judged.people]
+    for note in filter(None, (reason, *labels, f"{row.run} {row.sample_id}: {row.question}")):
+        click.echo(f"    {one_line(note)}")
 
 
 def _print_groups(found: HallucinationGroups, by: Grouping) -> None:
@@ -126,10 +132,10 @@ def _print_groups(found: HallucinationGroups, by: Grouping) -> None:
             for group in found.groups
         ],
     )
-    _more(len(found.groups), found.total)
+    _print_more_hint(len(found.groups), found.total)
 
 
-def _more(shown: int, total: int) -> None:
+def _print_more_hint(shown: int, total: int) -> None:
     if shown < total:
         click.echo(f"... {shown:,} of {total:,}; show more with --limit N", err=True)
 
@@ -139,56 +145,90 @@ def _more(shown: int, total: int) -> None:
 @store_option
 @as_json
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
-    """Diagnose a RUN: retriever or generator at fault, where the loss is, what to try.
+    """Diagnose a RUN: whether the retriever or the generator is at fault, where answers fail, and what to try.
 
-    A rule flags the run only if the whole 95% CI of its figure is beyond its limit.
+    A rule flags the run only if the whole 95% CI of its figure is beyond its threshold.
 
     \b
     ragboard diagnose my-run
     """
     found = diagnose(store, store.resolve(run))
     if as_json:
-        print_json(found)
+        print_json(diagnosis_json(found))
         return
     _print_findings(found)
-    _print_losses(store, found)
-    _print_silent(found)
+    _print_questions_and_topics(store, found)
+    _print_not_triggered(found)
+
+
+JSON_KEYS = {
+    "attribution_note": "split",
+    "comparison": "found",
+    "comparisons": "looked_at",
+    "component": "part",
+    "harms_answers": "loses",
+    "min_impact": "cost",
+    "not_triggered": "silent",
+    "query": "look",
+    "rationale": "why",
+    "template": "says",
+    "threshold": "limit",
+    "unsupported": "loose",
+}
+"""Keys of `diagnose --json` that differ from the names in Python: scripts read them."""
+
+
+def diagnosis_json(found: Diagnosis) -> Any:
+    """The diagnosis as JSON-ready data, with the keys of `JSON_KEYS`."""
+    return _with_json_keys(asdict(found))
+
+
+def _with_json_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {JSON_KEYS.get(key, key): _with_json_keys(item) for key, item in value.items()}
+    return [_with_json_keys(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _print_findings(found: Diagnosis) -> None:
-    for note in filter(None, (caution_of(found), found.split)):
+    for note in filter(None, (diagnosis_warning(found), found.attribution_note)):
         click.echo(one_line(note))
-    for one in found.findings:
-        click.echo("\n" + one_line(f"{one.rule.part}: {one.sentence}"))
+    for one in found.main_findings:
+        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence}"))
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
-    if not found.findings:
-        click.echo("No rule flags this run: no 95% CI is entirely beyond its limit.")
+    if not found.main_findings:
+        click.echo(": ".join(no_finding_text(found)))
+    if found.hints:
+        click.echo("\n" + one_line(f"Hints, not findings. {found.hints[0].held_back}"))
+        for one in found.hints:
+            click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
 
 
-def _print_losses(store: Store, found: Diagnosis) -> None:
-    if found.carried is not None:
+def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
+    if found.top_questions_share is not None:
         count = len(found.questions)
-        click.echo(f"\n{count} questions account for {found.carried:.0%} of the {found.loose:,} unsupported statements")
+        share = f"{found.top_questions_share:.0%} of the {found.unsupported:,} unsupported statements"
+        click.echo(f"\n{count} questions account for {share}")
         for question in found.questions:
             click.echo(one_line(f"  {question.statements}  {question.question}"))
     for passage in found.passages:
-        what = f"supports {passage.wrong} wrong" if passage.wrong else f"contradicts {passage.contradicted}"
-        click.echo(one_line(f"passage {passage.passage_id} {what} statements"))
+        what = f"supports {passage.wrong}" if passage.wrong else f"contradicts {passage.contradicted}"
+        more = " that are not in the reference" if passage.wrong else ""
+        click.echo(one_line(f"passage {passage.passage_id} {what} statements{more}"))
     labels = {spec: metric.label for spec, metric in metric_descriptions(store).items()}
     for topic in found.topics:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
-    if found.looked_at.groups and not found.topics:
-        click.echo(f"no topic is significantly worse than the rest; {found.looked_at.groups} groups tested")
+    if found.comparisons.groups and not found.topics:
+        click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
 
 
-def _print_silent(found: Diagnosis) -> None:
+def _print_not_triggered(found: Diagnosis) -> None:
     click.echo()
-    measured = [one for one in found.silent if one.figure]
-    rows = [[condition_of(one.rule), str(one.figure), why_silent(one)] for one in measured]
+    measured = [one for one in found.not_triggered if one.figure]
+    rows = [[condition_of(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
     if rows:
         print_table(["rule not flagged", "figure", "why"], rows)
-    unmeasured = len(found.silent) - len(measured)
+    unmeasured = len(found.not_triggered) - len(measured)
     if unmeasured:
         click.echo(f"\n{unmeasured} rules need metrics that were not evaluated")
     if found.missing:
@@ -235,24 +275,22 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
     if len(runs) == 1:
         return run_report(store, runs[0], samples=SAMPLES if samples is None else samples, unscored=unscored)
     a, b = runs
-    spec = spec_named(metric, tuple(one.metric for one in compare_runs(store, a, b).metrics)) if metric else ""
+    spec = resolve_spec(metric, tuple(one.metric for one in compare_runs(store, a, b).metrics)) if metric else ""
     pairs = PAIRS if samples is None else samples
     return comparison_report(store, a, b, samples=pairs, metric=spec, unscored=unscored)
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--what", type=click.Choice(tuple(TABLES)), default="samples", show_default=True, help="Table to write.")
 @click.option(
-    "--what", type=click.Choice(tuple(exporting.TABLES)), default="samples", show_default=True, help="Table to write."
-)
-@click.option(
-    "--format", "kind", type=click.Choice(exporting.FORMATS), help="File format; else by the ending of OUT, else csv."
+    "--format", "kind", type=click.Choice(FORMATS), help="File format.  [default: by the extension of OUT, or csv]"
 )
 @click.option(
     "-o",
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; else standard output.",
+    help="File to write.  [default: standard output]",
 )
 @force_option
 @unscored_option
@@ -280,11 +318,11 @@ def export(
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
     refs = tuple(map(store.resolve, runs))
-    exporting.export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+    write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
 
 
-CELL = 80
-"""Characters of a text that a table for people shows."""
+MAX_CELL_CHARACTERS = 80
+"""Longer texts are cut in tables on the terminal."""
 
 
 @click.command()
@@ -293,10 +331,10 @@ CELL = 80
     "--format",
     "kind",
     type=click.Choice(["table", *TABLE_FORMATS]),
-    help="Output format; else by the ending of OUT, else a table.",
+    help="Output format.  [default: by the extension of OUT, or a table]",
 )
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else standard output."
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
 )
 @force_option
 @click.option("--rows", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of rows.")
@@ -316,13 +354,13 @@ def query(sql: str, kind: str | None, out: Path | None, force: bool, rows: int, 
     text = sys.stdin.read() if sql == "-" else sql
     result = run_query(store, text, QueryLimits(rows=rows, seconds=seconds))
     if out is None and kind in (None, "table"):
-        _print(result)
+        _print_result(result)
     else:
         write_table(result.frame(), kind=None if kind == "table" else kind, out=out, force=force)
     if result.truncated:
         click.echo(f"first {len(result.rows):,} rows; show more with --rows N", err=True)
 
 
-def _print(result: QueryResult) -> None:
-    cells = [["" if value is None else str(value)[:CELL] for value in row] for row in result.rows]
+def _print_result(result: QueryResult) -> None:
+    cells = [["" if value is None else str(value)[:MAX_CELL_CHARACTERS] for value in row] for row in result.rows]
     print_table([column.name for column in result.columns], cells)

@@ -1,0 +1,80 @@
+"""How often the embedded judge rates a good answer above an answer to another question.
+
+    RAGBOARD_DATA=/path/to/data python benchmarks/answer_relevance.py
+
+Each good answer meets one other, drawn at random: another question's human answer (CLAPNQ), an answer of another
+conversation or to another question of the same one (MTRAG, where people grade both 3 of 4 or more as appropriate), the
+poor answer (WikiEval), a biography of any of the persons (FActScore). A tie counts one half. `words` is the rating
+without looking at what question and answer have in common.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from sources import SETS, Row, raw_rows
+
+from ragboard.judges.embedded.judge import rated
+from ragboard.judges.embedded.select import rate
+
+APPROPRIATE = 3.0
+Pair: TypeAlias = tuple[str, str, str]
+"""A question, its answer and another's."""
+
+
+def pairs(folder: Path) -> dict[str, list[Pair]]:
+    rng = random.Random(0)
+    turns = [row for row in raw_rows(folder / SETS["mtrag"][0]) if row["human_mean"]["appropriateness"] >= APPROPRIATE]
+    talks: dict[str, list[Row]] = defaultdict(list)
+    for row in turns:
+        talks[talk(row)].append(row)
+    clapnq = [row for row in raw_rows(folder / SETS["clapnq"][0]) if row["answerable"] and row["answers"][0]]
+    lives = raw_rows(folder / "factscore" / "factscore_90.jsonl")
+    wiki = raw_rows(folder / "wikieval" / "wikieval_10.jsonl")
+
+    def met(row: Row, others: Sequence[Row]) -> Pair:
+        return row["question"], row["answer"], rng.choice(others)["answer"]
+
+    return {
+        "CLAPNQ, other questions": [
+            (row["question"], row["answers"][0], rng.choice([one for one in clapnq if one is not row])["answers"][0])
+            for row in clapnq
+        ],
+        "MTRAG, other conversations": [met(row, [one for one in turns if talk(one) != talk(row)]) for row in turns],
+        "MTRAG, the same conversation": [
+            met(row, others)
+            for row in turns
+            if (others := [one for one in talks[talk(row)] if one["task_id"] != row["task_id"]])
+        ],
+        "FActScore, other persons": [
+            met(row, [one for one in lives if one["question"] != row["question"]]) for row in lives
+        ],
+        "WikiEval, poor answers": [(row["question"], row["grounded_answer"], row["poor_answer"]) for row in wiki],
+    }
+
+
+def talk(row: Row) -> str:
+    return str(row["task_id"]).split("<::>")[0]
+
+
+def better(found: Sequence[Pair], rating: Callable[[str, str], tuple[float, str]]) -> float:
+    scores = [(rating(question, own)[0], rating(question, other)[0]) for question, own, other in found]
+    return sum((own > other) + (own == other) / 2 for own, other in scores) / len(scores)
+
+
+def main() -> None:
+    if "RAGBOARD_DATA" not in os.environ:
+        sys.exit("usage: RAGBOARD_DATA=/path/to/data python benchmarks/answer_relevance.py")
+    print("| the other answer is of | pairs | words | rating |\n|---|---|---|---|")
+    for name, found in pairs(Path(os.environ["RAGBOARD_DATA"])).items():
+        print(f"| {name} | {len(found)} | {better(found, rate):.3f} | {better(found, rated):.3f} |")
+
+
+if __name__ == "__main__":
+    main()

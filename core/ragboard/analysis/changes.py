@@ -1,0 +1,158 @@
+"""The questions that changed most between two runs, and what changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
+from ragboard.analysis.means import range_of
+from ragboard.analysis.metrics import described
+from ragboard.analysis.paired import MetricColumn, metric_columns, pair_runs, paired_refusals
+from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.metrics.refusal import Refusal
+from ragboard.records import Direction, MetricDescription
+from ragboard.stats.checks import FloatArray
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.pairs import SAME, PairedRuns
+from ragboard.store.queries.samples import sample_texts
+
+__all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
+
+MAX_QUESTIONS = 3
+REFUSAL = Refusal().spec
+UNCHANGED = ("kept", "still wrong")
+MAX_METRICS = 3
+"""Maximum number of metrics listed for a question."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreChange:
+    """One metric of one question, in both runs."""
+
+    label: str
+    a: float
+    b: float
+    change: Literal["better", "worse", "same", "differs", "unscored"]
+
+    def __str__(self) -> str:
+        """`Faithfulness 1.00 → 0.33`."""
+        return f"{self.label} {self.a:.2f} → {self.b:.2f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedQuestion:
+    """A question whose scores changed much from A to B."""
+
+    sample_a: str
+    sample_b: str
+    question: str
+    scores: tuple[ScoreChange, ...]
+    """The metrics that changed, largest change relative to the range first."""
+    refuses: Literal["A", "B", ""]
+    """The run whose answer is the only refusal; empty if neither or both refuse, or if that is unknown."""
+    statements: Mapping[ChangeKind, int]
+    """Number of statements by change; unchanged ones are left out."""
+    passages: int
+    """Number of passages that B retrieved."""
+    gained: int
+    """Number of those that A did not retrieve."""
+
+    def __str__(self) -> str:
+        """What changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
+        refuses = f"only {self.refuses} refuses" if self.refuses else ""
+        statements = ", ".join(f"{count} {kind}" for kind, count in self.statements.items())
+        new = f"{self.gained} of {self.passages} passages {'is' if self.gained == 1 else 'are'} new"
+        parts = [refuses, statements and f"statements: {statements}", new if self.gained else ""]
+        return "; ".join(filter(None, parts))
+
+
+def most_changed(
+    store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None, *, limit: int = MAX_QUESTIONS
+) -> tuple[ChangedQuestion, ...]:
+    """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
+
+    If only one of the two answers is a refusal, that counts as one metric over its whole range. Metrics without bounds,
+    and metrics with different judges in A and B, do not count. If all of these pairs got better, or all got worse, the
+    last one is the largest change in the other direction. Swapping the runs gives the same questions.
+    """
+    a, b = comparable_refs(store, a, b)
+    paired = paired or pair_runs(store, a, b)
+    with store.database.read() as connection:
+        known = described(connection)
+        columns = metric_columns(connection, a, b, paired)
+        not_comparable = different_judges(connection, a, b, tuple(columns))
+        changes = {
+            spec: _relative_changes(column, ends)
+            for spec, column in columns.items()
+            if spec not in not_comparable and (ends := range_of(known.get(spec)))
+        }
+        refusals = np.zeros(paired.a.size)
+        if same_statement_judges(connection, a, b):
+            in_a, in_b, both = paired_refusals(connection, a, b, paired)
+            refusals[both] = in_b - in_a
+        gains = [_gains(columns[spec], changes[spec], known[spec].direction) for spec in changes]
+        sizes = {REFUSAL: np.abs(refusals)} | changes
+        rows = _largest(paired, list(sizes.values()), np.sum([0 * refusals, *gains], axis=0), limit)
+        texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
+    return tuple(
+        _changed(
+            pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id),
+            [
+                (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
+                for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
+                if changes[spec][row] > SAME
+            ],
+            "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
+        )
+        for row in rows
+    )
+
+
+def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
+    """The change of each pair as a share of the metric's range, in [0, 1]; 0 if a side is unscored."""
+    change = np.abs(column.b - column.a) / (metric_range[1] - metric_range[0])
+    return np.where(column.both, change, 0.0)
+
+
+def _gains(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
+    """The improvement of each pair as a share of the metric's range, in [-1, 1]."""
+    better = {"higher": 1.0, "lower": -1.0, "neutral": 0.0}[direction]
+    return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
+
+
+def _largest(paired: PairedRuns, changes: Sequence[FloatArray], gains: FloatArray, limit: int) -> list[int]:
+    """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
+    total = np.sum(changes, axis=0).round(9)
+    order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
+    changed = [row for row in order if total[row] > SAME]
+    first, rest = changed[:limit], changed[limit:]
+    signs = np.sign(gains.round(9))
+    direction: set[float] = set(signs[first].tolist())
+    one_sided = direction in ({1.0}, {-1.0})
+    other = next((row for row in rest if one_sided and direction == {-float(signs[row])}), None)
+    return first if other is None or limit < 2 else [*first[:-1], other]
+
+
+def _changed(
+    found: PairReport, scores: Sequence[tuple[MetricDescription, float, float]], refuses: Literal["A", "B", ""]
+) -> ChangedQuestion:
+    kinds: Counter[ChangeKind] = Counter(change.kind for change in found.statements)
+    changed: dict[ChangeKind, int] = {kind: count for kind, count in kinds.items() if kind not in UNCHANGED}
+    return ChangedQuestion(
+        sample_a=found.a.sample.id,
+        sample_b=found.b.sample.id,
+        question=found.a.sample.question,
+        scores=tuple(
+            ScoreChange(label=metric.label, a=before, b=after, change=change_of(after - before, metric.direction))
+            for metric, before, after in scores[:MAX_METRICS]
+        ),
+        refuses=refuses,
+        statements=changed,
+        passages=len(found.b.sample.contexts or ()),
+        gained=len(found.gained),
+    )

@@ -1,0 +1,174 @@
+"""Scores with annotators' labels in place of the judge's verdicts.
+
+Annotators judge a statement against all passages together. So only metrics computed from joint verdicts
+(`ragas.faithfulness` and the like) are recomputed; all others keep the judge's verdicts, because annotators were not
+asked about single passages or the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ragboard.analysis.means import MetricSummary, fill_of, mean_of
+from ragboard.analysis.metrics import described
+from ragboard.analysis.runs import RunSummary
+from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
+from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
+from ragboard.stats import moments
+from ragboard.stats.checks import FloatArray
+from ragboard.store import RunRef, Store, read_samples
+from ragboard.store.queries.clusters import sample_clusters
+from ragboard.store.queries.labels import latest_verdicts
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import Places, kept_scores
+from ragboard.store.queries.statements import JudgedStatement, answer_statements, judged_labels
+
+__all__ = ["OverruledVerdicts", "is_verdict_based", "overruled_verdicts", "recomputed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverruledVerdicts:
+    """The labels on a run's joint verdicts, and the metrics with the labels in place of the verdicts."""
+
+    labelled: int
+    """Number of statements that have a label and a verdict."""
+    overruled: int
+    """Number of those whose label differs from the verdict; of several labels, the latest counts."""
+    metrics: Mapping[str, MetricSummary]
+    """The recomputed metrics; empty if no verdict was overruled."""
+
+    @property
+    def in_words(self) -> str:
+        """`4 overruled verdicts`."""
+        return f"{self.overruled:,} overruled verdict{'' if self.overruled == 1 else 's'}"
+
+
+def recomputed(
+    sample: Sample, statements: Sequence[JudgedStatement], *, refuses: bool | None, specs: Sequence[str]
+) -> Mapping[str, Outcome]:
+    """Recompute the verdict-based metrics of a sample with its labels; empty if no verdict was overruled.
+
+    Also empty if a statement has neither a verdict nor a label: the metrics are not defined then.
+    """
+    if not any(one.is_overruled for one in statements):
+        return {}
+    known = (Verdict(label=one.by_people.label) if one.by_people else one.verdict for one in statements)
+    verdicts = tuple(verdict for verdict in known if verdict)
+    if len(verdicts) < len(statements):
+        return {}
+    texts = tuple(one.statement for one in statements)
+    results: dict[Need[Any], object] = {
+        JointVerdicts(): JudgedStatements(side="response", statements=texts, verdicts=verdicts, refuses=refuses),
+        Statements(): ExtractedStatements(side="response", statements=texts, refuses=refuses),
+    }
+    return {metric.spec: outcome(metric, sample, NeedResults(results)) for metric in _verdict_based(specs)}
+
+
+def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:
+    """Compare the labels of a run with its verdicts, and recompute its means where they differ."""
+    judged = run.judged
+    if judged is None:
+        return OverruledVerdicts(labelled=0, overruled=0, metrics={})
+    with store.database.read() as connection:
+        labels = latest_verdicts(connection, judged.evaluation_id)
+        both = _verdicts_and_labels(connection, judged.evaluation_id, labels)
+        overruled = {key for key, (verdict, label) in both.items() if verdict != label}
+        ref = RunRef(run_id=run.run_id, name=run.name, evaluation_id=judged.evaluation_id)
+        metrics = _recomputed_means(connection, ref, run, sorted({position for position, _ in overruled}))
+    return OverruledVerdicts(labelled=len(both), overruled=len(overruled), metrics=metrics)
+
+
+def _verdicts_and_labels(
+    connection: Connection, evaluation_id: str, labels: Mapping[tuple[int, int], Label]
+) -> dict[tuple[int, int], tuple[Label, Label]]:
+    """The judge's verdict and the label of each statement that has both, by position and number."""
+    if not labels:
+        return {}
+    verdicts = judged_labels(connection, evaluation_id, list({position for position, _ in labels}))
+    return {key: (verdict, labels[key]) for key, verdict in verdicts.items() if key in labels}
+
+
+def _recomputed_means(
+    connection: Connection, ref: RunRef, run: RunSummary, positions: Sequence[int]
+) -> dict[str, MetricSummary]:
+    """The means of the verdict-based metrics; `positions` are the samples with an overruled verdict."""
+    specs = tuple(
+        spec
+        for spec, summary in run.metrics.items()
+        if summary.judged and summary.judged.evaluation_id == ref.evaluation_id
+    )
+    outcomes = {position: _recompute_sample(connection, ref, position, specs) for position in positions}
+    metrics = described(connection)
+    clusters = sample_clusters(connection, ref.run_id)
+    means: dict[str, MetricSummary] = {}
+    for spec in dict.fromkeys(spec for by_spec in outcomes.values() for spec in by_spec):
+        changed = {position: by_spec[spec] for position, by_spec in outcomes.items() if spec in by_spec}
+        scored, values = _values(connection, ref, spec, changed)
+        if np.isnan(values).all():
+            continue
+        cluster_ids = clusters.of[scored] if clusters else None
+        means[spec] = _with_values(run.metrics[spec], metrics.get(spec), values, cluster_ids)
+    return means
+
+
+def _with_values(
+    summary: MetricSummary, metric: MetricDescription | None, values: FloatArray, cluster_ids: Places | None
+) -> MetricSummary:
+    """Recompute a metric's mean from these values (NaN: unscored), with unscored samples counted as before."""
+    scored = ~np.isnan(values)
+    fill = fill_of(metric, summary.policy)
+    fills = fill if isinstance(fill, tuple) else ()
+    all_clusters = None if cluster_ids is None else cluster_ids.tolist()
+    scored_clusters = None if cluster_ids is None else cluster_ids[scored].tolist()
+    filled = [moments(np.nan_to_num(values, nan=value), all_clusters) for value in fills]
+    unscored = int(np.sum(~scored))
+    mean = mean_of(metric, moments(values[scored], scored_clusters), summary.policy, unscored, filled)
+    return replace(
+        summary,
+        scored=int(np.sum(scored)),
+        mean=mean.mean,
+        interval=mean.interval,
+        bounds=mean.bounds,
+        note=mean.note,
+        threshold=None,
+        standing=None,
+    )
+
+
+def _values(
+    connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
+) -> tuple[Places, FloatArray]:
+    """The positions and values of all scores of a metric, with the outcomes in `changed` replaced; NaN if unscored."""
+    kept = kept_scores(connection, ref.evaluation_id or "", spec, changed)
+    replaced = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
+    return (
+        np.concatenate([kept.positions, np.array(list(changed), dtype=np.int64)]),
+        np.concatenate([kept.values, np.array(replaced, dtype=np.float64)]),
+    )
+
+
+def _recompute_sample(
+    connection: Connection, ref: RunRef, position: int, specs: Sequence[str]
+) -> Mapping[str, Outcome]:
+    ((_, sample),) = read_samples(connection, ref.run_id, position, position + 1)
+    statements, refuses = answer_statements(connection, ref.evaluation_id, position)
+    return recomputed(sample, statements, refuses=refuses, specs=specs)
+
+
+def is_verdict_based(spec: str) -> bool:
+    """Whether a metric is computed only from joint verdicts on the answer's statements."""
+    return bool(_verdict_based([spec]))
+
+
+def _verdict_based(specs: Sequence[str]) -> tuple[Metric, ...]:
+    """The metrics among `specs` that are computed only from joint verdicts on the answer's statements."""
+    metrics = (metric_of(spec, METRICS) for spec in specs)
+    allowed: set[Need[Any]] = {JointVerdicts(), Statements()}
+    return tuple(
+        metric for metric in metrics if metric and JointVerdicts() in metric.needs() and allowed >= {*metric.needs()}
+    )

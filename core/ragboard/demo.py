@@ -1,0 +1,68 @@
+"""The demo: the sample runs, judged by their authors and by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeAlias
+
+from ragboard.errors import NotFoundError
+from ragboard.evaluation.defaults import default_metrics
+from ragboard.human.agree import agree, agreement_of
+from ragboard.judges import JudgeOptions, Panel, panel_named
+from ragboard.metrics import DEFAULT_METRICS_BY_RULES, Metric, metrics_named
+from ragboard.readers.labels import LabelFile, read_labels
+from ragboard.sample_files import SAMPLE_TAG, sample_folder, sample_runs
+from ragboard.store import RunRef, Store
+
+__all__ = ["RECORDED_METRICS", "load_demo", "remove_demo"]
+
+RECORDED_METRICS = (
+    *DEFAULT_METRICS_BY_RULES,
+    *metrics_named(
+        (
+            "ragchecker.recall",
+            "ragchecker.claim_recall",
+            "ragchecker.context_precision",
+            "ragchecker.context_utilization",
+            "ragchecker.noise_sensitivity_in_relevant",
+            "ragchecker.noise_sensitivity_in_irrelevant",
+            "ragchecker.hallucination",
+            "ragchecker.self_knowledge",
+        )
+    ),
+)
+"""The metrics of the recorded verdicts: the default ones, and what a diagnosis takes."""
+
+Evaluate: TypeAlias = Callable[[Store, RunRef, tuple[Metric, ...], Panel], object]
+
+
+def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
+    """Load both sample runs, and evaluate each twice; yield what was done, in words.
+
+    First by the embedded judge, then by the verdicts that the authors of the sample recorded, so that pages show
+    these. At last the embedded judge is compared with the authors.
+    """
+    rules, recorded = panel_named(JudgeOptions()), panel_named(JudgeOptions(judge="recorded"))
+    for added in store.add_runs(sample_runs()):
+        run = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
+        evaluate(store, run, default_metrics(rules), rules)
+        evaluate(store, run, RECORDED_METRICS, recorded)
+        yield f"sample run {added.name}: {added.samples} samples, judged by {recorded.name}"
+    agree(store, _labels(), rules)
+    yield "beside it the verdicts of the embedded judge (rule-based); the Agreement page compares the two"
+
+
+def remove_demo(store: Store) -> int:
+    """Delete the sample runs that still have their tag, and the comparison with the authors. Returns how many runs."""
+    ours = {found for run in sample_runs() if (found := store.same_run(run))}
+    ids = ours.intersection(store.runs_tagged(SAMPLE_TAG))
+    store.remove_runs(ids)
+    with suppress(NotFoundError):
+        store.remove_agreement(agreement_of(_labels(), panel_named(JudgeOptions())).id)
+    return len(ids)
+
+
+def _labels() -> LabelFile:
+    return replace(read_labels(str(sample_folder() / "verdicts" / "answers.jsonl")), name="sample answers")

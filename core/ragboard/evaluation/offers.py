@@ -1,0 +1,241 @@
+"""The metrics that some judges can score on some samples, with the expected cost and time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.plan import Assumptions, Plan, plan_in_words, plan_samples
+from ragboard.evaluation.runner import wait_for
+from ragboard.judges.embedded import EmbeddedJudge
+from ragboard.judges.panel import Panel
+from ragboard.metrics import Metric
+from ragboard.metrics.base import resolve, tasks_for
+from ragboard.metrics.retrieval import NO_IDS, ranking
+from ragboard.prices import Prices
+from ragboard.records import Sample, Unscored
+from ragboard.store import Store
+from ragboard.tasks import Failure, Reply, Role, Task
+
+__all__ = [
+    "Contents",
+    "Offer",
+    "contents_of",
+    "duration_in_words",
+    "expected_seconds",
+    "make_offer",
+    "refusal_in_words",
+    "run_contents",
+    "scorable_defaults",
+    "unscorable",
+    "why_unscorable",
+]
+
+TIMED_SAMPLES = 5
+"""Maximum number of samples that are judged to measure the time."""
+PLANNED_SAMPLES = 100
+"""Maximum number of samples that calls and cost are planned on."""
+MAX_TIMING_SECONDS = 0.5
+"""Seconds of judging after which no further sample is timed."""
+STARTUP_SECONDS = 5.0
+"""Seconds until the process of an evaluation starts judging, measured on two busy cores."""
+
+COLUMNS: Mapping[str, str] = {
+    "answer": "an answer",
+    "contexts": "passages",
+    "reference": "a reference",
+    "reference_contexts": "gold passages",
+}
+"""The columns that metrics may need, as messages name them."""
+ROLES: Mapping[Role, str] = {
+    "ask": "a chat model",
+    "embed": "an embedder",
+    "extract": "a judge that splits texts into statements",
+    "verify": "a judge that verifies statements",
+}
+"""What each role needs, as messages name it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """The number of samples that have answers, passages, references and so on."""
+
+    samples: int
+    columns: Mapping[str, int]
+    """Number of samples by column, for each of `COLUMNS`."""
+    passages: int
+    """Passages in all samples."""
+    histories: int
+    """Samples with earlier turns."""
+    gold: int
+    """Samples whose retrieved passages can be compared with gold ones."""
+    gold_without_ids: bool
+    """Whether gold passages are named by id while the retrieved ones have no ids."""
+    examples: tuple[Sample, ...]
+    """At most `TIMED_SAMPLES` random samples."""
+
+    def __str__(self) -> str:
+        """`60 questions with answers, 4.8 passages each and references`."""
+        shown = self.columns["contexts"]
+        mean = f"{self.passages / shown:.2g}" if shown else ""
+        each = f"{mean} passage{'' if mean == '1' else 's'} each"
+        counts = {
+            "answers": self.columns["answer"],
+            each: shown,
+            "references": self.columns["reference"],
+            "gold passages": self.gold,
+            "earlier turns": self.histories,
+        }
+        words = [f"{what}{self._of(count)}" for what, count in counts.items() if count]
+        listed = " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+        questions = f"{self.samples:,} question{'' if self.samples == 1 else 's'}"
+        return f"{questions} with {listed}" if listed else f"{questions} and nothing else"
+
+    def _of(self, count: int) -> str:
+        return "" if count == self.samples else f" (for {count:,})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """The default metrics that a judge setup can score on some samples, with their expected cost and time."""
+
+    metrics: tuple[Metric, ...]
+    plan: Plan
+    seconds: float | None
+    """Expected duration; None if unknown."""
+
+    @property
+    def names(self) -> str:
+        """The metrics: `Faithfulness and Answer relevance`."""
+        *first, last = (metric.title for metric in self.metrics)
+        return f"{', '.join(first)} and {last}" if first else last
+
+    @property
+    def cost(self) -> str:
+        """Cost and time in words: `no calls to models, no cost, about 10 s`."""
+        return ", ".join(filter(None, (plan_in_words(self.plan), duration_in_words(self.seconds))))
+
+
+def contents_of(samples: Iterable[Sample]) -> Contents:
+    """Count the contents of samples in one pass."""
+    columns = dict.fromkeys(COLUMNS, 0)
+    count = passages = histories = gold = 0
+    without_ids = False
+    examples: list[Sample] = []
+    chance = random.Random(0)  # noqa: S311
+    for sample in samples:
+        count += 1
+        for column in columns:
+            columns[column] += getattr(sample, column) is not None
+        passages += len(sample.contexts or ())
+        histories += bool(sample.history)
+        ranked = ranking(sample)
+        gold += not (isinstance(ranked, Unscored) and ranked.reason == "skipped")
+        without_ids = without_ids or (isinstance(ranked, Unscored) and ranked.detail == NO_IDS)
+        place = chance.randrange(count)
+        if len(examples) < TIMED_SAMPLES:
+            examples.append(sample)
+        elif place < TIMED_SAMPLES:
+            examples[place] = sample
+    return Contents(
+        samples=count,
+        columns=columns,
+        passages=passages,
+        histories=histories,
+        gold=gold,
+        gold_without_ids=without_ids,
+        examples=tuple(examples),
+    )
+
+
+def run_contents(store: Store, run_id: str) -> Contents:
+    """Count the contents of a run's samples."""
+    return contents_of(sample for _, sample in store.samples(run_id))
+
+
+def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
+    """Why a metric can score none of these samples with these judges; empty if it can score some.
+
+    `needs a reference: the file has none`, `needs a chat model`.
+    """
+    for column in metric.requires:
+        if not contents.columns[column]:
+            return f"needs {COLUMNS[column]}: the file has none"
+    if metric.needs_gold and not contents.gold:
+        if contents.gold_without_ids:
+            return "needs ids of the retrieved passages: the file names the gold ones by id"
+        return "needs gold passages: the file has none"
+    roles = {kind.role for kind in tasks_for(metric.needs()) if panel.answering(kind) is None}
+    return next((f"needs {filler}" for role, filler in ROLES.items() if role in roles), "")
+
+
+def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:
+    """The metrics that can score none of these samples with these judges: the reason by metric name."""
+    return {metric.spec: why for metric in metrics if (why := why_unscorable(metric, contents, panel))}
+
+
+def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
+    """A sentence on the metrics that cannot be scored and what to do; empty if all can be scored."""
+    bad = [metric for metric in metrics if metric.spec in refused]
+    if not bad:
+        return ""
+    first = f"{bad[0].label} {refused[bad[0].spec]}"
+    if len(bad) == 1:
+        return f"{first}. Remove it, or choose another judge or run."
+    other = "1 other metric" if len(bad) == 2 else f"{len(bad) - 1} other metrics"
+    return f"{first}, and {other} cannot be scored either. Remove them, or choose another judge or run."
+
+
+def scorable_defaults(contents: Contents, panel: Panel) -> tuple[Metric, ...]:
+    """The default metrics for these judges that can score some of these samples."""
+    return tuple(metric for metric in default_metrics(panel) if not why_unscorable(metric, contents, panel))
+
+
+def make_offer(samples: Sequence[Sample], panel: Panel, prices: Prices | None = None) -> Offer | None:
+    """The offer of these judges for samples that are not stored yet; None if no default metric can be scored."""
+    contents = contents_of(samples)
+    metrics = scorable_defaults(contents, panel)
+    if not metrics:
+        return None
+    plan = plan_samples(samples, metrics, panel, Assumptions(samples=PLANNED_SAMPLES), prices=prices)
+    return Offer(metrics=metrics, plan=plan, seconds=expected_seconds(contents, metrics, panel))
+
+
+def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel) -> float | None:
+    """The expected seconds of an evaluation; None unless all judges are embedded.
+
+    Judges a few samples to measure the time. The time of other judges depends on their servers and hardware.
+    """
+    if not contents.examples or not all(isinstance(judge, EmbeddedJudge) for judge in panel.members):
+        return None
+    needs = tuple(dict.fromkeys(need for metric in metrics for need in metric.needs()))
+
+    async def ask(task: Task) -> Reply | Failure:
+        (reply,) = await panel.for_task(type(task)).answer([task])
+        return reply
+
+    async def judge() -> float:
+        await resolve(contents.examples[0], needs, ask)  # loads the word lists
+        seconds: list[float] = []
+        for sample in contents.examples:
+            start = time.perf_counter()
+            await resolve(sample, needs, ask)
+            seconds.append(time.perf_counter() - start)
+            if sum(seconds) > MAX_TIMING_SECONDS:
+                break
+        return sum(seconds) / len(seconds)
+
+    return STARTUP_SECONDS + contents.samples * wait_for(judge())
+
+
+def duration_in_words(seconds: float | None) -> str:
+    """`about 10 s`; empty if the time is unknown."""
+    if seconds is None:
+        return ""
+    if seconds < 100:
+        return f"about {ceil(seconds / 5) * 5} s"
+    return f"about {ceil(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"

@@ -1,0 +1,193 @@
+"""A judge's scorer compared with the best trivial baseline (word overlap, length, a coin) on the same labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ragboard.human.agreement import AgreementData, Measure, measure
+from ragboard.human.grades import good_from, graded_scores
+from ragboard.human.preferences import decided_pairs
+from ragboard.human.scorers import judge_scorers
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
+from ragboard.stats import Interval, auroc, ci_text, mean_interval, moments, outcomes
+from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
+from ragboard.stats.bootstrap import REPORT_DRAWS
+from ragboard.stats.pairwise import Ties
+
+__all__ = ["BaselineComparison", "BaselineVerdict", "compare_with_baselines"]
+
+BaselineVerdict: TypeAlias = Literal["better", "not shown", "worse"]
+
+COIN = "a coin"
+BASELINES_IN_WORDS = {
+    "word overlap": "counting shared words",
+    "shorter": "taking the shorter text",
+    "longer": "taking the longer text",
+}
+"""What each baseline does; a coin needs no words."""
+RESULTS: dict[BaselineVerdict, str] = {
+    "better": "significantly better",
+    "not shown": "no significant difference",
+    "worse": "significantly worse",
+}
+"""Each verdict in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineComparison:
+    """The judge's main scorer and the best trivial baseline, on the items that both scored."""
+
+    scorer: str
+    title: str
+    """The scorer in this dimension as readers know it: `RAGAS faithfulness`."""
+    dimension: str
+    figure: Literal["AUROC", "accuracy"]
+    items: str
+    """The kind of items, in words: `labelled statements`."""
+    n: int
+    clusters: int
+    value: Measure
+    """The scorer's figure, in [0, 1]; 0.5 is chance level."""
+    baseline: str
+    """The baseline with the highest figure: word overlap, the longer or the shorter text, or a coin."""
+    baseline_value: float
+    better_by: Measure
+    """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
+
+    @property
+    def verdict(self) -> BaselineVerdict:
+        """Better or worse if the interval of the difference excludes 0; else not shown."""
+        interval = self.better_by.interval
+        if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
+            return "not shown"
+        return "better" if interval.low > 0 else "worse"
+
+    @property
+    def result(self) -> str:
+        """The verdict in words: `no significant difference`."""
+        return RESULTS[self.verdict]
+
+    @property
+    def sentence(self) -> str:
+        """The result in words: `embedded score: AUROC 0.88 on 288 labelled statements beats ...`."""
+        value, other = f"{self.figure} {self.value.value:.2f}", f"{self.baseline_value:.2f}"
+        quality = self.dimension.replace("_", " ")
+        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f", {quality}"
+        found = f"{self.title}{of}: {value} on {self.n:,} {self.items}"
+        if self.verdict == "better":
+            return f"{found} beats the best baseline, {self.baseline} ({other}), beyond chance."
+        gives = f"{found}; {BASELINES_IN_WORDS.get(self.baseline, self.baseline)} gives {other}"
+        if self.verdict == "worse":
+            return f"{gives}: on these labels the metric is worse than that."
+        return f"{gives}: these labels do not show that the metric adds anything."
+
+    @property
+    def details(self) -> str:
+        """The difference in words: scorer minus baseline, its 95% CI, and the items it is over."""
+        groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
+        difference = f"{self.better_by.value:+.2f}, {ci_text(self.better_by.interval, '+.2f')}"
+        return f"Difference {difference}, on the same {self.n:,} {self.items}{groups}."
+
+
+def compare_with_baselines(
+    data: AgreementData, dimension: str, *, ties: Ties = "random", at_least: float | None = None
+) -> BaselineComparison | None:
+    """Compare the judge's main scorer in a dimension with the best trivial baseline; None if the judge has no scorer.
+
+    For pairs, the figure is accuracy: the share of decided pairs in which the preferred side scores higher, with `ties`
+    as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in `grade_report`;
+    if the judge gives scores with its verdicts, the scores are compared. Raises SettingError if all items or none are
+    good.
+    """
+    scorers = data.scorers(dimension)
+    of_judge = [one.name for one in scorers if one.kind == "metric"]
+    if not of_judge:
+        return None
+    with_scores = judge_scorers(data.stored.agreement.judge)[1].name
+    main = with_scores if with_scores in of_judge else of_judge[0]
+    trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
+    if data.stored.agreement.form == "pairs":
+        return _pairs(data, dimension, main, trivial, ties)
+    return _graded(data, dimension, main, trivial, at_least)
+
+
+def _pairs(
+    data: AgreementData, dimension: str, main: str, trivial: Sequence[str], ties: Ties
+) -> BaselineComparison | None:
+    pairs = {name: decided_pairs(data, dimension, name) for name in (main, *trivial)}
+    won = {name: outcomes(list(found.values()), ties=ties, seed=data.seed) for name, found in pairs.items()}
+    scored = [at for at, pair in pairs[main].items() if all(one[pair.id] is not None for one in won.values())]
+    if not scored:
+        return None
+    ids, groups = [data.ids[at] for at in scored], [data.clusters[at] for at in scored]
+    # the coin counts with its expected accuracy, because a single toss can be lucky
+    correct = {name: [float(found[one] or 0) for one in ids] for name, found in won.items()} | {COIN: [0.5] * len(ids)}
+    values = {name: sum(found) / len(found) for name, found in correct.items()}
+    best = max((*trivial, COIN), key=values.__getitem__)
+    gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
+    return BaselineComparison(
+        scorer=main,
+        title=_title(data, main, dimension),
+        dimension=dimension,
+        figure="accuracy",
+        items="pairs",
+        n=len(ids),
+        clusters=len(set(groups)),
+        value=Measure(value=values[main], interval=mean_interval(moments(correct[main], groups), bounds=(0, 1))),
+        baseline=best,
+        baseline_value=values[best],
+        better_by=Measure(
+            value=values[main] - values[best], interval=mean_interval(moments(gains, groups), bounds=(-1, 1))
+        ),
+    )
+
+
+def _graded(
+    data: AgreementData, dimension: str, main: str, trivial: Sequence[str], at_least: float | None
+) -> BaselineComparison | None:
+    means = data.means(dimension)
+    threshold = good_from(data, dimension, at_least)
+    scores = {name: graded_scores(data, dimension, name) for name in (main, *trivial)}
+    scored = [at for at in scores[main] if all(at in found for found in scores.values())]
+    good, groups = [means[at] >= threshold for at in scored], [data.clusters[at] for at in scored]
+    if not 0 < sum(good) < len(good):
+        return None
+    given: dict[str, list[float]] = {name: [found[at] for at in scored] for name, found in scores.items()}
+    if "shorter" in given:
+        given["longer"] = [-one for one in given["shorter"]]
+    baselines: Mapping[str, list[float]] = {
+        **{name: one for name, one in given.items() if name != main},
+        COIN: [0.5] * len(scored),
+    }
+    areas = {name: auroc(one, good) for name, one in baselines.items()}
+    best = max(areas, key=areas.__getitem__)
+    drawing = {"draws": REPORT_DRAWS, "seed": data.seed}
+    value = measure(lambda: auroc(given[main], good), lambda: clustered_auroc(given[main], good, groups, **drawing))
+    return BaselineComparison(
+        scorer=main,
+        title=_title(data, main, dimension),
+        dimension=dimension,
+        figure="AUROC",
+        items=_items(data, dimension),
+        n=len(scored),
+        clusters=len(set(groups)),
+        value=value,
+        baseline=best,
+        baseline_value=areas[best],
+        better_by=Measure(
+            value=auroc(given[main], good) - areas[best],
+            interval=auroc_difference(given[main], baselines[best], good, groups, **drawing),
+        ),
+    )
+
+
+def _title(data: AgreementData, scorer: str, dimension: str) -> str:
+    return next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+
+
+def _items(data: AgreementData, dimension: str) -> str:
+    if data.stored.agreement.form == "statements":
+        return "labelled sentences" if dimension == HELPS else "labelled statements"
+    return "labelled answers" if dimension == ANSWER_SUPPORTED else "graded answers"

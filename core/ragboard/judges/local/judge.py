@@ -1,0 +1,171 @@
+"""A judge that verifies statements by a model on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import chain
+from threading import Lock
+from typing import ClassVar, TypeAlias
+
+from ragboard.errors import SettingError
+from ragboard.judges.local.heads import StatementTooLongError, Texts, head_of
+from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, model_folder
+from ragboard.judges.local.presets import DEFAULT, ModelChoice, Reading, choose_model
+from ragboard.judges.local.verdicts import Scores, Thresholds, WindowScores, verdict
+from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
+
+__all__ = ["LocalJudge", "NliJudge"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Cell:
+    """A window to read with a statement."""
+
+    rank: int
+    start: int
+    end: int
+    texts: Texts
+
+
+_Row: TypeAlias = tuple[tuple[_Cell, ...], ...]
+"""The windows of each passage, with one statement."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A task, and the windows to read for each of its statements."""
+
+    task: Verify
+    rows: tuple[_Row, ...]
+
+    @property
+    def cells(self) -> Iterator[_Cell]:
+        for row in self.rows:
+            yield from chain(*row)
+
+
+class LocalJudge:
+    """Answers Verify: a model reads each statement with windows of the passages, of at most `window` tokens.
+
+    A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
+    that of contradiction is at least `contradicts`. The verdict of a passage is supported if one of its windows
+    supports, else contradicted if one contradicts, else unsupported. The joint verdict is that over the windows of all
+    passages, so a statement that only two passages together support is unsupported.
+
+    `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face; without a preset the model's labels must
+    be those of entailment. Raises JudgeError if the model cannot be had or is of another kind, SettingError for invalid
+    thresholds or windows. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
+    """
+
+    heuristic = False
+    answers: frozenset[type[Task]] = frozenset({Verify})
+    batch_size = 8
+    prefix: ClassVar[str] = "local"
+    version: ClassVar[str] = "1"
+    """Changes when a change of windows or rules can change an answer."""
+
+    def __init__(
+        self,
+        model: str = DEFAULT,
+        *,
+        window: int | None = None,
+        supports: float = 0.5,
+        contradicts: float = 0.5,
+        hardware: Hardware = ANY_HARDWARE,
+    ) -> None:
+        if (window is not None and window < 1) or not (0 < supports <= 1 and 0 < contradicts <= 1):
+            raise SettingError("a window has at least 1 token, a threshold is above 0 and at most 1")
+        chosen = self._choose(model)
+        folder = model_folder(chosen.place, hardware.backend)
+        self.model = chosen.name
+        self.window = window or chosen.reading.window
+        self.thresholds = Thresholds(supports=supports, contradicts=contradicts)
+        self._head = head_of(folder, chosen.reading, hardware)
+        self._digest = f"onnx-{digest(folder, backend='onnx')}" if hardware.backend == "onnx" else digest(folder)
+        self._reading = Lock()
+
+    def _choose(self, model: str) -> ModelChoice:
+        return choose_model(model)
+
+    @property
+    def name(self) -> str:
+        """`local:MODEL`."""
+        return f"{self.prefix}:{self.model}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"
+
+    def identity(self, task: type[Task]) -> str:
+        """Return the model with a digest of its files and of how it is asked, window and thresholds."""
+        asked = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
+        return self._identity(f"{self._digest}-{asked}", task)
+
+    def _identity(self, digest: str, task: type[Task]) -> str:
+        limits = f"{self.thresholds.supports:g}/{self.thresholds.contradicts:g}"
+        return f"{self.prefix}/{self.version}/{self.model}/{digest}/{self.window}/{limits}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        """Return one reply or failure per task, in order; the model reads all texts at once, in a thread."""
+        return await asyncio.to_thread(self._replies, tasks)
+
+    def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
+        with self._reading:
+            all_asked = [self._asked(task) for task in tasks]
+            cells = chain(*(asked.cells for asked in all_asked if isinstance(asked, _Asked)))
+            texts = list(dict.fromkeys(cell.texts for cell in cells))
+            scores = dict(zip(texts, self._head.predict(texts), strict=True))
+        return [asked if isinstance(asked, Failure) else self._reply(asked, scores) for asked in all_asked]
+
+    def _asked(self, task: Task) -> _Asked | Failure:
+        if not isinstance(task, Verify):
+            return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
+        head = self._head
+        statements, passages = (tuple(map(head.clean, texts)) for texts in (task.statements, task.passages))
+        question = head.clean(task.question)
+        try:
+            rooms = [head.room(question, statement, self.window) for statement in statements]
+        except StatementTooLongError as error:
+            return Failure(detail=str(error))
+        cut = {room: [head.spans(passage, room) for passage in passages] for room in set(rooms)}
+        rows = (
+            tuple(
+                tuple(
+                    _Cell(rank=rank, start=start, end=end, texts=head.texts(question, passage[start:end], statement))
+                    for start, end in spans
+                )
+                for rank, (passage, spans) in enumerate(zip(passages, cut[room], strict=True), start=1)
+            )
+            for statement, room in zip(statements, rooms, strict=True)
+        )
+        return _Asked(task=task, rows=tuple(rows))
+
+    def _reply(self, asked: _Asked, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
+        if any(scores[cell.texts] is None for cell in asked.cells):
+            return Failure(detail=f"{self.name} gave something that is no number")
+        rows = [[_window_scores(cells, scores) for cells in row] for row in asked.rows]
+        joint = (verdict([*chain(*row)], self.thresholds) for row in rows)
+        single = (tuple(verdict(seen, self.thresholds) for seen in row) for row in rows)
+        return Verification(
+            joint=tuple(joint) if asked.task.joint else (), single=tuple(single) if asked.task.single else ()
+        )
+
+
+def _window_scores(cells: Sequence[_Cell], scores: Mapping[Texts, Scores | None]) -> list[WindowScores]:
+    found = ((cell, scores[cell.texts]) for cell in cells)
+    return [WindowScores(rank=cell.rank, start=cell.start, end=cell.end, scores=said) for cell, said in found if said]
+
+
+class NliJudge(LocalJudge):
+    """The local judge as `nli:MODEL`: a model for entailment, by its labels. Evaluations keep that name."""
+
+    prefix: ClassVar[str] = "nli"
+
+    def _choose(self, model: str) -> ModelChoice:
+        return ModelChoice(name=model, place=model, reading=Reading())
+
+    def identity(self, task: type[Task]) -> str:
+        """Return the model with a digest of its files, window and thresholds."""
+        return self._identity(self._digest, task)

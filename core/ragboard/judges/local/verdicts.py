@@ -1,0 +1,104 @@
+"""From what a model says of windows to the verdict on a statement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ragboard.records import Evidence, Label, Verdict
+
+__all__ = ["Scores", "Thresholds", "WindowScores", "scores_of", "verdict"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scores:
+    """What a model says of a statement, given a text: probabilities in [0, 1]."""
+
+    support: float
+    contradiction: float | None = None
+    """None for a model that never says so."""
+    marked: tuple[str, ...] = ()
+    """The parts of the statement that the model marks as unsupported, if it marks any."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowScores:
+    """A window `text[start:end]` of the passage at `rank`, and the scores of a statement for it."""
+
+    rank: int
+    start: int
+    end: int
+    scores: Scores
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thresholds:
+    """The least probabilities at which a window supports or contradicts."""
+
+    supports: float = 0.5
+    contradicts: float = 0.5
+
+
+def scores_of(logits: Sequence[float], outputs: Sequence[Label]) -> Scores | None:
+    """Return the softmax of the logits of these outputs, to four decimals; None if a logit is not finite.
+
+    A single output is held against a logit of 0.
+    """
+    if not all(map(math.isfinite, logits)):
+        return None
+    parts = _softmax(logits if len(logits) > 1 else (*logits, 0.0))
+    found: Mapping[Label, float] = {label: round(part, 4) for label, part in zip(outputs, parts, strict=False)}
+    return Scores(support=found["supported"], contradiction=found.get("contradicted"))
+
+
+def _softmax(logits: Sequence[float]) -> list[float]:
+    highest = max(logits)
+    powers = [math.exp(logit - highest) for logit in logits]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
+    """Combine windows into a verdict: supported if one of them supports, else contradicted if one contradicts.
+
+    The score is the highest probability of support; None without a window.
+    """
+    if not windows:
+        return Verdict(label="unsupported", reason="There is no text to hold it against.")
+    best = max(windows, key=lambda one: one.scores.support)
+    worst = max(windows, key=lambda one: one.scores.contradiction or 0.0)
+    label = _label(best.scores.support, worst.scores.contradiction, thresholds)
+    return Verdict(
+        label=label,
+        reason=_reason(label, best, worst, len(windows)),
+        score=best.scores.support,
+        evidence={"supported": (_mark(best, "for"),), "contradicted": (_mark(worst, "against"),)}.get(label, ()),
+    )
+
+
+def _label(support: float, contradiction: float | None, thresholds: Thresholds) -> Label:
+    if support >= thresholds.supports:
+        return "supported"
+    denied = contradiction is not None and contradiction >= thresholds.contradicts
+    return "contradicted" if denied else "unsupported"
+
+
+def _reason(label: Label, best: WindowScores, worst: WindowScores, count: int) -> str:
+    highest = "" if count == 1 else f", the highest of {count} windows"
+    support = f"support {best.scores.support:.2f}"
+    contradiction = f"contradiction {worst.scores.contradiction or 0.0:.2f}"
+    if label == "supported":
+        return f"Passage {best.rank}: {support}{highest}."
+    if label == "contradicted":
+        return f"Passage {worst.rank}: {contradiction}{highest}; {support} at most."
+    if best.scores.marked:
+        marked = ", ".join(f'"{text}"' for text in best.scores.marked)
+        return f"Passage {best.rank}, the best: {support}; not supported: {marked}."
+    known = support if worst.scores.contradiction is None else f"{support} and {contradiction}"
+    return f"Neither: {known}{highest}."
+
+
+def _mark(window: WindowScores, stance: Literal["for", "against"]) -> Evidence:
+    return Evidence(rank=window.rank, start=window.start, end=window.end, stance=stance, how="window")

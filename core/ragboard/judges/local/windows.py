@@ -1,0 +1,56 @@
+"""Split a text into windows that a model can read, between sentences where that is possible."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+__all__ = ["Offsets", "span", "token_borders", "windows"]
+
+Offsets = Sequence[tuple[int, int]]
+"""The (start, end) of each token of a text, in reading order."""
+
+
+def windows(length: int, borders: Sequence[int], room: int) -> tuple[range, ...]:
+    """Split `range(length)` into windows of at most `room` tokens that cover it, in order.
+
+    `borders` are the first tokens of sentences, ascending. A window ends at the last border in its second half, if
+    there is one; the next begins at the first border in its last quarter. A sentence of at most half a window is
+    complete in one of them.
+    """
+    found: list[range] = []
+    start = 0
+    while start < length:
+        end = _end(start, length, borders, room)
+        found.append(range(start, end))
+        start = length if end == length else _next(end, borders, room // 4)
+    return tuple(found)
+
+
+def _end(start: int, length: int, borders: Sequence[int], room: int) -> int:
+    if length <= start + room:
+        return length
+    last = borders[bisect_right(borders, start + room) - 1] if borders else 0
+    return last if last > start + room // 2 else start + room
+
+
+def _next(end: int, borders: Sequence[int], overlap: int) -> int:
+    """Return the first border of the overlap; without one, the start of the overlap."""
+    place = bisect_left(borders, end - overlap)
+    return borders[place] if place < len(borders) and borders[place] <= end else end - overlap
+
+
+def token_borders(offsets: Offsets, starts: Sequence[int]) -> tuple[int, ...]:
+    """Return the tokens at these positions of the text; a token can include the space before it."""
+    ends = [end for _, end in offsets]
+    found = (bisect_right(ends, start) for start in starts)
+    return tuple(dict.fromkeys(token for token in found if token < len(ends)))
+
+
+def span(text: str, offsets: Offsets, window: range) -> tuple[int, int] | None:
+    """Return (start, end) of a window in the text, without surrounding space; None if it is only space."""
+    start, end = offsets[window.start][0], offsets[window.stop - 1][1]
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    end -= len(piece) - len(piece.rstrip())
+    return (start, end) if start < end else None

@@ -1,0 +1,280 @@
+"""A judge that returns recorded human verdicts, looked up by the texts they are about.
+
+A recording is a folder of label files (docs/reference/label-files.md) with more fields in each row: verdicts on the
+statements of answer and reference with quotes, helpful sentences, ratings and preferences. Tasks are looked up by
+question, statement and passages, so a recording stays valid if prompts or task keys change, and serves every run with
+the same texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from ragboard.errors import RunFileError
+from ragboard.records import Evidence, Label, Span, Verdict
+from ragboard.tasks import (
+    AnswerRated,
+    Extracted,
+    Extraction,
+    ExtractStatements,
+    Failure,
+    JudgePassages,
+    OnCall,
+    Prefer,
+    Preference,
+    Quality,
+    Rate,
+    RateAnswer,
+    Rating,
+    Reply,
+    Selection,
+    SelectSentences,
+    Task,
+    Usefulness,
+    Verification,
+    Verify,
+    ignore_call,
+)
+
+__all__ = ["RecordedJudge"]
+
+Passages: TypeAlias = tuple[str, ...]
+ANSWERED: frozenset[type[Task]] = frozenset(
+    {ExtractStatements, Verify, SelectSentences, JudgePassages, RateAnswer, Rate, Prefer}
+)
+"""The types of task that a recording has answers to."""
+
+
+class _Quote(BaseModel):
+    rank: int
+    start: int
+    end: int
+
+
+class _LocatedStatement(BaseModel):
+    """A statement and its span in the text it is from."""
+
+    start: int
+    end: int
+    statement: str
+
+    @property
+    def extracted(self) -> Extracted:
+        return Extracted(text=self.statement, span=Span(start=self.start, end=self.end, how="verbatim"))
+
+
+class _Statement(_LocatedStatement):
+    verdict: Label
+    passages: list[int]
+    quotes: list[_Quote]
+    note: str
+    reference: Label
+
+    def evidence(self, ranks: Mapping[int, int]) -> tuple[Evidence, ...]:
+        """The quotes from the passages whose ranks are keys of `ranks`, as evidence with the ranks it maps them to."""
+        stance: Literal["for", "against"] = "against" if self.verdict == "contradicted" else "for"
+        return tuple(
+            Evidence(rank=ranks[quote.rank], start=quote.start, end=quote.end, stance=stance, how="quoted")
+            for quote in self.quotes
+            if quote.rank in ranks
+        )
+
+
+class _ReferenceStatement(_LocatedStatement):
+    answer: Label
+    passages: list[int]
+    together: bool
+
+
+class _AnswerRow(BaseModel):
+    question: str
+    contexts: list[str]
+    answer: str
+    reference: str
+    refuses: bool
+    statements: list[_Statement]
+    reference_statements: list[_ReferenceStatement]
+    helpful: list[str]
+    ratings: dict[Quality, int]
+    relevance_reason: str
+    annotator: str
+
+
+class _PairRow(BaseModel):
+    question: str
+    dimension: Quality
+    a: str
+    b: str
+    preferred: Literal["a", "b", "tie"]
+    note: str
+    annotator: str
+
+
+@dataclass
+class RecordedJudge:
+    """Returns recorded verdicts. A task about texts that are not in the recording fails."""
+
+    name: str
+    """The annotators: `the authors of this sample, recorded`."""
+    version: str
+    """A digest of the recording."""
+    heuristic: bool = False
+    replies: dict[object, Any] = field(default_factory=dict[object, Any])
+    """Replies, or parts of replies, by the texts they are about."""
+
+    answers: frozenset[type[Task]] = ANSWERED
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Read a recording. Raises RunFileError, with file and line, for a folder or row that is not one."""
+        paths = sorted(folder.glob("*.jsonl"))
+        if not paths:
+            raise RunFileError(folder, "holds no recording; expected a folder with .jsonl files of verdicts")
+        digest = blake2b(digest_size=8)
+        replies: dict[object, Any] = {}
+        annotators: dict[str, None] = {}
+        answers: list[_AnswerRow] = []
+        for path in paths:
+            content = path.read_bytes()
+            digest.update(content)
+            for row in _rows(path, content):
+                annotators[row.annotator] = None
+                if isinstance(row, _PairRow):
+                    replies.update(_pair_replies(row))
+                else:
+                    answers.append(row)
+        for row in answers:
+            replies.update(_answer_replies(row))
+            replies.setdefault(("helpful", row.question), set()).update(row.helpful)
+        for row in answers:  # a statement that occurs in an answer too keeps the verdict with quotes
+            replies |= {key: reply for key, reply in _reference_replies(row) if key not in replies}
+        return cls(f"{', '.join(annotators)}, recorded", digest.hexdigest(), replies=replies)
+
+    def identity(self, task: type[Task]) -> str:
+        """Return the digest of the recording."""
+        return f"recorded/{self.version}/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        """Return the recorded replies, in order."""
+        return [
+            self._reply(task) or Failure(detail=f"the recording has no verdict on these texts ({type(task).__name__})")
+            for task in tasks
+        ]
+
+    def _reply(self, task: Task) -> Reply | None:
+        match task:
+            case Verify():
+                return self._verification(task)
+            case SelectSentences():
+                helpful = self.replies.get(("helpful", task.question))
+                chosen = tuple(at for at, text in enumerate(task.sentences) if helpful and text in helpful)
+                return None if helpful is None else Selection(chosen=chosen)
+            case JudgePassages():
+                useful = [self.replies.get(("useful", task.question, text)) for text in task.passages]
+                if None in useful:
+                    return None
+                return Usefulness(useful=tuple(map(bool, useful)), reasons=("",) * len(useful))
+            case ExtractStatements():
+                return self._look_up("extraction", task.question, task.text)
+            case RateAnswer():
+                return self._look_up("relevance", task.question, task.answer)
+            case Rate():
+                text = task.contexts if task.quality == "context_relevance" else task.answer
+                return self._look_up("rating", task.quality, task.question, text)
+            case Prefer():
+                return self._look_up("preference", task.quality, task.question, task.a, task.b)
+            case _:
+                return None
+
+    def _look_up(self, *key: object) -> Reply | None:
+        reply: Reply | None = self.replies.get(key)
+        return reply
+
+    def _verification(self, task: Verify) -> Verification | None:
+        joint: list[Verdict] = []
+        single: list[tuple[Verdict, ...]] = []
+        try:
+            for each in task.statements:
+                if task.joint:
+                    joint.append(self.replies["joint", task.question, each, task.passages])
+                if task.single:
+                    alone = (self.replies["single", task.question, each, passage] for passage in task.passages)
+                    single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(alone, 1)))
+        except KeyError:
+            return None
+        return Verification(joint=tuple(joint), single=tuple(single))
+
+
+def _at_rank(verdict: Verdict, rank: int) -> Verdict:
+    """The verdict against a single passage, with the rank of that passage in its evidence."""
+    return replace(verdict, evidence=tuple(replace(mark, rank=rank) for mark in verdict.evidence))
+
+
+def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        kind: type[_AnswerRow | _PairRow] = _PairRow if b'"preferred"' in line else _AnswerRow
+        try:
+            yield kind.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunFileError(path, f"not a recorded verdict: {where}: {first['msg']}", line=number) from error
+
+
+def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
+    """The replies that a row records about its answer, by the texts they are about."""
+    question, passages = row.question, tuple(row.contexts)
+    extraction = Extraction(statements=tuple(one.extracted for one in row.statements), refuses=row.refuses)
+    yield ("extraction", question, row.answer), extraction
+    for one in row.statements:
+        ranks = {rank: rank for rank in range(1, len(passages) + 1)}
+        joint = Verdict(label=one.verdict, reason=one.note, evidence=one.evidence(ranks))
+        yield ("joint", question, one.statement, passages), joint
+        for rank, passage in enumerate(passages, 1):
+            alone = rank in one.passages
+            single = Verdict(
+                label=one.verdict if alone else "unsupported", evidence=one.evidence({rank: 1}) if alone else ()
+            )
+            yield ("single", question, one.statement, passage), single
+        yield from _verdict_on_text(question, one.statement, row.reference, one.reference)
+    for passage in row.contexts:
+        yield ("useful", question, passage), any(sentence in passage for sentence in row.helpful)
+    relevance = AnswerRated(score=row.ratings["answer_relevance"] / 10, reason=row.relevance_reason)
+    yield ("relevance", question, row.answer), relevance
+    for quality, value in row.ratings.items():
+        rated = passages if quality == "context_relevance" else row.answer
+        yield ("rating", quality, question, rated), Rating(value=value)
+
+
+def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
+    """The replies that a row records about the statements of its reference, by the texts they are about."""
+    question, passages = row.question, tuple(row.contexts)
+    claims = tuple(one.extracted for one in row.reference_statements)
+    yield ("extraction", question, row.reference), Extraction(statements=claims, refuses=not claims)
+    for claim in row.reference_statements:
+        yield from _verdict_on_text(question, claim.statement, row.answer, claim.answer)
+        together = Verdict(label="supported" if claim.together else "unsupported")
+        yield ("joint", question, claim.statement, passages), together
+        for rank, passage in enumerate(passages, 1):
+            label: Label = "supported" if rank in claim.passages else "unsupported"
+            yield ("single", question, claim.statement, passage), Verdict(label=label)
+
+
+def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> Iterator[tuple[object, Any]]:
+    """The verdict on a statement with one text as the only passage."""
+    yield ("joint", question, statement, (text,)), Verdict(label=label)
+
+
+def _pair_replies(row: _PairRow) -> Iterator[tuple[object, Any]]:
+    """A preference in both orders. For a tie, each order prefers its first answer, which counts as a tie."""
+    for first, second, name in ((row.a, row.b, "a"), (row.b, row.a, "b")):
+        better: Literal["a", "b"] = "a" if row.preferred in (name, "tie") else "b"
+        yield ("preference", row.dimension, row.question, first, second), Preference(better=better, reason=row.note)

@@ -1,0 +1,142 @@
+"""Giskard's test sets for RAG, and its reports: a folder of a test set with the answers and their scores beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ragboard.errors import RunFileError
+from ragboard.readers.cells import kind_of_value
+from ragboard.readers.files import encoding_of, file_text, parse, what_is_wrong
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.shapes import as_number, as_object, as_text, decoded
+from ragboard.readers.scores import read_score
+from ragboard.records import Outcome, RecordedJudgement, RecordedSample, Unscored
+
+__all__ = ["FILE_FORMATS"]
+
+TESTSET, ANSWERS = "testset.jsonl", "agent_answer.json"
+METRICS, DETAILS = "metrics_results.json", "report_details.json"
+DOCUMENT = re.compile(r"(?:\A|\n\n)Document \S+: ")
+"""What stands before each passage that a question was made from."""
+COLUMNS = {"question", "reference_answer", "reference_context", "conversation_history"}
+FIELDS = {
+    "id": "id",
+    "question": "question",
+    "reference_answer": "reference",
+    "reference_context": "reference_contexts",
+    "conversation_history": "history",
+    "metadata": "metadata",
+}
+REPORT = {
+    f"{ANSWERS} message": "answer",
+    f"{ANSWERS} documents": "contexts",
+    f"{METRICS} correctness, RAGAS metrics": "score",
+    f"{METRICS} correctness_reason": "judgement",
+    f"knowledge_base.json, {DETAILS}": "left out: of the test set as a whole",
+}
+NO_DOCUMENTS = Unscored(reason="skipped", detail="Giskard counts 0 where the agent gave no documents")
+
+
+def _is_test_set(file: ParsedFile) -> bool:
+    return bool(file.rows) and file.columns >= COLUMNS
+
+
+def _read_test_set(file: ParsedFile) -> ToolFile:
+    """The questions; with the answers and scores of a report, where the file stands in its folder."""
+    folder = file.path.parent
+    in_report = file.path.name == TESTSET and (folder / ANSWERS).is_file()
+    answers = (
+        _beside(folder / ANSWERS, list) if in_report else [{"message": row.get("agent_answer")} for row in file.rows]
+    )
+    metrics = _beside(folder / METRICS, dict) if in_report and (folder / METRICS).is_file() else {}
+    if len(answers) != len(file.rows):
+        message = f"holds {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
+        raise RunFileError(folder / ANSWERS, message)
+    known = {f"{row.get('id')}" for row in file.rows}
+    if unknown := next((one for one in metrics if one not in known), None):
+        raise RunFileError(folder / METRICS, f"holds scores of {unknown!r}, which is no question of {TESTSET}")
+    samples: list[ToolSample] = []
+    for place, (row, given) in enumerate(zip(file.rows, answers, strict=True)):
+        answer = as_object(given)
+        history = decoded(row.get("conversation_history"))
+        scored = as_object(metrics.get(f"{row.get('id')}")) or {name: row[name] for name in row if _is_metric(name)}
+        gold = DOCUMENT.split(as_text(row.get("reference_context")))
+        samples.append(
+            ToolSample(
+                cells={
+                    "id": row.get("id"),
+                    "question": row.get("question"),
+                    "answer": answer.get("message"),
+                    "contexts": answer.get("documents"),
+                    "reference": row.get("reference_answer"),
+                    "reference_contexts": [text for text in gold if text.strip()] or None,
+                    "history": history or None,
+                    "metadata": decoded(row.get("metadata")),
+                },
+                line=file.line(place),
+                scores={
+                    name: _score(value, name, documents=not in_report or answer.get("documents") is not None)
+                    for name, value in scored.items()
+                    if _is_metric(name)
+                },
+                recorded=RecordedSample(judgements=tuple(_judgements(scored))),
+            )
+        )
+    notes = [f"answers are joined to the {len(samples)} questions by their place, scores by id"] if in_report else []
+    return ToolFile(
+        tool="Giskard",
+        samples=samples,
+        name=folder.resolve().name if in_report else "",
+        fields=FIELDS | (REPORT if in_report else {}),
+        notes=notes,
+    )
+
+
+def _beside(path: Path, kind: type) -> Any:
+    """The value of a file of the report. Raises RunFileError where it is not one of that kind."""
+    try:
+        value = parse(file_text(path, encoding_of(path)))
+    except (ValueError, RecursionError) as error:
+        raise RunFileError(path, f"not JSON ({what_is_wrong(error)})") from error
+    if not isinstance(value, kind):
+        raise RunFileError(path, f"holds {kind_of_value(value)}, expected what Giskard's RAGReport.save writes")
+    return value
+
+
+def _is_metric(name: str) -> bool:
+    return name == "correctness" or name.startswith("RAGAS ")
+
+
+def _score(value: object, name: str, *, documents: bool) -> Outcome:
+    """The score; unscored where it is the 0 that a metric of passages has without any."""
+    number = as_number({"True": 1, "False": 0}.get(value, decoded(value)) if isinstance(value, str) else value)
+    return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
+
+
+def _judgements(scored: Mapping[str, Any]) -> Iterator[RecordedJudgement]:
+    reason = as_text(scored.get("correctness_reason"))
+    if reason:
+        says = "no" if scored.get("correctness") in (False, "False") else "yes"
+        yield RecordedJudgement(about="correctness", number=1, says=says, reason=reason)
+
+
+def _is_part(file: ParsedFile) -> bool:
+    if file.path.name == ANSWERS:
+        return bool(file.rows) and file.columns <= {"message", "documents"}
+    said = as_object(file.value)
+    if file.path.name == METRICS:
+        return any("correctness" in as_object(one) for one in said.values())
+    return file.path.name == DETAILS and set(said) == {"recommendation"}
+
+
+def _refuse_part(file: ParsedFile) -> NoReturn:
+    raise RunFileError(file.path, f"is part of Giskard's report; import {TESTSET} of its folder, which reads it too")
+
+
+FILE_FORMATS = (
+    FileFormat(name="Giskard test set", recognises=_is_test_set, read=_read_test_set),
+    FileFormat(name="Giskard report", recognises=_is_part, read=_refuse_part),
+)

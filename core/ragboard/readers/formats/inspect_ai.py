@@ -1,0 +1,361 @@
+"""Inspect: logs as JSON and as `.eval` archives, and the table of `samples_df`.
+
+Inspect has no place of its own for passages: they are where the task keeps them, in the metadata or the store of a
+sample. What a scorer says beside its value is in the metadata of the score.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragboard.errors import RunFileError
+from ragboard.readers.files import MAX_JSON, parse, what_is_wrong
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample, statements_of
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decoded
+from ragboard.readers.scores import NO_VALUE, read_score
+from ragboard.records import JsonValue, Label, Outcome, RecordedJudgement, RecordedSample, Unscored, Verdict
+
+__all__ = ["FILE_FORMATS"]
+
+CONTEXTS = (
+    "contexts",
+    "retrieved_contexts",
+    "retrieved",
+    "retrieved_documents",
+    "retrieval_context",
+    "context",
+    "passages",
+    "documents",
+    "docs",
+    "chunks",
+)
+"""Where a task may keep the passages it retrieved."""
+GOLD = ("reference_contexts", "gold_contexts")
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""What Inspect counts its grades as: correct, partly correct, incorrect, no answer."""
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+FAITHFUL = re.compile(r"faithful|grounded", re.IGNORECASE)
+"""In the name of a scorer that checks statements of the answer against the passages."""
+SEARCH = re.compile(r"retriev|search", re.IGNORECASE)
+"""In the name of a tool whose replies are passages."""
+LABELS: dict[str, Label] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "supported", "entailment"), "supported"),
+    **dict.fromkeys(("0", "0.0", "false", "no", "unsupported", "not supported", "neutral"), "unsupported"),
+    **dict.fromkeys(("contradicted", "contradiction"), "contradicted"),
+}
+PARTS = {"id", "epoch", "input", "choices", "target", "output", "scores", "metadata", "store", "messages", "error"}
+FIELDS = {
+    "samples[].id": "id",
+    "samples[].epoch": "run",
+    "samples[].input": "question",
+    "samples[].target": "reference",
+    "samples[].output.completion": "answer",
+    "samples[].metadata": "contexts, metadata",
+    "samples[].store, samples[].messages of search tools": "contexts, where the metadata has none",
+    "samples[].scores.*.value": "score",
+    "samples[].scores.*.explanation": "judgement",
+    "samples[].scores.*.metadata": "statements",
+    "eval.task, eval.model, eval.task_args, eval.metadata": "configuration",
+    "samples[].events": "left out: the calls by which the answer came about",
+    "eval.task_file, eval.model_base_url": "left out: of the machine it ran on",
+}
+CONVERT = "convert it with `inspect log convert --to json`"
+ZSTANDARD = 93
+"""The method of compression that Python's zipfile does not know before 3.14."""
+
+
+def _is_archive(file: ParsedFile) -> bool:
+    if file.kind != "zip":
+        return False
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+    return not {"header.json", "_journal/start.json"}.isdisjoint(names)
+
+
+def _read_archive(file: ParsedFile) -> ToolFile:
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            members = {info.filename: info for info in archive.infolist()}
+            start = members.get("header.json") or members["_journal/start.json"]
+            names = [name for name in members if name.startswith("samples/") and name.endswith(".json")]
+            if sum(info.file_size for info in members.values()) > MAX_JSON:
+                raise RunFileError(file.path, f"takes more than {MAX_JSON // 2**30} GiB when it is unpacked")
+            header = as_object(_member(file, archive, start))
+            samples = [(name, _sample(_member(file, archive, members[name]))) for name in names]
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
+        raise RunFileError(file.path, f"not readable as an Inspect log ({error}); {CONVERT}") from error
+    order = as_object(as_object(header.get("eval")).get("dataset")).get("sample_ids")
+    places = {str(one): place for place, one in enumerate(order)} if isinstance(order, list) else {}
+    samples.sort(key=lambda named: (places.get(str(named[1].get("id")), len(places)), str(named[1].get("epoch"))))
+    return _tool_file(file, header, [(number, *named) for number, named in enumerate(samples, 1)])
+
+
+def _sample(value: object) -> dict[str, Any]:
+    """The parts of a sample that are read, which take the least room in it."""
+    return {key: one for key, one in as_object(value).items() if key in PARTS}
+
+
+def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    """The value of a member. Raises RunFileError where it is no JSON, errors of zipfile, pyarrow and zlib."""
+    content = _unpacked(file, info) if info.compress_type == ZSTANDARD else archive.read(info)
+    try:
+        return parse(content.decode())
+    except (ValueError, RecursionError) as error:
+        wrong = "not UTF-8" if isinstance(error, UnicodeDecodeError) else what_is_wrong(error)
+        raise RunFileError(file.path, f"not JSON ({wrong})", field=info.filename) from error
+
+
+def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member that Zstandard packed. Raises OSError or ValueError where they are damaged."""
+    import pyarrow as pa
+
+    if not pa.Codec.is_available("zstd"):
+        raise RunFileError(file.path, f"is packed with Zstandard, which is not installed; {CONVERT}")
+    with file.path.open("rb") as opened:
+        opened.seek(info.header_offset)
+        head = opened.read(30)
+        if len(head) < 30 or head[:4] != b"PK\x03\x04":
+            raise ValueError(f"no header of {info.filename}")
+        opened.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
+        packed = opened.read(info.compress_size)
+    content: bytes = pa.decompress(packed, decompressed_size=info.file_size, codec="zstd", asbytes=True)
+    if zlib.crc32(content) != info.CRC:
+        raise ValueError(f"wrong check sum of {info.filename}")
+    return content
+
+
+def _is_log(file: ParsedFile) -> bool:
+    log = as_object(file.value)
+    said = as_object(log.get("eval"))
+    return "task" in said and "model" in said and not {"samples", "plan", "stats", "results"}.isdisjoint(log)
+
+
+def _read_log(file: ParsedFile) -> ToolFile:
+    samples = file.value.get("samples")
+    listed = samples if isinstance(samples, list) else []
+    placed = [
+        (file.line_in("samples", place), f"samples[{place}]", one)
+        for place, one in enumerate(listed)
+        if isinstance(one, Mapping)
+    ]
+    return _tool_file(file, file.value, placed)
+
+
+def _tool_file(
+    file: ParsedFile, log: Mapping[str, Any], placed: Sequence[tuple[int, str, Mapping[str, Any]]]
+) -> ToolFile:
+    if not placed:
+        raise RunFileError(file.path, "is an Inspect log without samples; run the task without --no-log-samples")
+    said = as_object(log.get("eval"))
+    model = as_text(said.get("model"))
+    name = " ".join(filter(None, (as_text(said.get("task")), model.rpartition("/")[2])))
+    dataset = as_object(said.get("dataset")).get("name")
+    config = {"task": said.get("task"), "model": model, "dataset": dataset}
+    config |= {**as_object(said.get("task_args")), **as_object(said.get("metadata"))}
+    scores = [_scores(as_object(one.get("scores"))) for *_, one in placed]
+    metrics = dict.fromkeys(metric for found in scores for metric in found)
+    runs = _runs(name, [one.get("epoch") for *_, one in placed])
+    samples: list[ToolSample] = []
+    for (line, place, one), found, run in zip(placed, scores, runs, strict=True):
+        error = as_text(as_object(one.get("error")).get("message"))
+        failed = dict.fromkeys(metrics, Unscored(reason="failed", detail=error)) if error else {}
+        cells = _cells(one, answered=not error)
+        recorded = _recorded(cells, as_object(one.get("scores")))
+        samples.append(
+            ToolSample(cells=cells, line=line, place=place, run=run, scores={**failed, **found}, recorded=recorded)
+        )
+    return ToolFile(
+        tool="Inspect",
+        samples=samples,
+        version=as_text(as_object(said.get("packages")).get("inspect_ai")),
+        config={key: value for key, value in config.items() if value not in (None, "")},
+        configs={run: {"epoch": one.get("epoch")} for run, (*_, one) in zip(runs, placed, strict=True) if run != name},
+        judge=as_text(as_object(as_object(said.get("model_roles")).get("grader")).get("model")),
+        fields=FIELDS,
+        same_as={metric: "ragas.faithfulness" for metric in metrics if FAITHFUL.search(metric)},
+        notes=_notes(value for *_, one in placed for value in _values(as_object(one.get("scores")))),
+    )
+
+
+def _runs(name: str, epochs: Sequence[object]) -> list[str]:
+    """The run of each sample: one for each epoch, where there are several."""
+    several = len(set(map(str, epochs))) > 1
+    return [f"{name} epoch {epoch}".strip() if several else name for epoch in epochs]
+
+
+def _cells(said: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
+    output = as_object(said.get("output"))
+    replies = [as_object(choice.get("message")).get("content") for choice in as_objects(output.get("choices"))]
+    answer = output.get("completion", next(iter(replies), None))
+    metadata = dict(as_object(said.get("metadata")))
+    store = as_object(said.get("store"))
+    gold = next((name for name in GOLD if isinstance(metadata.get(name), list)), "")
+    found = next((name for name in CONTEXTS if isinstance(metadata.get(name), (list, str))), "")
+    kept = next((name for name in CONTEXTS if isinstance(store.get(name), (list, str))), "")
+    choices = {"choices": said["choices"]} if said.get("choices") else {}
+    return {
+        "id": said.get("id"),
+        "question": said.get("input"),
+        "answer": answer if answered or answer else None,
+        "reference": said.get("target") or None,
+        "contexts": metadata.pop(found) if found else store.get(kept) if kept else _searched(said),
+        "reference_contexts": metadata.pop(gold, None),
+        "metadata": {**choices, **metadata},
+    }
+
+
+def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
+    """What tools that search replied, a passage each; None where no such tool was called."""
+    messages = as_objects(said.get("messages"))
+    replies = [one for one in messages if one.get("role") == "tool" and SEARCH.search(as_text(one.get("function")))]
+    return [one.get("content") for one in replies] or None
+
+
+def _scores(said: Mapping[str, Any]) -> dict[str, Outcome]:
+    """The scores of a sample by scorer; where a scorer gives several, by scorer and key."""
+    found: dict[str, Outcome] = {}
+    for name, score in said.items():
+        value = as_object(score).get("value")
+        parts = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
+        found |= {part: _outcome(one) for part, one in parts.items()}
+    return found
+
+
+def _outcome(value: object) -> Outcome:
+    if not isinstance(value, str):
+        return read_score(as_number(value))
+    number = GRADES.get(value, WORDS.get(value.strip().lower()))
+    return read_score(value if number is None else number)
+
+
+def _values(said: Mapping[str, Any]) -> Iterator[object]:
+    for score in said.values():
+        value = as_object(score).get("value")
+        yield from value.values() if isinstance(value, Mapping) else [value]
+
+
+def _notes(values: Iterable[object]) -> list[str]:
+    texts = {value for value in values if isinstance(value, str)}
+    unread = sorted(text for text in texts if _outcome(text) == NO_VALUE)
+    grades = "grades are counted as Inspect does: C 1, P 0.5, I 0, N 0"
+    return [grades] * (not texts.isdisjoint(GRADES)) + [f"no score: {', '.join(unread)[:200]}"] * bool(unread)
+
+
+def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> RecordedSample:
+    """What scorers said of a sample beside their values; the statements are those of the first that checked them."""
+    statements: list[tuple[str, Verdict | None]] = []
+    judgements: list[RecordedJudgement] = []
+    for name, score in scores.items():
+        said = as_object(score)
+        value, reason = said.get("value"), as_text(said.get("explanation"))
+        if reason or (isinstance(value, str) and _outcome(value) == NO_VALUE):
+            number = as_number(value)
+            says = "" if isinstance(value, (Mapping, list)) else f"{value}"
+            judgements.append(RecordedJudgement(about=name, number=1, says=says, value=number, reason=reason))
+        judged = list(_judged(as_object(said.get("metadata"))))
+        if FAITHFUL.search(name) and not statements:
+            statements = [(text, _verdict(verdict, why)) for text, verdict, why in judged]
+            continue
+        for number, (text, verdict, why) in enumerate(judged, 1):
+            reason = f'"{text}" {why}'.rstrip()
+            judgements.append(
+                RecordedJudgement(about=f"statement, {name}", number=number, says=f"{verdict}", reason=reason)
+            )
+    return RecordedSample(
+        statements=statements_of("response", cells.get("answer"), statements), judgements=tuple(judgements)
+    )
+
+
+def _judged(metadata: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Statements with verdict and reason, in the first list of such objects that a scorer kept."""
+    for kept in metadata.values():
+        found = [
+            (text, one["verdict"] if "verdict" in one else one["label"], as_text(one.get("reason")))
+            for one in as_objects(kept)
+            if (text := as_text(one.get("statement") or one.get("claim"))) and not {"verdict", "label"}.isdisjoint(one)
+        ]
+        if found:
+            yield from found
+            return
+
+
+def _verdict(said: object, reason: str) -> Verdict | None:
+    label = LABELS.get(f"{said}".strip().lower().replace("_", " "))
+    return Verdict(label=label, reason=reason) if label else None
+
+
+def _is_table(file: ParsedFile) -> bool:
+    return {"sample_id", "eval_id", "id", "epoch", "input", "target"} <= file.columns and bool(file.rows)
+
+
+def _read_table(file: ParsedFile) -> ToolFile:
+    """A row for each sample, with its messages as one text and without the answer."""
+    columns = list(dict.fromkeys(column for row in file.rows for column in row))
+    scored = [column for column in columns if column.startswith("score_")]
+    several = len({str(row.get("eval_id")) for row in file.rows}) > 1
+    names = ("task_name", "model", "eval_id") if several else ("task_name", "model")
+    logs = [" ".join(filter(None, (as_text(row.get(name)) for name in names))) for row in file.rows]
+    epochs = [row.get("epoch") for row in file.rows]
+    runs = _runs("", epochs)
+    samples: list[ToolSample] = []
+    for place, (row, log, run) in enumerate(zip(file.rows, logs, runs, strict=True)):
+        metadata = {name.removeprefix("metadata_"): one for name, one in row.items() if name.startswith("metadata_")}
+        decoding = {
+            name: decoded(one) if as_text(one).startswith(("[", "{")) else one for name, one in metadata.items()
+        }
+        error = as_text(row.get("error"))
+        scores = {name.removeprefix("score_"): _outcome(row.get(name)) for name in scored}
+        failed: dict[str, Outcome] = dict.fromkeys(scores, Unscored(reason="failed", detail=error)) if error else {}
+        samples.append(
+            ToolSample(
+                cells=_cells({**row, "input": _messages(row.get("input")), "metadata": decoding}, answered=False),
+                line=file.line(place),
+                run=" ".join(filter(None, (log, run))),
+                scores=failed or scores,
+            )
+        )
+    return ToolFile(
+        tool="Inspect",
+        samples=samples,
+        configs={
+            sample.run: {"log": log} | ({"epoch": epoch} if run else {})
+            for sample, log, run, epoch in zip(samples, logs, runs, epochs, strict=True)
+            if log or run
+        },
+        fields={
+            "id": "id",
+            "input": "question",
+            "target": "reference",
+            "metadata_*": "contexts, metadata",
+            "score_*": "score",
+            "epoch, eval_id": "run",
+            "log": "left out: a path of the machine it ran on",
+            "model_usage, total_tokens, total_time": "left out: of the calls",
+        },
+        notes=(
+            "a table of samples_df has no answers; import the log (.eval or .json) for answers and verdicts",
+            *_notes(row.get(name) for row in file.rows for name in scored),
+        ),
+    )
+
+
+def _messages(text: object) -> object:
+    """The messages that are written one below the other, each after its role."""
+    parts = re.split(r"(?:\A|\n)(system|user|assistant|tool):\n", as_text(text))
+    if len(parts) < 3 or parts[0].strip():
+        return text
+    return [{"role": role, "content": body.strip("\n")} for role, body in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+FILE_FORMATS = (
+    FileFormat(name="Inspect log", recognises=_is_archive, read=_read_archive),
+    FileFormat(name="Inspect log", recognises=_is_log, read=_read_log),
+    FileFormat(name="Inspect samples_df", recognises=_is_table, read=_read_table),
+)

@@ -1,0 +1,261 @@
+"""LlamaIndex: responses with their source nodes, results of its evaluators, data sets and predictions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragboard.errors import RunFileError
+from ragboard.readers.files import file_text, parse
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
+from ragboard.readers.scores import read_score
+from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample, Unscored
+
+__all__ = ["FILE_FORMATS"]
+
+PRINTED = re.compile(r"Node ID: (?P<id>\S+)\nText: (?P<text>.*?)(?:\nScore: +(?P<score>\S+))?\s*", re.DOTALL)
+"""A node as `str()` has it: line breaks made spaces, wrapped at 70 characters, cut at 350."""
+CUT = 350
+SAVE_NODES = "write node.get_content() of each source node instead"
+SOURCES = "> Source (Doc id:"
+"""How `get_formatted_sources()` begins, which cuts each text at 100 characters."""
+DATASET = "rag_dataset.json"
+"""The name under which LlamaIndex distributes the data set of predictions."""
+
+
+def _is_responses(file: ParsedFile) -> bool:
+    return {"response", "source_nodes"} <= file.columns and any(
+        _is_node(node) for row in file.rows[:20] for node in as_list(row.get("source_nodes"))
+    )
+
+
+def _is_node(node: object) -> bool:
+    return "node" in as_object(node) or PRINTED.fullmatch(as_text(node)) is not None
+
+
+def _read_responses(file: ParsedFile) -> ToolFile:
+    samples: list[ToolSample] = []
+    for place, row in enumerate(file.rows):
+        nodes = row.get("source_nodes")
+        notes: list[str] = []
+        cells = {
+            "question": row.get("query") or row.get("question"),
+            "answer": row.get("response"),
+            "contexts": [_passage(node, notes) for node in nodes] if isinstance(nodes, list) else nodes,
+            "reference": row.get("reference"),
+            "id": row.get("id"),
+            "metadata": without(row, "query", "question", "response", "source_nodes", "reference", "id", "metadata"),
+        }
+        samples.append(
+            ToolSample(
+                cells=without(cells, *(() if cells["metadata"] else ("metadata",))),
+                line=file.line(place),
+                place=f"[{place}]" if file.kind == "JSON" else "",
+                notes=tuple(notes),
+            )
+        )
+    question = "query" if "query" in file.columns else "question"
+    if question not in file.columns:
+        raise RunFileError(file.path, 'holds responses without their questions; add "query" to each')
+    return ToolFile(
+        tool="LlamaIndex",
+        samples=samples,
+        fields={
+            question: "question",
+            "response": "answer",
+            "source_nodes": "contexts",
+            "source_nodes[].node.metadata": "left out: of a passage its text, id and score are kept",
+            "metadata": "left out: repeats what the nodes have",
+        },
+    )
+
+
+def _passage(node: Any, notes: list[str]) -> JsonValue:
+    if not isinstance(node, str):
+        inner = as_object(node)
+        text = as_object(inner.get("node"))
+        found = {
+            "id": text.get("id_"),
+            "text": text.get("text") or as_object(text.get("text_resource")).get("text"),
+            "score": as_number(inner.get("score")),
+        }
+        return without(found) if found["text"] is not None else node
+    printed = PRINTED.fullmatch(node)
+    if printed is None:
+        return node
+    unwrapped = re.sub(r"\s*\n", " ", printed["text"])
+    notes.append(f"contexts: line breaks of a printed LlamaIndex node are lost ({SAVE_NODES})")
+    if len(unwrapped) >= CUT - 3 and unwrapped.endswith("..."):
+        notes.append(f"contexts: a passage is cut after {CUT} characters, as LlamaIndex prints it")
+    try:
+        score = as_number(json.loads(printed["score"] or "null"))
+    except ValueError:
+        score = None
+    return without({"id": printed["id"], "text": unwrapped, "score": score})
+
+
+def _is_formatted(file: ParsedFile) -> bool:
+    return any(as_text(cell).startswith(SOURCES) for row in file.rows[:20] for cell in row.values())
+
+
+def _refuse_formatted(file: ParsedFile) -> ToolFile:
+    raise RunFileError(
+        file.path,
+        f"holds sources as LlamaIndex's get_formatted_sources() writes them, cut after 100 characters; {SAVE_NODES}",
+    )
+
+
+def _is_batch(file: ParsedFile) -> bool:
+    lists = list(as_object(file.value).values())
+    return bool(lists) and all(
+        isinstance(results, list)
+        and results
+        and all({"query", "response", "passing", "feedback", "score"} <= as_object(one).keys() for one in results[:3])
+        for results in lists
+    )
+
+
+def _read_batch(file: ParsedFile) -> ToolFile:
+    results: Mapping[str, Sequence[Any]] = file.value
+    first = next(iter(results))
+    samples: list[ToolSample] = []
+    for name, listed in results.items():
+        if len(listed) != len(results[first]):
+            message = f"holds {len(listed)} results, expected {len(results[first])} as in {first!r}"
+            raise RunFileError(file.path, message, field=name)
+    for place in range(len(results[first])):
+        judged = {name: as_object(listed[place]) for name, listed in results.items()}
+        for name, one in judged.items():
+            if (one.get("query"), one.get("response")) != (judged[first].get("query"), judged[first].get("response")):
+                message = f"is about another question or answer than the result of {first!r} at this place"
+                raise RunFileError(file.path, message, field=f"{name}[{place}]")
+        contexts = next((one["contexts"] for one in judged.values() if one.get("contexts") is not None), None)
+        samples.append(
+            ToolSample(
+                cells=without(
+                    {
+                        "question": judged[first].get("query"),
+                        "answer": judged[first].get("response"),
+                        "contexts": contexts,
+                    }
+                ),
+                line=place + 1,
+                place=f"{first}[{place}]",
+                scores={name: _score(one) for name, one in judged.items()},
+                recorded=RecordedSample(
+                    judgements=tuple(
+                        RecordedJudgement(
+                            about=name,
+                            number=1,
+                            says="passing" if one["passing"] else "not passing",
+                            reason=as_text(one.get("feedback")),
+                        )
+                        for name, one in judged.items()
+                        if isinstance(one.get("passing"), bool)
+                    )
+                ),
+            )
+        )
+    return ToolFile(
+        tool="LlamaIndex",
+        samples=samples,
+        fields={
+            "*[].query": "question",
+            "*[].response": "answer",
+            "*[].contexts": "contexts",
+            "*[].score": "score",
+            "*[].passing, feedback": "judgement",
+        },
+        notes=("the results of each evaluator are joined by their place", "the file does not name the judge model"),
+    )
+
+
+def _score(result: Mapping[str, Any]) -> Outcome:
+    if result.get("invalid_result"):
+        return Unscored(reason="failed", detail=as_text(result.get("invalid_reason")) or "invalid result")
+    return read_score(result.get("score"))
+
+
+def _is_dataset(file: ParsedFile) -> bool:
+    examples = as_objects(as_object(file.value).get("examples"))
+    return bool(examples) and {"query", "reference_answer"} <= examples[0].keys()
+
+
+def _read_dataset(file: ParsedFile) -> ToolFile:
+    return _dataset(file.value["examples"], None)
+
+
+def _dataset(examples: Sequence[Any], predictions: Sequence[Any] | None) -> ToolFile:
+    samples: list[ToolSample] = []
+    for place, value in enumerate(examples):
+        example = as_object(value)
+        prediction = as_object(predictions[place]) if predictions else {}
+        cells = {
+            "question": example.get("query"),
+            "answer": prediction.get("response"),
+            "contexts": prediction.get("contexts"),
+            "reference": example.get("reference_answer"),
+            "reference_contexts": example.get("reference_contexts"),
+        }
+        samples.append(ToolSample(cells=without(cells), line=place + 1, place=f"examples[{place}]"))
+    return ToolFile(
+        tool="LlamaIndex",
+        samples=samples,
+        fields={
+            "examples[].query": "question",
+            "examples[].reference_answer": "reference",
+            "examples[].reference_contexts": "reference_contexts",
+            "examples[].query_by, reference_answer_by": "left out: who wrote them",
+        }
+        | ({"predictions[].response": "answer", "predictions[].contexts": "contexts"} if predictions else {}),
+    )
+
+
+def _is_predictions(file: ParsedFile) -> bool:
+    predictions = as_objects(as_object(file.value).get("predictions"))
+    return bool(predictions) and {"response", "contexts"} <= predictions[0].keys()
+
+
+def _read_predictions(file: ParsedFile) -> ToolFile:
+    """Predictions have no questions: they are those of the data set, in the same order."""
+    beside = file.path.parent / DATASET
+    if not beside.is_file():
+        raise RunFileError(
+            file.path,
+            f"holds LlamaIndex's predictions without their questions; put the data set beside it as {DATASET}",
+        )
+    predictions = file.value["predictions"]
+    examples = _examples(beside)
+    if len(examples) != len(predictions):
+        message = f"holds {len(predictions)} predictions, but {DATASET} beside it has {len(examples)} examples"
+        raise RunFileError(file.path, message)
+    joined = _dataset(examples, predictions)
+    return ToolFile(
+        tool=joined.tool,
+        samples=joined.samples,
+        fields=joined.fields,
+        notes=(f"questions and references are from {DATASET} beside the file, joined by their place",),
+    )
+
+
+def _examples(path: Path) -> Sequence[Any]:
+    try:
+        value = parse(file_text(path, "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RunFileError(path, "not JSON, expected LlamaIndex's data set") from error
+    if not isinstance(value, dict) or not isinstance(value.get("examples"), list):
+        raise RunFileError(path, "has no list of examples, expected LlamaIndex's data set")
+    return as_list(value["examples"])
+
+
+FILE_FORMATS = (
+    FileFormat(name="LlamaIndex evaluation", recognises=_is_batch, read=_read_batch),
+    FileFormat(name="LlamaIndex data set", recognises=_is_dataset, read=_read_dataset),
+    FileFormat(name="LlamaIndex predictions", recognises=_is_predictions, read=_read_predictions),
+    FileFormat(name="LlamaIndex sources", recognises=_is_formatted, read=_refuse_formatted),
+    FileFormat(name="LlamaIndex responses", recognises=_is_responses, read=_read_responses),
+)

@@ -1,0 +1,156 @@
+"""Reads an OTLP `ExportTraceServiceRequest` from its bytes, as the JSON that OTLP writes for the same request.
+
+Only the fields that are read are known here (opentelemetry-proto, `trace.proto` and `common.proto`, version 1); others
+are skipped, as protobuf means it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ragboard.errors import RunFileError
+
+__all__ = ["read_requests"]
+
+MAX_BYTES = 256 * 2**20
+MAX_LEVELS = 40
+"""Messages within messages: values may hold lists of values."""
+
+Fields: TypeAlias = Mapping[int, tuple[str, str]]
+"""By number: the name of a field and its type, with `[]` where it repeats; a type is a message or one of the below."""
+
+MESSAGES: Mapping[str, Fields] = {
+    "Request": {1: ("resourceSpans", "ResourceSpans[]")},
+    "ResourceSpans": {1: ("resource", "Resource"), 2: ("scopeSpans", "ScopeSpans[]")},
+    "Resource": {1: ("attributes", "KeyValue[]")},
+    "ScopeSpans": {1: ("scope", "Scope"), 2: ("spans", "Span[]")},
+    "Scope": {1: ("name", "text"), 2: ("version", "text")},
+    "Span": {
+        1: ("traceId", "hex"),
+        2: ("spanId", "hex"),
+        4: ("parentSpanId", "hex"),
+        5: ("name", "text"),
+        7: ("startTimeUnixNano", "number"),
+        8: ("endTimeUnixNano", "number"),
+        9: ("attributes", "KeyValue[]"),
+        11: ("events", "Event[]"),
+        15: ("status", "Status"),
+    },
+    "Event": {2: ("name", "text"), 3: ("attributes", "KeyValue[]")},
+    "Status": {2: ("message", "text"), 3: ("code", "number")},
+    "KeyValue": {1: ("key", "text"), 2: ("value", "Value")},
+    "Value": {
+        1: ("stringValue", "text"),
+        2: ("boolValue", "yes"),
+        3: ("intValue", "signed"),
+        4: ("doubleValue", "double"),
+        5: ("arrayValue", "Values"),
+        6: ("kvlistValue", "Pairs"),
+    },
+    "Values": {1: ("values", "Value[]")},
+    "Pairs": {1: ("values", "KeyValue[]")},
+}
+
+BYTES = 2
+"""The wire type of texts and messages; numbers have 0, 1 or 5."""
+
+
+def read_requests(path: Path) -> dict[str, Any]:
+    """The requests in a file as one; also if each has its length before it, as the collector's file exporter writes.
+
+    Raises RunFileError for anything else.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise RunFileError(path, f"is larger than {MAX_BYTES // 2**20} MiB; export the traces as OTLP JSON, or fewer")
+    data = path.read_bytes()
+    try:
+        parts = [data] if data[:1] == b"\x0a" else list(_prefixed(data))
+        found = [_message(memoryview(part), "Request", 0) for part in parts]
+    except (ValueError, IndexError, struct.error, UnicodeDecodeError) as error:
+        raise RunFileError(path, "is not OTLP as protobuf (an ExportTraceServiceRequest)") from error
+    return {"resourceSpans": [group for one in found for group in one.get("resourceSpans", ())]}
+
+
+def _prefixed(data: bytes) -> Iterator[bytes]:
+    """Messages that each follow their length in four bytes."""
+    at = 0
+    while at < len(data):
+        (length,) = struct.unpack_from(">I", data, at)
+        if at + 4 + length > len(data):
+            raise ValueError("cut short")
+        yield data[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def _message(data: memoryview, name: str, level: int) -> dict[str, Any]:
+    if level > MAX_LEVELS:
+        raise ValueError("nested too deeply")
+    known, found = MESSAGES[name], dict[str, Any]()
+    for number, wire, value in _fields(data):
+        if number not in known:
+            continue
+        field, kind = known[number]
+        if (wire == BYTES) is not (kind in ("text", "hex") or kind[0].isupper()):
+            raise ValueError(f"{field} has another type")
+        if kind.endswith("[]"):
+            found.setdefault(field, []).append(_message(value, kind[:-2], level + 1))
+        else:
+            found[field] = _read(value, kind, level)
+    return found
+
+
+def _read(value: Any, kind: str, level: int) -> Any:
+    match kind:
+        case "text":
+            return str(value, "utf-8")
+        case "hex":
+            return value.hex()
+        case "number":
+            return value
+        case "yes":
+            return bool(value)
+        case "signed":
+            return value - 2**64 if value >= 2**63 else value
+        case "double":
+            number = struct.unpack("<d", value.to_bytes(8, "little"))[0]
+            return number if math.isfinite(number) else None
+        case _:
+            return _message(value, kind, level + 1)
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, int, Any]]:
+    """Number, wire type and value of each field: a number, or the bytes of a text or message."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        wire = key & 7
+        if wire == 0:
+            value, at = _varint(data, at)
+            yield key >> 3, wire, value
+            continue
+        if wire == BYTES:
+            length, at = _varint(data, at)
+        elif wire in (1, 5):
+            length = 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"wire type {wire}")
+        if at + length > len(data):
+            raise ValueError("cut short")
+        part = data[at : at + length]
+        yield key >> 3, wire, part if wire == BYTES else int.from_bytes(part, "little")
+        at += length
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & (2**64 - 1), at
+    raise ValueError("a number of more than 64 bits")

@@ -1,0 +1,268 @@
+"""promptfoo: results as JSON, JSONL and CSV, a run for each pair of provider and prompt.
+
+Question, passages and reference are variables of the test, under names of the user's choice; passages may also be in
+what the provider gave back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decoded
+from ragboard.readers.scores import read_score
+from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample, Unscored
+
+__all__ = ["FILE_FORMATS", "OUTPUT_COLUMNS"]
+
+OUTPUT_COLUMNS = frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
+"""Columns of a CSV that are there once for each output."""
+HEADING = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
+"""The name of the column that holds an output."""
+NAMES = {
+    field: tuple(names.split())
+    for field, names in {
+        "question": "query question user_query user_question user_input q input prompt message",
+        "contexts": "context contexts retrieved_contexts retrieved_documents documents passages docs chunks",
+        "reference": "expected expected_answer expected_output reference reference_answer ground_truth gold_answer"
+        " golden_answer ideal target answer",
+        "history": "history chat_history conversation messages",
+        "id": "id",
+    }.items()
+}
+"""Names of variables that a field is read from, most likely first."""
+ANSWERS = ("answer", "output", "text", "response", "result", "content")
+"""Where an output that is an object has its text."""
+LONGEST_LABEL = 40
+ONE_TEXT = "contexts: one text kept as one passage"
+"""The note on the passages that a variable holds, which may be several."""
+ERROR = 2
+"""`failureReason` of a result that is no answer; 1 is an assertion that failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Output:
+    """What a provider answered to a prompt, with the variables of one test."""
+
+    index: int
+    """The number of its pair of provider and prompt, from 0."""
+    provider: str
+    prompt: str
+    """The template, or what it is called."""
+    sample: ToolSample
+    error: str = ""
+    """Why there is no answer; empty where there is one."""
+
+
+def _is_results(file: ParsedFile) -> bool:
+    results = as_object(as_object(file.value).get("results"))
+    return isinstance(results.get("results"), list) and not {"version", "prompts", "stats"}.isdisjoint(results)
+
+
+def _read_results(file: ParsedFile) -> ToolFile:
+    inner = as_object(file.value["results"])
+    templates = [as_text(prompt.get("raw")) for prompt in as_objects(inner.get("prompts"))]
+    outputs = [
+        _output(
+            one, ToolSample(cells={}, line=file.line_in("results", 0), place=f"results.results[{place}]"), templates
+        )
+        for place, one in enumerate(inner["results"])
+        if isinstance(one, Mapping)
+    ]
+    whole = as_object(as_object(file.value).get("config"))
+    version = as_text(as_object(file.value.get("metadata")).get("promptfooVersion"))
+    judges = {_provider(one) for said in as_objects(inner["results"]) for one in _graders(said)}
+    return _tool_file(outputs, judges, name=as_text(whole.get("description")), version=version)
+
+
+def _is_lines(file: ParsedFile) -> bool:
+    return bool(file.rows) and {"vars", "provider", "prompt", "namedScores", "success"} <= file.columns
+
+
+def _read_lines(file: ParsedFile) -> ToolFile:
+    outputs = [_output(row, ToolSample(cells={}, line=file.line(place)), ()) for place, row in enumerate(file.rows)]
+    return _tool_file(outputs, {_provider(one) for row in file.rows for one in _graders(row)})
+
+
+def _graders(said: Mapping[str, Any]) -> list[object]:
+    parts = as_objects(as_object(said.get("gradingResult")).get("componentResults"))
+    options = as_object(as_object(said.get("testCase")).get("options"))
+    return [options.get("provider"), *(as_object(part.get("assertion")).get("provider") for part in parts)]
+
+
+def _provider(said: object) -> str:
+    """The name of a provider, its label if it has one."""
+    return as_text(said) or as_text(as_object(said).get("label")) or as_text(as_object(said).get("id"))
+
+
+def _output(said: Mapping[str, Any], blank: ToolSample, templates: Sequence[str]) -> _Output:
+    index = said.get("promptIdx")
+    index = index if type(index) is int and index >= 0 else 0
+    prompt, response = as_object(said.get("prompt")), as_object(said.get("response"))
+    failed = said.get("failureReason") == ERROR or ("failureReason" not in said and bool(response.get("error")))
+    metadata = as_object(as_object(said.get("testCase")).get("metadata"))
+    graded = as_objects(as_object(said.get("gradingResult")).get("componentResults"))
+    judged = [one for part in graded if (one := as_object(part.get("metadata")).get("context")) is not None]
+    answer, returned = _answer(response.get("output"))
+    cells = _cells(as_object(said.get("vars")), metadata, as_text(prompt.get("raw")))
+    given = [_named(place, "contexts")[1] for place in (returned, as_object(response.get("metadata")))]
+    contexts = next((one for one in (*given, cells.get("contexts"), *judged) if one is not None), None)
+    cells |= {
+        "answer": None if failed else answer,
+        "contexts": [contexts] if isinstance(contexts, str) else contexts,
+    }
+    return _Output(
+        index=index,
+        provider=_provider(said.get("provider")),
+        prompt=templates[index] if index < len(templates) else as_text(prompt.get("label")),
+        sample=replace(
+            blank,
+            cells=cells,
+            scores=_scores(said, graded),
+            recorded=RecordedSample(judgements=tuple(_judgements(graded))),
+            notes=(ONE_TEXT,) if isinstance(contexts, str) else (),
+        ),
+        error=(as_text(said.get("error")) or "no answer") if failed else "",
+    )
+
+
+def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
+    """The fields that are variables; the whole prompt is the question where no variable is."""
+    found = {field: _named(variables, field) for field in NAMES}
+    if not found["question"][0]:
+        found["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
+    read = {name for name, _ in found.values()}
+    rest = {name: value for name, value in variables.items() if name not in read}
+    kept = {name: value for name, value in metadata.items() if name != "id"}
+    cells = {field: value for field, (_, value) in found.items()}
+    return {**cells, "id": metadata.get("id", cells["id"]), "metadata": {**rest, **kept}}
+
+
+def _named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
+    """The first of the names that a field may have, and what is under it; empty and None without one."""
+    return next(((name, values[name]) for name in NAMES[field] if values.get(name) is not None), ("", None))
+
+
+def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
+    """The answer, and the object that it is in, where a provider gives back one."""
+    if not isinstance(output, Mapping):
+        return (output if output is None or isinstance(output, (str, list)) else json.dumps(output)), {}
+    text = next((output[name] for name in ANSWERS if isinstance(output.get(name), str)), None)
+    return (json.dumps(output, ensure_ascii=False) if text is None else text), output
+
+
+def _scores(said: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
+    """The score of the test, of each named metric, and of the assertions without a name by their type."""
+    found = {"score": as_number(said.get("score"))}
+    found |= {name: as_number(value) for name, value in as_object(said.get("namedScores")).items()}
+    for part in graded:
+        assertion = as_object(part.get("assertion"))
+        if not assertion.get("metric"):
+            name = as_text(assertion.get("type")) or "assertion"
+            found[name if name not in found else f"{name} {len(found)}"] = as_number(part.get("score"))
+    return {name: read_score(value) for name, value in found.items()}
+
+
+def _judgements(graded: Sequence[Mapping[str, Any]]) -> Iterator[RecordedJudgement]:
+    numbers: Counter[str] = Counter()
+    for part in graded:
+        assertion = as_object(part.get("assertion"))
+        name = as_text(assertion.get("metric")) or as_text(assertion.get("type")) or "assertion"
+        numbers[name] += 1
+        limit = as_number(assertion.get("threshold"))
+        says = "pass" if part.get("pass") is True else "fail" if part.get("pass") is False else "no verdict"
+        says += "" if limit is None else f", threshold {limit:g}"
+        value, reason = as_number(part.get("score")), as_text(part.get("reason"))
+        yield RecordedJudgement(about=name, number=numbers[name], says=says, value=value, reason=reason)
+
+
+def _is_table(file: ParsedFile) -> bool:
+    return bool(file.rows) and file.columns >= OUTPUT_COLUMNS and any(map(HEADING.fullmatch, file.columns))
+
+
+def _read_table(file: ParsedFile) -> ToolFile:
+    """Variables, then for each output its text, status, scores and reason; the names of those columns come again."""
+    columns = list(dict.fromkeys(name for row in file.rows for name in row))
+    starts = [place for place, name in enumerate(columns) if HEADING.fullmatch(name)]
+    outputs: list[_Output] = []
+    for place, row in enumerate(file.rows):
+        variables = {name: row[name] for name in columns[: starts[0]] if row.get(name) is not None}
+        for index, (start, stop) in enumerate(pairwise((*starts, len(columns)))):
+            heading = HEADING.fullmatch(columns[start])
+            said = {name.partition("#")[0]: row.get(name) for name in columns[start + 1 : stop]}
+            reason, status = as_text(said.get("Grader Reason")), as_text(said.get("Status"))
+            named = {name.removeprefix("Metric: "): one for name, one in said.items() if name.startswith("Metric: ")}
+            named |= as_object(decoded(said.get("Named Scores")))
+            scores = {"score": said.get("Score"), **named}
+            value = as_number(decoded(said.get("Score")))
+            graded = RecordedJudgement(about="test", number=1, says=status.lower(), value=value, reason=reason)
+            answer = as_text(row.get(columns[start]))
+            failed = status == "ERROR"
+            cells = {**_cells(variables, {}, ""), "answer": None if failed else answer}
+            contexts = cells["contexts"]
+            sample = ToolSample(
+                cells={**cells, "contexts": None if contexts is None else [contexts]},
+                line=file.line(place),
+                scores={name: read_score(as_number(decoded(one))) for name, one in scores.items()},
+                recorded=RecordedSample(judgements=(graded,) if status and not failed else ()),
+                notes=() if contexts is None else (ONE_TEXT,),
+            )
+            provider, prompt = (heading["provider"], heading["prompt"]) if heading else ("", "")
+            error = (reason or answer or "no answer") if failed else ""
+            prompt = prompt.partition("#")[0] if index else prompt
+            outputs.append(_Output(index=index, provider=provider, prompt=prompt, sample=sample, error=error))
+    return _tool_file(outputs, set(), notes=["scores are rounded to two decimals in a CSV; a JSON file has all"])
+
+
+def _tool_file(
+    outputs: Sequence[_Output], judges: set[str], *, name: str = "", version: str = "", notes: Sequence[str] = ()
+) -> ToolFile:
+    prompts = {output.index: output for output in outputs}
+    several = Counter(output.provider for output in prompts.values())
+    runs: dict[int, str] = {}
+    for index, output in prompts.items():
+        short = len(output.prompt) <= LONGEST_LABEL and "\n" not in output.prompt
+        which = output.prompt if short and output.prompt else f"prompt {index + 1}"
+        runs[index] = f"{output.provider} {which}" if several[output.provider] > 1 else output.provider
+    metrics = dict.fromkeys(metric for output in outputs for metric in output.sample.scores)
+    samples: list[ToolSample] = []
+    for output in outputs:
+        sample = replace(output.sample, run=runs[output.index])
+        if output.error:
+            failed = Unscored(reason="failed", detail=output.error)
+            sample = replace(sample, scores=dict.fromkeys(metrics, failed), recorded=RecordedSample())
+        samples.append(sample)
+    return ToolFile(
+        tool="promptfoo",
+        samples=samples,
+        version=version,
+        name=name,
+        configs={
+            runs[index]: {"provider": output.provider, "prompt": output.prompt} for index, output in prompts.items()
+        },
+        judge=", ".join(sorted(filter(None, judges))),
+        fields={
+            "vars": "question, contexts, reference, metadata",
+            "response.output": "answer",
+            "testCase.metadata": "id, metadata",
+            "score, namedScores": "score",
+            "gradingResult.componentResults": "judgement",
+            "provider, prompt": "run",
+            "config": "left out: it names servers and keys",
+            "latencyMs, cost, tokenUsage": "left out: of the calls",
+        },
+        notes=notes,
+    )
+
+
+FILE_FORMATS = (
+    FileFormat(name="promptfoo results", recognises=_is_results, read=_read_results),
+    FileFormat(name="promptfoo results", recognises=_is_lines, read=_read_lines),
+    FileFormat(name="promptfoo table", recognises=_is_table, read=_read_table),
+)

@@ -1,0 +1,432 @@
+"""From the spans of traces to samples, whichever tool recorded them.
+
+A trace is one sample. Its question is what the topmost span was given and its answer what that span returned; passages
+are those of the last retriever or reranker. Traces of one session are turns of one conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ragboard.errors import RunFileError
+from ragboard.readers.cells import BadCellError, clean, messages_in, read_answer, read_question
+from ragboard.readers.files import parse
+from ragboard.readers.formats.base import ParsedFile, ToolFile, ToolSample
+from ragboard.readers.formats.feedback import Feedback, judged
+from ragboard.readers.formats.shapes import as_object, without
+from ragboard.readers.printed import read_python
+from ragboard.records import JsonValue, RecordedSample
+
+__all__ = [
+    "ANSWERS",
+    "PASSAGES",
+    "QUESTIONS",
+    "Span",
+    "clean_value",
+    "decoded",
+    "earlier_turns",
+    "field_uses",
+    "gathered",
+    "nanoseconds",
+    "passages_of",
+    "pick",
+    "text_of",
+    "trace_file",
+]
+
+QUESTIONS = ("question", "user_input", "query", "user_query", "prompt", "input", "inputs", "message", "messages")
+ANSWERS = (
+    *("answer", "response", "generated_answer", "output", "outputs", "prediction", "completion", "result"),
+    *("text", "content", "message", "messages"),
+)
+HISTORIES = ("chat_history", "history", "conversation_history")
+PASSAGES = (
+    *("contexts", "retrieved_contexts", "context", "documents", "retrieved_documents", "passages", "chunks"),
+    *("source_documents", "results", "docs"),
+)
+TEXTS = ("page_content", "content", "text", "document.content", "passage", "document")
+IDS = ("id", "document.id", "document_id", "doc_id", "chunk_id", "node_id")
+SCORES = ("score", "document.score", "relevance_score", "similarity")
+
+STEPS = frozenset({"llm", "retriever", "reranker", "embedding", "tool", "guardrail", "evaluator", "prompt", "parser"})
+"""Kinds of spans that are a step of an answer, not the whole."""
+KINDS = {
+    "generation": "llm",
+    "chat": "llm",
+    "chat_model": "llm",
+    "text_completion": "llm",
+    "generate_content": "llm",
+    "retrieval": "retriever",
+    "embeddings": "embedding",
+    "execute_tool": "tool",
+    "evaluation": "evaluator",
+}
+"""Other names of kinds."""
+TURNS_KEPT = 10
+"""Earlier questions of a session that are kept, with their answers, as history of each."""
+UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
+"""By the least number that is too large for it: nanoseconds in a second, a millisecond and a microsecond."""
+PATHS_NAMED = 12
+"""Parts of a file that one note names."""
+LEVELS = 5
+"""Objects within objects that a question or an answer is looked for in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """One step of a trace, in one shape for all tools."""
+
+    trace: str
+    id: str = ""
+    parent: str = ""
+    kind: str = ""
+    """As the tool calls it: `RETRIEVER`, `chat`."""
+    input: JsonValue = None
+    output: JsonValue = None
+    documents: Sequence[JsonValue] | None = None
+    """What was retrieved, of a retriever or reranker; None if the span does not say."""
+    reference: JsonValue = None
+    start: int = 0
+    """In nanoseconds; 0 if the span does not say."""
+    end: int = 0
+    run: str = ""
+    """Name of the project or service."""
+    session: str = ""
+    model: str = ""
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Settings of the model."""
+    tokens: tuple[int, int] = (0, 0)
+    """Of the prompt and of the completion."""
+    error: str = ""
+    feedback: Sequence[Feedback] = ()
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    line: int = 1
+    place: str = ""
+
+    @property
+    def step(self) -> str:
+        """The kind in one spelling for all tools."""
+        kind = self.kind.lower()
+        return KINDS.get(kind, kind)
+
+
+def trace_file(
+    file: ParsedFile, tool: str, spans: Iterable[Span], *, fields: Mapping[str, str], version: str = "", judge: str = ""
+) -> ToolFile:
+    """The traces of a file as samples, oldest first. Raises RunFileError if none has a question."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace or span.id, []).append(span)
+    read = [found for trace in traces.values() if (found := _sample(trace)) is not None]
+    if not read:
+        raise RunFileError(
+            file.path,
+            f"holds {len(traces)} traces of {tool} without a question: no span outside of evaluators has an input",
+        )
+    read.sort(key=lambda found: found.start)
+    notes = Counter(note for found in read for note in found.notes)
+    left_out = len(traces) - len(read)
+    names = list(dict.fromkeys(found.run for found in read))
+    several = len(names) > 1
+    samples = [
+        ToolSample(
+            cells=cells,
+            line=found.line,
+            place=found.place,
+            run=(found.run or tool) if several else "",
+            scores=(said := judged(found.feedback)).scores,
+            recorded=RecordedSample(judgements=said.judgements),
+        )
+        for found, cells in zip(read, _with_history(read), strict=True)
+    ]
+    return ToolFile(
+        tool=tool,
+        version=version,
+        judge=judge,
+        name="" if several else names[0],
+        samples=samples,
+        config={} if several else _config(read),
+        configs={name or tool: _config([one for one in read if one.run == name]) for name in names} if several else {},
+        fields=fields,
+        notes=(
+            *([f"{left_out} traces without a question left out"] if left_out else []),
+            *(f"{note} ({times} of {len(read)} traces)" for note, times in notes.items()),
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trace:
+    """A trace that is a sample, without its history."""
+
+    cells: Mapping[str, JsonValue]
+    start: int
+    run: str
+    session: str
+    feedback: Sequence[Feedback]
+    models: frozenset[str]
+    settings: Sequence[Mapping[str, JsonValue]]
+    notes: Sequence[str]
+    line: int
+    place: str
+
+
+def _sample(trace: Sequence[Span]) -> _Trace | None:
+    """The sample of a trace; None if nothing in it is a question, or if it is the trace of an evaluator."""
+    spans = list(_from_the_top(trace))
+    if spans[0].step == "evaluator":
+        return None
+    notes: list[str] = []
+    top = next((span for span in spans if span.step not in STEPS and _has(span.input)), None)
+    models = sorted((span for span in spans if span.step == "llm"), key=lambda span: span.start)
+    if top is None:
+        top = next((span for span in models if _has(span.input)), None)
+        if top:
+            notes.append("the question is the prompt of a model: no span around it has an input")
+    if top is None:
+        top = next((span for span in spans if span.step == "retriever" and _has(span.input)), None)
+        if top is None:
+            return None
+        notes.append("the question is the query of a retriever: no span around it has an input")
+    question = _without_system(pick(top.input, QUESTIONS))
+    if question is None:
+        return None
+    whole = [span for span in (top, spans[0]) if span.step not in STEPS]
+    answers = [span for span in (*whole, *reversed(models)) if _has(span.output)]
+    searches = [
+        span
+        for span in spans
+        if span.step in ("retriever", "reranker") and span.documents is not None and not span.error
+    ]
+    last = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
+    passages = passages_of(last.documents) if last else None
+    if last and last.documents and len(passages or ()) < len(last.documents):
+        notes.append("texts of passages are not in the file")
+        passages = passages or None
+    if sum(span.step == "retriever" for span in searches) > 1:
+        notes.append("several retrievals, of which the last is read")
+    reference = next((span.reference for span in spans if _has(span.reference)), None)
+    said = judged(feedback := [one for span in spans for one in span.feedback])
+    prompt, completion = (sum(span.tokens[at] for span in models) for at in (0, 1))
+    session = next((span.session for span in spans if span.session), "")
+    first = spans[0]
+    metadata = {
+        "session_id": session,
+        "latency_ms": (first.end - first.start) / 1e6 if 0 < first.start <= first.end else None,
+        "prompt_tokens": prompt or None,
+        "completion_tokens": completion or None,
+        "error": first.error,
+        "human_feedback": said.people or None,
+        **{key: value for span in spans for key, value in span.metadata.items()},
+    }
+    cells = {
+        "id": first.trace or first.id,
+        "question": question,
+        "history": earlier_turns(top.input),
+        "answer": pick(answers[0].output, ANSWERS) if answers else None,
+        "contexts": passages,
+        "reference": pick(reference, ANSWERS),
+        "metadata": {key: value for key, value in metadata.items() if value not in (None, "")},
+    }
+    return _Trace(
+        cells=without(cells),
+        start=min((span.start for span in spans if span.start), default=0),
+        run=next((span.run for span in spans if span.run), ""),
+        session=session,
+        feedback=feedback,
+        models=frozenset(span.model for span in models if span.model),
+        settings=[span.settings for span in models],
+        notes=notes,
+        line=top.line,
+        place=top.place,
+    )
+
+
+def _from_the_top(trace: Sequence[Span]) -> Iterator[Span]:
+    """Each span once, roots first, then level by level, each level by time; a root is a span without a known parent.
+
+    A span that was exported twice counts once. What is within an evaluator is not part of the answer.
+    """
+    once: dict[str, Span] = {}
+    for at, span in enumerate(trace):
+        once.setdefault(span.id or str(at), span)
+    ordered = sorted(once.values(), key=lambda span: span.start)
+    known = {span.id for span in ordered}
+    children: dict[str, list[Span]] = {}
+    for span in ordered:
+        children.setdefault(span.parent if span.parent in known and span.parent != span.id else "", []).append(span)
+    level, seen = children.get("", []) or ordered[:1], set[int]()
+    while level:
+        level = [span for span in level if id(span) not in seen]
+        seen |= {id(span) for span in level}
+        yield from level
+        inside = [span.id for span in level if span.id and span.step != "evaluator"]
+        level = [child for parent in inside for child in children.get(parent, ())]
+
+
+def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]:
+    """The cells of each, with the earlier turns of its session unless its question is a conversation itself."""
+    turns: dict[tuple[str, str], list[JsonValue]] = {}
+    for trace in traces:
+        before = turns.setdefault((trace.run, trace.session), []) if trace.session else []
+        question, answer = trace.cells["question"], trace.cells.get("answer")
+        told = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
+        yield {**trace.cells, "history": before[-2 * TURNS_KEPT :]} if before and not told else trace.cells
+        with suppress(BadCellError):
+            before.append({"role": "user", "content": read_question(question, _ignore).question})
+            if said := read_answer(answer, _ignore):
+                before.append({"role": "assistant", "content": said})
+
+
+def _ignore(_: str) -> None:
+    """The note is made when the sample is read."""
+
+
+def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
+    """The models, and the settings that are the same in all calls that name them."""
+    models = sorted({model for trace in traces for model in trace.models})
+    settings = [given for trace in traces for given in trace.settings]
+    said = {key: value for given in settings for key, value in given.items() if key != "model"}
+    same = {key: value for key, value in said.items() if all(given.get(key, value) == value for given in settings)}
+    return ({"model": ", ".join(models)} if models else {}) | same
+
+
+def _has(value: JsonValue) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _without_system(value: JsonValue) -> JsonValue:
+    """A conversation without the instructions of the system; anything else unchanged."""
+    if not isinstance(value, list):
+        return value
+    kept = [one for one in value if not (isinstance(one, Mapping) and one.get("role") in ("system", "developer"))]
+    return kept or value
+
+
+def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
+    """The text, or the messages, in an object: under the first of these names, else its only text.
+
+    An object with none or several is returned as it is, for the row to be refused.
+    """
+    for _ in range(LEVELS):
+        if not isinstance(value, Mapping) or "role" in value or "parts" in value:
+            return value
+        if value.keys() <= {"args", "kwargs"}:
+            value = value.get("kwargs") or value.get("args")
+            value = value[0] if isinstance(value, list) and len(value) == 1 else value
+            continue
+        choices = value.get("choices")
+        if isinstance(choices, list) and choices:
+            value = choices[0]
+            continue
+        texts = [text for text in value.values() if isinstance(text, str) and text.strip()]
+        found = next((value[name] for name in names if _has(value.get(name))), texts[0] if len(texts) == 1 else None)
+        if found is None:
+            return value
+        value = found
+    return value
+
+
+def passages_of(value: JsonValue) -> list[JsonValue] | None:
+    """Passages as objects with text, id and score, those without a text left out; None if the value is no list."""
+    for _ in range(LEVELS):
+        if not isinstance(value, Mapping):
+            break
+        value = next((value[name] for name in PASSAGES if name in value), None)
+    if not isinstance(value, (list, tuple)):
+        return None
+    passages: list[JsonValue] = []
+    for one in value:
+        if isinstance(one, str):
+            passages.append(one)
+        elif isinstance(one, Mapping):
+            inner = as_object(one.get("document")) or one
+            about = {**as_object(inner.get("metadata")), **without(one), **without(inner)}
+            text = next((inner[name] for name in TEXTS if isinstance(inner.get(name), str)), None)
+            key, score = (
+                next((about[name] for name in names if isinstance(about.get(name), kinds)), None)
+                for names, kinds in ((IDS, (str, int)), (SCORES, (int, float)))
+            )
+            if text is not None:
+                passages.append(without({"text": text, "id": key, "score": score}))
+    return passages
+
+
+def earlier_turns(value: JsonValue) -> JsonValue:
+    """The messages that an input has beside its question; None if it has none."""
+    given = as_object(value)
+    return next((given[name] for name in HISTORIES if name in given and messages_in(name, given[name])), None)
+
+
+def text_of(value: JsonValue) -> str:
+    """The value if it is a text, a number as text; else empty."""
+    return value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
+
+
+def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
+    """The object, list or text that a JSON text is, also one that Python printed; any other value unchanged."""
+    if value == "null":
+        return None
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
+        return value
+    with suppress(ValueError, RecursionError, BadCellError):
+        return clean(parse(value), _ignore)
+    if python:
+        with suppress(BadCellError):
+            found = clean(read_python(value), _ignore)
+            return value if found is None else found
+    return value
+
+
+def clean_value(file: ParsedFile) -> JsonValue:
+    """The value of a JSON file, or its rows, fit to be stored. Raises RunFileError where it is nested too deeply."""
+    try:
+        return clean(file.value, _ignore, depth=-1)
+    except (BadCellError, RecursionError) as error:
+        raise RunFileError(file.path, str(error) if isinstance(error, BadCellError) else "nested too deeply") from error
+
+
+def nanoseconds(value: JsonValue) -> int:
+    """A point in time in nanoseconds: of a number in s, ms, us or ns, or of an ISO text; 0 for anything else."""
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, str) and not re.fullmatch(r"\d{1,25}", value):
+            return int(datetime.fromisoformat(value).timestamp() * 1e6) * 1000
+        if isinstance(value, (int, float, str)):
+            number = int(value) if isinstance(value, str) else value
+            return min(int(number * next((unit for most, unit in UNITS if abs(number) < most), 1)), 2**63)
+    return 0
+
+
+def gathered(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
+    """The objects of a list that is written as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
+    found: dict[int, dict[str, JsonValue]] = {}
+    for name, value in attributes.items():
+        number, _, key = name.removeprefix(f"{prefix}.").partition(".")
+        if name.startswith(f"{prefix}.") and re.fullmatch(r"\d{1,6}", number) and key:
+            found.setdefault(int(number), {})[key] = value
+    return [found[number] for number in sorted(found)]
+
+
+def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
+    """What became of the parts of a file with these names: by the longest name in `uses` that each begins with.
+
+    Numbers in a name become `N`. Parts that are left out for one reason are named together.
+    """
+    found: dict[str, str] = {}
+    left_out: dict[str, dict[str, None]] = {}
+    for name in dict.fromkeys(re.sub(r"\.\d+(?=\.|$)", ".N", name) for name in dict.fromkeys(names)):
+        known = max((one for one in uses if name == one or name.startswith(f"{one}.")), key=len, default="")
+        use = uses[known] if known else "left out: not part of a sample"
+        if use.startswith("left out"):
+            left_out.setdefault(use, {})[known or name] = None
+        elif use:
+            found[known] = use
+    for use, paths in left_out.items():
+        more = f" and {len(paths) - PATHS_NAMED} more" if len(paths) > PATHS_NAMED else ""
+        found[", ".join(path[:60] for path in [*paths][:PATHS_NAMED]) + more] = use
+    return found

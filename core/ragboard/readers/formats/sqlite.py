@@ -1,0 +1,49 @@
+"""Opens the SQLite database of another tool, to read from it alone."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ragboard.errors import RunFileError
+from ragboard.readers.files import MAX_ROW
+
+__all__ = ["columns", "opened"]
+
+
+@contextmanager
+def opened(path: Path) -> Generator[sqlite3.Connection]:
+    """The database, which is not written to; with what its tool wrote beside it and has not moved into it yet.
+
+    Raises RunFileError where it cannot be read.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        with TemporaryDirectory() as folder:
+            place = path.absolute()
+            if log.exists() and log.stat().st_size:
+                place = Path(shutil.copy(path, folder))
+                shutil.copy(log, place.with_name(f"{place.name}-wal"))
+            mode = "immutable=1" if place == path.absolute() else "mode=rw"
+            with closing(sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)) as connection:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(MAX_ROW, place.stat().st_size))
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.text_factory = lambda text: text.decode(errors="replace")
+                yield connection
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        raise RunFileError(path, f"not readable as an SQLite database ({error})") from error
+
+
+def columns(path: Path, table: str) -> frozenset[str]:
+    """The columns of a table that has rows; none where there is no such table, or no database that can be read."""
+    try:
+        with opened(path) as database:
+            known = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [table])
+            rows = database.execute(f"SELECT * FROM {table} LIMIT 1") if known.fetchone() else None  # noqa: S608
+            return frozenset(name for name, *_ in rows.description) if rows and rows.fetchone() else frozenset()
+    except RunFileError:
+        return frozenset()

@@ -1,0 +1,149 @@
+"""Files that pack one file (gzip, Zstandard, zip) are unpacked to a temporary one, bounded in what they may become."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, cast
+
+from ragboard.errors import RunFileError
+from ragboard.readers.files import KINDS, MAX_ROW, OPENED_BY_FORMATS, PROTOBUF, is_folder, open_file, parse
+
+__all__ = ["LARGEST", "copy_bounded", "ending_of", "expansion_limit", "packed_name", "shown_as", "stem_of", "unpacked"]
+
+ALLOWED = 256 * 2**20
+EXPANSION = 100
+"""Texts that repeat, and zeros, take almost no room in a file: so many times its size is more than honest ones need."""
+LARGEST = 4 * 2**30
+
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
+"""What packs one file, by first bytes."""
+PACKED_ENDINGS = (".gz", ".gzip", ".zst", ".zstd", ".zip")
+UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
+"""What a damaged or locked file raises while it is unpacked."""
+
+
+def expansion_limit(size: int) -> int:
+    """How many bytes a packed file of this size may become."""
+    return min(ALLOWED + EXPANSION * size, LARGEST)
+
+
+def packed_name(name: str) -> str:
+    """The name of a file without the ending of what packs it: `answers.jsonl` for `answers.jsonl.gz`."""
+    path = Path(name)
+    return path.stem if path.suffix.lower() in PACKED_ENDINGS else name
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without its endings: `answers` for `answers.jsonl.gz`; of a folder its whole name."""
+    return path.resolve().name if is_folder(path) else Path(packed_name(path.name)).stem
+
+
+@contextmanager
+def unpacked(path: Path) -> Generator[Path]:
+    """The file itself; of a gzip or Zstandard file, or a zip with one file, the content in a temporary file.
+
+    Raises RunFileError where it cannot be unpacked or becomes too large. Errors inside name the packed file.
+    """
+    with open_file(path) as file:
+        start = file.read(4)
+    packing = next((name for sign, name in PACKED.items() if start.startswith(sign)), "")
+    member = _only_member(path) if packing == "zip" else None
+    if not packing or (packing == "zip" and member is None):
+        yield path
+        return
+    inner = member.filename if member else packed_name(path.name)
+    with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder, shown_as(path):
+        content = Path(folder) / "content"
+        limit = expansion_limit(path.stat().st_size)
+        try:
+            with _unpacking(path, packing, member) as source, content.open("wb") as target:
+                whole = copy_bounded(source, target, limit)
+        except UNREADABLE as error:
+            raise RunFileError(path, f"cannot be unpacked as {packing} ({error})") from error
+        if not whole:
+            size = f"{path.stat().st_size:,} bytes but unpacks to more than {limit // 2**20:,} MiB"
+            raise RunFileError(path, f"has {size}; unpack it yourself, or leave out what is not needed")
+        yield content.rename(content.with_name(f"content{ending_of(content, inner)}"))
+
+
+@contextmanager
+def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Generator[IO[bytes]]:
+    """What a packed file holds, as a stream."""
+    if member:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+            yield file
+    elif packing == "gzip":
+        with gzip.open(path) as file:
+            yield cast("IO[bytes]", file)
+    else:
+        import pyarrow as pa
+
+        with pa.input_stream(str(path), compression="zstd") as file:
+            yield file
+
+
+def _only_member(path: Path) -> zipfile.ZipInfo | None:
+    """The one file in a zip archive, besides what macOS adds; None where there are several, or the zip is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX/" not in one.filename]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return None
+    return members[0] if len(members) == 1 else None
+
+
+def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
+    """Copy a stream; False where it has more bytes than the limit."""
+    taken = 0
+    while block := source.read(2**20):
+        taken += len(block)
+        if taken > limit:
+            return False
+        target.write(block)
+    return True
+
+
+QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
+
+
+def ending_of(path: Path, name: str) -> str:
+    """The ending that says what kind of file this is: that of its name if it is one we know, else by its content.
+
+    Empty for what is itself packed, and for other files that are told by their first bytes.
+    """
+    known = Path(name).suffix.lower()
+    if known in KINDS or known in PROTOBUF:
+        return known
+    with open_file(path) as file:
+        first = file.readline(MAX_ROW)
+        while first and not first.strip():
+            first = file.readline(MAX_ROW)
+        more = bool(file.read(MAX_ROW).strip())
+    if first.startswith(b"PAR1"):
+        return ".parquet"
+    if first.startswith((*PACKED, *OPENED_BY_FORMATS)):
+        return ""
+    text = first.decode("utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace").strip()
+    if not text.startswith(("{", "[")):
+        return ".tsv" if "\t" in text and "," not in text else ".csv"
+    try:
+        value = parse(text)
+    except (ValueError, RecursionError):
+        return ".json"
+    single = isinstance(value, dict) and any(isinstance(value.get(key), str) for key in QUESTION_KEYS)
+    return ".jsonl" if isinstance(value, dict) and (more or single) else ".json"
+
+
+@contextmanager
+def shown_as(shown: object) -> Generator[None]:
+    """Errors about the file that is read inside the block name `shown` instead."""
+    try:
+        yield
+    except RunFileError as error:
+        raise RunFileError(shown, error.message, line=error.line, field=error.field, remedy=error.remedy) from error

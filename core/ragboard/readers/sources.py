@@ -1,0 +1,97 @@
+"""Where a run file comes from: a path, an address that is downloaded, or a stream such as standard input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, TypeAlias, cast
+from urllib.parse import unquote, urlsplit
+
+from ragboard.errors import RunFileError
+from ragboard.readers.cells import storable
+from ragboard.readers.files import KINDS
+from ragboard.readers.packed import LARGEST, copy_bounded, ending_of, packed_name, shown_as
+from ragboard.readers.report import ReadResult
+
+__all__ = ["Place", "Source", "is_address", "opened"]
+
+Place: TypeAlias = "Path | str | BinaryIO"
+"""A path, an address (`https://...`, `s3://...`), or a stream of bytes."""
+
+SCHEMES = ("http://", "https://", "s3://")
+STREAM = "stdin"
+ADDRESS = re.compile(r"\w+://[^\s'\"]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A local file, and what messages and the report call it."""
+
+    path: Path
+    shown: str = ""
+    """Empty for a local file, which is called by its path."""
+
+    def labelled(self, result: ReadResult) -> ReadResult:
+        """What was read, under the name of where it came from."""
+        if not self.shown:
+            return result
+        runs = tuple(replace(run, source=storable(self.shown)) for run in result.runs)
+        return ReadResult(runs=runs, report=replace(result.report, path=storable(self.shown)))
+
+
+def is_address(place: object) -> bool:
+    """Whether this is an address to download from."""
+    return isinstance(place, str) and place.lower().startswith(SCHEMES)
+
+
+@contextmanager
+def opened(place: Place) -> Generator[Source]:
+    """The file of a place, in a temporary folder if it is downloaded or a stream.
+
+    Raises RunFileError where there is none or it is too large. Errors inside name the place.
+    """
+    if isinstance(place, Path) or (isinstance(place, str) and not is_address(place)):
+        yield Source(path=Path(place))
+        return
+    if isinstance(place, str):
+        parts = urlsplit(place)
+        host = parts.netloc.rpartition("@")[2]
+        shown = f"{parts.scheme}://{host}{parts.path}"  # what is left out may be a password or a key
+        name = PurePosixPath(unquote(parts.path)).name.replace("\\", "_") or parts.hostname or "download"
+    else:
+        shown = name = STREAM
+    with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder, shown_as(shown):
+        path = Path(folder) / name[-100:].replace("\0", "_")
+        with path.open("wb") as target:
+            whole = _download(place, shown, target) if isinstance(place, str) else copy_bounded(place, target, LARGEST)
+        if not whole:
+            raise RunFileError(shown, f"is larger than {LARGEST // 2**30} GiB")
+        if Path(packed_name(path.name)).suffix.lower() not in KINDS:
+            path = path.rename(path.with_name(f"{path.stem}{ending_of(path, path.name)}"))
+        yield Source(path=path, shown=shown)
+
+
+def _download(address: str, shown: str, target: BinaryIO) -> bool:
+    """Download a file. Raises RunFileError where a package for it is missing, or the server says no."""
+    if "::" in address:
+        raise RunFileError(shown, "is a chain of addresses, expected one")
+    try:
+        import fsspec
+
+        in_one_go: dict[str, Any] = {} if address.lower().startswith("s3://") else {"block_size": 0}  # not by ranges
+        with fsspec.open(address, "rb", expand=False, **in_one_go) as source:
+            return copy_bounded(cast("BinaryIO", source), target, LARGEST)
+    except ImportError as error:
+        raise RunFileError(shown, "needs the extra remote: pip install 'ragboard[remote]'") from error
+    except Exception as error:
+        cause: BaseException = error
+        while isinstance(cause, FileNotFoundError) and cause.__cause__:  # as fsspec calls a server that does not answer
+            cause = cause.__cause__
+        if isinstance(cause, FileNotFoundError):
+            raise RunFileError(shown, "no such file") from error
+        reason = " ".join(ADDRESS.sub(shown, str(cause)).split())[:200] or type(cause).__name__
+        raise RunFileError(shown, f"cannot be downloaded ({reason})") from error

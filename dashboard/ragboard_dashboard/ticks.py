@@ -1,0 +1,49 @@
+"""Middleware that prevents a blank page after a change of pages during an evaluation.
+
+A page that follows an evaluation redraws a fragment every second: its browser requests the fragment, with the name of
+the page. If the user has opened another page meanwhile (likely on a slow connection), Streamlit still starts a run of
+the fragment, does not find it, and tells the browser that a run of the former page has started. The browser then clears
+the current page, and nothing redraws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+__all__ = ["PageKeeper"]
+
+
+class PageKeeper:
+    """ASGI middleware: runs of a fragment are announced with the page that was opened last."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow one socket."""
+        await self._app(scope, receive, _keeping(send) if scope["type"] == "websocket" else send)
+
+
+def _keeping(send: Send) -> Send:
+    page = ""
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        nonlocal page
+        forwarded = ForwardMsg.FromString(message.get("bytes") or b"")
+        match forwarded.WhichOneof("type"):
+            case "navigation":  # the page of a URL without a page name
+                page = forwarded.navigation.page_script_hash
+            case "new_session" if not forwarded.metadata.run.fragment_ids:
+                page = forwarded.new_session.page_script_hash
+            case "new_session" if page and forwarded.new_session.page_script_hash != page:
+                forwarded.new_session.page_script_hash = page
+                message["bytes"] = forwarded.SerializeToString()
+            case _:
+                pass
+        await send(message)
+
+    return sending

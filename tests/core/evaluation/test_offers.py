@@ -1,0 +1,129 @@
+"""What can be scored of some samples is said before anything is asked, and says the same as the evaluation would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ragboard import METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, Turn, plan_run
+from ragboard.evaluation.background import destination, planning_panel
+from ragboard.evaluation.offers import (
+    contents_of,
+    duration_in_words,
+    expected_seconds,
+    make_offer,
+    refusal_in_words,
+    unscorable,
+)
+from ragboard.evaluation.plan import plan_in_words, plan_samples
+from ragboard.judges import JudgeOptions
+from ragboard.metrics import metrics_named
+
+EMBEDDED = Panel(judge=EmbeddedJudge())
+WHOLE = Sample(
+    id="a",
+    question="When did it open?",
+    answer="It opened in 2000. It is red.",
+    contexts=(Passage(id="p1", text="It opened in 2000.", rank=1), Passage(id="p2", text="It is red.", rank=2)),
+    reference="In 2000.",
+    reference_contexts=("It opened in 2000.",),
+    history=(Turn(role="user", text="Which bridge?"),),
+)
+BARE = Sample(id="b", question="Who?")
+
+
+def chat() -> Panel:
+    return planning_panel(JudgeOptions(judge="openai:gpt-4o-mini", embed="embedded"))
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        ([], "0 questions and nothing else"),
+        ([BARE], "1 question and nothing else"),
+        ([WHOLE], "1 question with answers, 2 passages each, references, gold passages and earlier turns"),
+        (
+            [replace(WHOLE, reference_contexts=None, history=())],
+            "1 question with answers, 2 passages each and references",
+        ),
+        ([replace(BARE, answer="x"), BARE], "2 questions with answers (for 1)"),
+    ],
+)
+def test_what_samples_have_is_said_in_words(samples: list[Sample], words: str) -> None:
+    assert str(contents_of(samples)) == words
+
+
+def test_a_metric_that_nothing_can_be_scored_by_says_what_it_needs() -> None:
+    refused = unscorable(
+        METRICS.values(), contents_of([replace(WHOLE, reference=None, reference_contexts=None)]), EMBEDDED
+    )
+    assert refused["ragas.context_recall"] == "needs a reference: the file has none"
+    assert refused["ragas.coherence"] == "needs a chat model"
+    assert refused["retrieval.recall"] == "needs gold passages: the file has none"
+    assert not {"ragas.faithfulness", "ares.answer_relevance", "overlap.context_overlap"} & refused.keys()
+    assert unscorable(METRICS.values(), contents_of([WHOLE]), chat()) == {}
+
+
+def test_gold_passages_by_id_need_ids_of_those_retrieved() -> None:
+    sample = replace(WHOLE, reference_contexts=None, metadata={"reference_context_ids": ["p1"]})
+    assert "retrieval.recall" not in unscorable(METRICS.values(), contents_of([sample]), EMBEDDED)
+    places = (Passage(id="1", text="It opened in 2000.", rank=1),)
+    refused = unscorable(METRICS.values(), contents_of([replace(sample, contexts=places)]), EMBEDDED)
+    assert refused["retrieval.recall"] == "needs ids of the retrieved passages: the file names the gold ones by id"
+
+
+def test_what_is_refused_is_said_with_what_to_do() -> None:
+    one, two, three = metrics_named(["coherence", "conciseness", "faithfulness"])
+    refused = unscorable(METRICS.values(), contents_of([WHOLE]), EMBEDDED)
+    assert refusal_in_words([three], refused) == ""
+    assert refusal_in_words([three, one], refused).startswith("Coherence needs a chat model. Remove it,")
+    assert refusal_in_words([one, two, three], refused).startswith(
+        "Coherence needs a chat model, and 1 other metric cannot be scored either."
+    )
+
+
+def test_an_offer_holds_what_can_be_scored_and_no_invented_time() -> None:
+    offer = make_offer([WHOLE], EMBEDDED)
+    assert offer is not None
+    assert offer.names == "Faithfulness, Answer relevance and Context relevance"
+    assert offer.seconds is not None
+    assert offer.cost.startswith("no calls to models, no cost, about ")
+    by_model = make_offer([replace(WHOLE, contexts=None)], chat(), {})
+    assert by_model is not None
+    assert (by_model.names, by_model.seconds) == ("Answer relevance", None)
+    assert by_model.cost.endswith("cost unknown (no price for gpt-4o-mini)")
+    assert make_offer([BARE], EMBEDDED) is None
+    assert expected_seconds(contents_of([]), metrics_named(["f1"]), EMBEDDED) is None
+    assert [duration_in_words(seconds) for seconds in (None, 6.0, 119.0, 7200.0)] == [
+        "",
+        "about 10 s",
+        "about 2 min",
+        "about 2.0 h",
+    ]
+
+
+def test_samples_in_no_store_are_planned_as_those_of_a_run(store: Store) -> None:
+    samples = [replace(WHOLE, id=str(number), answer=f"It opened in {number}.") for number in range(7)]
+    metrics = metrics_named(["faithfulness", "ragchecker"])
+    (kept,) = store.add_runs([Run(name="run", samples=tuple(samples))])
+    plan = plan_samples(samples, metrics, chat())
+    assert plan == plan_run(store, kept.id, metrics, chat())
+    assert plan_in_words(plan).startswith(f"{plan.total.expected.chat_calls} calls, ")
+
+
+@pytest.mark.parametrize(
+    ("judge_options", "host"),
+    [
+        (JudgeOptions(), ""),
+        (JudgeOptions(judge="local:x", embed="st:y"), ""),
+        (JudgeOptions(judge="openai:m"), "api.openai.com"),
+        (JudgeOptions(judge="openai:m", base_url="http://user:word@localhost:11434/v1"), "localhost:11434"),
+        (JudgeOptions(embed="openai:e"), "api.openai.com"),
+    ],
+)
+def test_where_texts_are_sent_is_known_beforehand(
+    judge_options: JudgeOptions, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert destination(judge_options) == host

@@ -1,0 +1,159 @@
+"""A judge against the best trivial baseline: which is the best, whether it is beaten, and what the interval is of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from tests.core.human.test_grades import heard as graded
+from tests.core.human.test_preferences import heard as paired
+
+from ragboard.human.agreement import AgreementData
+from ragboard.human.baselines import BaselineComparison, compare_with_baselines
+from ragboard.stats import Interval, auroc
+from ragboard.store.queries.agreements import Scorer
+
+TRIVIAL = ("longer", "shorter", "word overlap", "coin")
+
+
+def compared(data: AgreementData) -> BaselineComparison:
+    """The comparison, with the scorers of trivial names as baselines."""
+    scorers = tuple(
+        Scorer(name=one.name, kind="trivial" if one.name in TRIVIAL else "metric")
+        for one in data.stored.agreement.contenders
+    )
+    stored = replace(data.stored, agreement=replace(data.stored.agreement, contenders=scorers))
+    found = compare_with_baselines(replace(data, stored=stored), data.stored.dimensions[0])
+    assert found
+    return found
+
+
+def noisy(good: Sequence[bool], noise: float, seed: int) -> list[float | None]:
+    chance = random.Random(seed)
+    return [one + chance.gauss(0, noise) for one in good]
+
+
+GOOD = [n % 3 > 0 for n in range(120)]
+GRADES = [(float(one),) for one in GOOD]
+
+
+def answers(scores: Mapping[str, list[float | None]], clusters: list[str] | None = None) -> BaselineComparison:
+    return compared(graded(GRADES, dict(scores), clusters=clusters))
+
+
+def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
+    overlap = noisy(GOOD, 2, 1)
+    found = answers({"ours": noisy(GOOD, 0.3, 0), "shorter": noisy(GOOD, 30, 2), "word overlap": overlap})
+    assert (found.verdict, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
+    assert found.baseline_value == pytest.approx(auroc([one or 0.0 for one in overlap], GOOD))
+    assert f"beats the best baseline, word overlap ({found.baseline_value:.2f}), beyond chance" in found.sentence
+
+
+def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
+    overlap = noisy(GOOD, 0.7, 1)
+    found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
+    assert (found.verdict, found.better_by.value) == ("not shown", 0.0)
+    assert "counting shared words gives" in found.sentence
+    assert "do not show that the metric adds anything" in found.sentence
+
+
+def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
+    found = answers({"ours": noisy(GOOD, 1, 1), "word overlap": noisy(GOOD, 0.05, 2)})
+    assert found.value.value is not None
+    assert (found.verdict, found.value.value > 0.7) == ("worse", True)
+    assert "on these labels the metric is worse than that" in found.sentence
+
+
+def test_where_long_answers_are_the_good_ones_length_counts_that_way_round() -> None:
+    found = answers({"ours": noisy(GOOD, 1, 1), "shorter": [-one for one in GOOD], "word overlap": noisy(GOOD, 9, 2)})
+    assert (found.baseline, found.baseline_value, found.verdict) == ("longer", 1.0, "worse")
+
+
+def test_nothing_is_beaten_by_less_than_a_coin() -> None:
+    found = answers({"ours": noisy(GOOD, 0.3, 1), "word overlap": [-float(one) for one in GOOD]})
+    assert (found.baseline, found.baseline_value) == ("a coin", 0.5)
+
+
+def test_statements_of_one_question_said_again_tell_no_more() -> None:
+    """Each item five times over in one cluster: the interval is that of the items, not narrower."""
+    few, ours, overlap = GOOD[:40], noisy(GOOD[:40], 0.8, 3), noisy(GOOD[:40], 1.2, 4)
+    once = compared(graded([(float(one),) for one in few], {"ours": ours, "word overlap": overlap}))
+    clusters = [f"q{n}" for n in range(40) for _ in range(5)]
+    again = compared(
+        graded(
+            [(float(one),) for one in few for _ in range(5)],
+            {
+                "ours": [one for one in ours for _ in range(5)],
+                "word overlap": [one for one in overlap for _ in range(5)],
+            },
+            clusters=clusters,
+        )
+    )
+    first, second = once.better_by.interval, again.better_by.interval
+    assert isinstance(first, Interval)
+    assert isinstance(second, Interval)
+    assert (second.low, second.high) == pytest.approx((first.low, first.high))
+    assert (again.n, again.clusters) == (200, 40)
+
+
+def test_the_difference_is_paired_so_what_is_hard_for_both_does_not_widen_it() -> None:
+    hard = [one or 0.0 for one in noisy(GOOD, 1.5, 5)]
+    better: list[float | None] = [one + 0.8 * good for one, good in zip(hard, GOOD, strict=True)]
+    found = answers({"ours": better, "word overlap": list(hard)})
+    difference, alone = found.better_by.interval, found.value.interval
+    assert isinstance(difference, Interval)
+    assert isinstance(alone, Interval)
+    assert found.verdict == "better"
+    assert difference.high - difference.low < alone.high - alone.low
+
+
+def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> None:
+    votes = [(1.0,)] * 20
+    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 20
+    half: list[tuple[float | None, float | None]] = [(0.0, 1.0) if n % 2 else (1.0, 0.0) for n in range(20)]
+    found = compared(paired(votes, {"ours": right, "word overlap": half, "coin": right}))
+    assert (found.baseline_value, found.verdict, found.figure) == (0.5, "better", "accuracy")
+    assert found.sentence.startswith("ours, quality: accuracy 1.00 on 20 pairs beats the best baseline")
+    worse = compared(paired(votes, {"ours": half, "longer": right}))
+    assert (worse.baseline, worse.verdict) == ("longer", "worse")
+    assert "taking the longer text gives 1.00" in worse.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics", "dimension", "title"),
+    [
+        ("ragas", {"faithfulness": "ragas.faithfulness"}, "", "RAGAS faithfulness"),
+        ("ragas", {"a": "ragas.faithfulness", "b": "ragas.answer_relevance@method=direct"}, "", "RAGAS metrics"),
+        (
+            "ragas",
+            {"a": "ragas.faithfulness", "b": "ragas.answer_relevance@method=direct"},
+            "b",
+            "RAGAS answer relevance",
+        ),
+        ("embedded, its score", {}, "", "embedded score"),
+        (
+            "ragas.faithfulness@compat=true",
+            {"a": "ragas.faithfulness@compat=true"},
+            "a",
+            "ragas.faithfulness@compat=true",
+        ),
+        ("word overlap", {}, "", "word overlap"),
+    ],
+)
+def test_a_scorer_has_a_title_that_readers_know(name: str, metrics: dict[str, str], dimension: str, title: str) -> None:
+    assert Scorer(name=name, kind="metric", metrics=metrics).title(dimension) == title
+
+
+def test_few_clusters_show_nothing_and_say_why() -> None:
+    found = answers({"ours": noisy(GOOD, 0.1, 1), "word overlap": noisy(GOOD, 5, 2)}, [str(n % 4) for n in range(120)])
+    assert found.verdict == "not shown"
+    assert "no CI: an interval needs at least 10 clusters, got 4" in found.details
+
+
+def test_without_a_scorer_of_the_judge_there_is_nothing_to_compare() -> None:
+    data = graded(GRADES, {"ours": noisy(GOOD, 1, 1)})
+    scorers = (Scorer(name="ours", kind="published"),)
+    stored = replace(data.stored, agreement=replace(data.stored.agreement, contenders=scorers))
+    assert compare_with_baselines(replace(data, stored=stored), "quality") is None
