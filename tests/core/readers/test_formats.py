@@ -243,6 +243,22 @@ def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> Non
     assert seen.rows == (("x" * 200, "", ""), ("", "", "[1]"))
 
 
+def test_the_first_rows_are_read_whatever_is_wrong_below_them(write: Write) -> None:
+    path = write("long.jsonl", jsonl(3, {"question": "Q1"}, {"question": "Q2"}, {"question": "Q3"}, {"question": []}))
+    with pytest.raises(RunFileError):
+        read_runs(path, limit=2)
+    result = read_runs(path, skip_bad=True, limit=2)
+    assert [sample.question for sample in result.runs[0].samples] == ["Q1", "Q2"]
+    assert (result.report.rows_read, [row.line for row in result.report.dropped]) == (3, [1])
+
+
+def test_a_sample_of_many_rows_is_whole_among_the_first_rows(write: Write) -> None:
+    rows = "".join(f"{n},s1,Q,t{n},p{n}\n" for n in range(3))
+    path = write("r.csv", f"document_position,context.span_id,input,context.trace_id,document\n{rows}")
+    (sample,) = read_runs(path, mapping={"question": "input"}, limit=1).runs[0].samples
+    assert [passage.text for passage in sample.contexts or ()] == ["p0", "p1", "p2"]
+
+
 def test_a_number_in_a_csv_is_one_only_where_nothing_is_lost(write: Write) -> None:
     cells = ["7", "0.5", "1e-05", "007", "1_000", "1.10", "12e99999", "inf", "1" * 500]
     head = ",".join(f"c{place}" for place in range(len(cells)))

@@ -60,6 +60,8 @@ class Matched:
 
     file: UploadedFile
     seen: Preview
+    own_columns: frozenset[str]
+    """The file's columns, without the paths that are mapped."""
     mapping: FieldMap
     columns: FieldMap
     """The column of every field."""
@@ -79,7 +81,8 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     Raises RunFileError.
     """
     seen = preview(path, table=table)
-    chosen = _chosen(file, seen)
+    own_columns = frozenset(use.column for use in seen.columns)
+    chosen = _chosen(file, own_columns)
     unclear: FieldMap = {"answer": None, "reference": None} if seen.unclear else {}
     mapping = unclear | chosen.mapping
     columns = dict.fromkeys(MEANINGS) | {use.field: use.column for use in seen.columns if use.field} | mapping
@@ -95,6 +98,7 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     return Matched(
         file=file,
         seen=seen,
+        own_columns=own_columns,
         mapping=mapping,
         columns=columns,
         asked=asked,
@@ -104,19 +108,15 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     )
 
 
-def _chosen(file: UploadedFile, seen: Preview) -> Chosen:
+def _chosen(file: UploadedFile, own_columns: frozenset[str]) -> Chosen:
     kept: dict[frozenset[str], Chosen] = st.session_state.get(CHOSEN, {})
-    return kept.get(_columns(seen)) or Chosen(file=file, mapping={})
+    return kept.get(own_columns) or Chosen(file=file, mapping={})
 
 
-def _choose(file: UploadedFile, seen: Preview, mapping: FieldMap, turned_down: Collection[str] = ()) -> None:
-    before = _chosen(file, seen)
-    now = Chosen(file=file, mapping=before.mapping | mapping, turned_down=before.turned_down.union(turned_down))
-    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {_columns(seen): now}
-
-
-def _columns(seen: Preview) -> frozenset[str]:
-    return frozenset(use.column for use in seen.columns)
+def _choose(matched: Matched, mapping: FieldMap, turned_down: Collection[str] = ()) -> None:
+    before = _chosen(matched.file, matched.own_columns)
+    now = Chosen(file=matched.file, mapping=before.mapping | mapping, turned_down=before.turned_down.union(turned_down))
+    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {matched.own_columns: now}
 
 
 def field_of(error: RunFileError) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def draw_columns(matched: Matched, asked: Collection[str], above: DeltaGenerator
             format_func=lambda column: "(none)" if column is None else _named(column, first),
             help=f"{MEANINGS[field]}; a column, or type a path into one: outputs.documents[].text",
             key=key,
-            on_change=lambda: _choose(matched.file, matched.seen, {field: st.session_state[key]}),
+            on_change=lambda: _choose(matched, {field: st.session_state[key]}),
             accept_new_options=True,
         )
 
@@ -163,9 +163,8 @@ def _named(column: str, first: Mapping[str, str]) -> str:
 
 def draw_suggestions(matched: Matched) -> None:
     """Ask for each column that looks like a field that nothing was read as whether to read it so."""
-    file, seen = matched.file, matched.seen
-    turned_down = _chosen(file, seen).turned_down
-    for column, field in seen.suggested.items():
+    turned_down = _chosen(matched.file, matched.own_columns).turned_down
+    for column, field in matched.seen.suggested.items():
         if column in turned_down:
             continue
         with st.container(border=True):
@@ -175,12 +174,12 @@ def draw_suggestions(matched: Matched) -> None:
                 f"Read it as {LABELS[field].lower()}",
                 key=f"turns-{column}",
                 on_click=_choose,
-                args=(file, seen, {field: column}),
+                args=(matched, {field: column}),
             )
             row.button(
                 "Keep it as metadata",
                 key=f"no-turns-{column}",
                 type="tertiary",
                 on_click=_choose,
-                args=(file, seen, {}, (column,)),
+                args=(matched, {}, (column,)),
             )

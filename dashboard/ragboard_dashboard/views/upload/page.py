@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
@@ -34,6 +35,7 @@ from ragboard_dashboard.views.upload.columns import (
     field_of,
     match_columns,
 )
+from ragboard_dashboard.views.upload.samples import draw_samples
 
 __all__ = ["draw"]
 
@@ -49,6 +51,8 @@ EXAMPLE_MODEL = "gpt-4o-mini"
 """The chat model whose prices stand for what one costs."""
 EMBEDDED = JudgeOptions()
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
+FIRST_ROWS = 10
+"""Rows that are read for the first samples: more than are shown, because some may be bad."""
 NAMED = 3
 """Metrics that are named of those that a chat model scores besides."""
 
@@ -113,7 +117,7 @@ def _file(file: UploadedFile, path: Path) -> None:
     """
     of_file, last = st.session_state.get("upload-head", ("", ""))
     head = st.markdown(last if of_file == file.file_id else READING)
-    above, boxes, suggested, judge, offers, buttons, done = (st.container() for _ in range(7))
+    above, boxes, suggested, judge, offers, buttons, done, first = (st.container() for _ in range(8))
     try:
         table = _computed(head, READING, "upload-table", file.file_id, lambda: read_table(path))
         matched = match_columns(path, table, file)
@@ -127,6 +131,8 @@ def _file(file: UploadedFile, path: Path) -> None:
         with above:
             _refused(file.name, matched.error) if matched.error else _ask(matched.missing)
     else:
+        with first:
+            _first_samples(path, table, matched, options)
         try:
             read = _read(head, path, table, matched, options)
         except RagboardError as error:
@@ -226,15 +232,28 @@ def _read(head: DeltaGenerator, path: Path, table: Table, matched: Matched, opti
         READING,
         "upload-read",
         (matched.file.file_id, tuple(matched.mapping.items()), options),
-        lambda: read_runs(
-            path,
-            name=options.name.strip() if options.name != own_run(path, table).name else None,
-            config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
-            mapping=matched.mapping,
-            run_column=options.split,
-            skip_bad=options.skip,
-            table=table,
-        ),
+        lambda: _read_file(path, table, matched, options),
+    )
+
+
+def _first_samples(path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
+    """Draw the first samples, before the whole file is read; nothing if they cannot be read, which the page says."""
+    with suppress(RagboardError):
+        draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
+
+
+def _read_file(
+    path: Path, table: Table, matched: Matched, options: ReadOptions, limit: int | None = None
+) -> ReadResult:
+    return read_runs(
+        path,
+        name=options.name.strip() if options.name != own_run(path, table).name else None,
+        config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
+        mapping=matched.mapping,
+        run_column=options.split,
+        skip_bad=options.skip,
+        table=table,
+        limit=limit,
     )
 
 
