@@ -81,7 +81,7 @@ def _passage(passage: Passage) -> str:
 def _passages(passages: Sequence[str] | None) -> str:
     if passages is None:
         return _missing()
-    return _list(passages) or _quiet("an empty list: none were retrieved")
+    return _list(passages) or _quiet("an empty list")
 
 
 def _scores(scores: FileScores, place: int) -> str:
@@ -91,13 +91,13 @@ def _scores(scores: FileScores, place: int) -> str:
             return f"{_text(column)} <b>{outcome.value:.2f}</b>"
         return f"{_text(column)} {_quiet(f'unscored: {outcome.detail}')}"
 
-    return _list((score(spec, column) for spec, column in scores.columns.items()), most=len(scores.columns))
+    return f"<ul>{''.join(f'<li>{score(spec, column)}</li>' for spec, column in scores.columns.items())}</ul>"
 
 
-def _list(items: Iterable[str], most: int = ITEMS) -> str:
+def _list(items: Iterable[str]) -> str:
     """The first items as a list, with the number of those left out; empty without items."""
     rest = iter(items)
-    shown = "".join(f"<li>{item}</li>" for item in islice(rest, most))
+    shown = "".join(f"<li>{item}</li>" for item in islice(rest, ITEMS))
     left = sum(1 for _ in rest)
     return f"<ol>{shown}</ol>{_quiet(f'and {left:,} more') if left else ''}" if shown else ""
 
