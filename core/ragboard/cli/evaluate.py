@@ -26,7 +26,7 @@ from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
-from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
@@ -98,12 +98,14 @@ def evaluate(
     known = metrics_with(plugins)
     options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
     panel = panel_named(judge_options)
-    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    named = metrics_named(split_names(names), known) if names else ()
     _print_judge_note(panel, judge_options)
     refs, report = resolve_or_import(store, run, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel, options) for ref in refs]
+    done = [
+        evaluate_with_bar(store, ref, named or _missing_defaults(store, ref, panel), panel, options) for ref in refs
+    ]
     _report_results(store, refs, done, as_json=as_json, report=report)
 
 
@@ -147,6 +149,16 @@ def _print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
         hidden = f", without what {len(judge_options.redact)} patterns match" if judge_options.redact else ""
         sent = "questions, passages, answers, references and earlier turns that the metrics need"
         click.echo(one_line(f"sent to {host}: {sent}{hidden}"), err=True)
+
+
+def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
+    """The default metrics for a run, without those that the verdicts in its file score; names these."""
+    judged = judged_in_file(store, ref.run_id)
+    left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
+    for spec in left_out:
+        note = f"{ref.name}: the file has the verdicts for {spec}; --metrics {spec} asks this judge for its own"
+        click.echo(one_line(note), err=True)
+    return default_metrics(panel, judged)
 
 
 def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
@@ -352,7 +364,7 @@ def plan(
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
     panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
-    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    named = metrics_named(split_names(names), known) if names else ()
     _print_judge_note(panel, judge_options)
     refs, report = resolve_or_import(store, run, reading)
     if report is not None and not as_json:
@@ -361,7 +373,7 @@ def plan(
         ref.name: plan_run(
             store,
             ref.run_id,
-            metrics,
+            named or _missing_defaults(store, ref, panel),
             panel,
             replace(assumed, expected=expected),
             known=known,

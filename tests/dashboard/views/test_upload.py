@@ -245,7 +245,7 @@ def first_samples(page: AppTest) -> str:
     return unescape(re.sub("<[^>]+>", " ", html))
 
 
-def test_the_first_samples_have_what_a_tool_scored_and_judged(kept: Store) -> None:
+def test_the_first_samples_have_what_a_tool_scored_and_judged_and_only_the_rest_is_offered(kept: Store) -> None:
     page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
     rows = [{**ROW, "user_input": f"When did mill {number} close?"} for number in range(4)]
     content = json.dumps(run_tree(rows)).encode()
@@ -261,7 +261,9 @@ def test_the_first_samples_have_what_a_tool_scored_and_judged(kept: Store) -> No
         "✓ supported It closed in 1931. ? unsupported Its wheel is iron. ✓ supported In 1931. of the reference" in shown
     )
     assert "question generated from the answer 1: What closed?" in shown
-    assert kept.version is not None
+    assert ">Answer relevance and Context relevance by the embedded judge" in said(page)
+    press(page, "Import only")
+    assert kept.sample_count(kept.resolve("traces").run_id) == 4
 
 
 def test_the_first_samples_are_named_after_the_runs_that_a_column_makes_of_them() -> None:

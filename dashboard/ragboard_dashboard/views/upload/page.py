@@ -288,6 +288,13 @@ def _samples(read: ReadResult) -> list[Sample]:
     return [sample for run in read.runs for sample in run.samples]
 
 
+def _judged(read: ReadResult) -> frozenset[str]:
+    """Our metrics that the verdicts in the file score, in all of its runs."""
+    return frozenset.intersection(
+        *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
+    )
+
+
 def _next_step(offer: Offer | None, first: Then) -> Then | None:
     """Draw the buttons, `first` as the primary one; what a person wants."""
     row = st.container(horizontal=True)
@@ -333,7 +340,7 @@ def _offer(head: DeltaGenerator, read: ReadResult, judge_options: JudgeOptions) 
         PLANNING,
         f"offer-{judge_options == EMBEDDED}",
         (of_file, judge_options.judge),
-        lambda: make_offer(_samples(read), planning_panel(judge_options), prices),
+        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _judged(read)),
     )
 
 
