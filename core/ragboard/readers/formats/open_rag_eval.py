@@ -217,7 +217,7 @@ def _scores(said: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]
             yield f"{measure}{k}", read_score(value)
     nuggets = as_object(as_object(said["generation_score_autonugget_scores"]).get("nuggetizer_scores"))
     for name, value in nuggets.items():
-        yield f"nuggets {name}", read_score(value)
+        yield f"Nuggets {name}", read_score(value)
     cited = as_object(said["generation_score_citation_scores"])
     for name in ("weighted_precision", "weighted_recall"):
         if name in cited:
