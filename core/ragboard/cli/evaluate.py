@@ -58,7 +58,7 @@ MAX_FAILURES = 5
 
 
 @click.command()
-@click.argument("run")
+@click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
 @limit_options
@@ -69,7 +69,7 @@ MAX_FAILURES = 5
 @store_option
 @as_json
 def evaluate(
-    run: str,
+    places: tuple[str, ...],
     names: str | None,
     judge_options: JudgeOptions,
     limits: dict[str, Any],
@@ -89,6 +89,7 @@ def evaluate(
     ragboard evaluate answers.jsonl --name rerank --config k=5
     ragboard evaluate rerank --metrics faithfulness
     ragboard evaluate results.jsonl --run-column model --json
+    ragboard evaluate part-*.jsonl --as-one nightly
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
@@ -100,7 +101,7 @@ def evaluate(
     panel = panel_named(judge_options)
     named = metrics_named(split_names(names), known) if names else ()
     _print_judge_note(panel, judge_options)
-    refs, report = resolve_or_import(store, run, reading)
+    refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
     done = [
@@ -214,16 +215,19 @@ def _print_failures(ref: RunRef, kinds: Sequence[FailureKind]) -> None:
         click.echo(f"  to retry: ragboard retry {one_line(ref.name)}", err=True)
 
 
-def resolve_or_import(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """The run of this name in the store. If there is none, import this file, and return its runs and the report."""
-    file = Path(run)
-    if run != "-" and not is_address(run):
+def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
+    """The run of this name in the store. If there is none, import this file, and return its runs and the report.
+
+    Several places are files.
+    """
+    file = Path(places[0])
+    if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
         try:
-            return [store.resolve(run)], None
+            return [store.resolve(places[0])], None
         except NotFoundError:
             if not file.exists() and not file.suffix:
                 raise
-    added, report = add_file(store, run, **reading)
+    added, report = add_file(store, places, **reading)
     return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
 
 
@@ -312,7 +316,7 @@ PLAN_COLUMNS = (
 
 
 @click.command()
-@click.argument("run")
+@click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
 @no_cache_option
@@ -339,7 +343,7 @@ PLAN_COLUMNS = (
 @store_option
 @as_json
 def plan(
-    run: str,
+    places: tuple[str, ...],
     names: str | None,
     judge_options: JudgeOptions,
     no_cache: bool,
@@ -366,7 +370,7 @@ def plan(
     panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
     named = metrics_named(split_names(names), known) if names else ()
     _print_judge_note(panel, judge_options)
-    refs, report = resolve_or_import(store, run, reading)
+    refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
     plans = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -67,17 +67,17 @@ def read_runs(
 ) -> ReadResult:
     """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, packed or not, or a file of another tool.
 
-    `file` is a path, also of a folder with the parts of one file; an address (`https://...`, `s3://...`), which needs
-    the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is read from where its name
-    does not tell, or which path into one (`outputs.documents[].page_content`), or None where it is read from none;
-    `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows out and lists them;
-    `table` is the file as `read_table` parsed it, if it was; `sheet` names a sheet of an Excel file; `limit` reads only
-    so many rows from the top, at least one. Raises RunFileError, `file:line: field: got, expected`, where the file or a
-    row cannot be read, or where it is not clear which column holds the answer.
+    `file` is a path, also of a folder with the parts of one file; the paths of such parts; an address (`https://...`,
+    `s3://...`), which needs the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is
+    read from where its name does not tell, or which path into one (`outputs.documents[].page_content`), or None where
+    it is read from none; `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows
+    out and lists them; `table` is the file as `read_table` parsed it, if it was; `sheet` names a sheet of an Excel
+    file; `limit` reads only so many rows from the top, at least one. Raises RunFileError, `file:line: field: got,
+    expected`, where the file or a row cannot be read, or where it is not clear which column holds the answer.
     """
     with opened(file) as source:
         path = source.path
-        table = _table(path, mapping, sheet, table)
+        table = _table(path, mapping, sheet, table, source.parts)
         if limit is not None:
             table = _first_rows(path, table, mapping or {}, limit)
         own = own_run(path, table)
@@ -121,13 +121,17 @@ def preview(
 
 
 def _table(
-    path: Path, mapping: Mapping[str, str | None] | None, sheet: str | None = None, table: Table | None = None
+    path: Path,
+    mapping: Mapping[str, str | None] | None,
+    sheet: str | None = None,
+    table: Table | None = None,
+    parts: Sequence[Path] = (),
 ) -> Table:
     """The table of a file. A tool's file is read as a plain one where the mapping names what only its rows have."""
-    table = table or read_table(path, sheet=sheet)
+    table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
-    return read_table(path, plain=True, sheet=sheet) if table.tool and other else table
+    return read_table(path, plain=True, sheet=sheet, parts=parts) if table.tool and other else table
 
 
 def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:

@@ -110,12 +110,15 @@ class Table:
         return self.run is not None or self.tool is not None
 
 
-def read_table(path: Path, *, plain: bool = False, sheet: str | None = None) -> Table:
+def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, parts: Sequence[Path] = ()) -> Table:
     """Read every row of a file, or of a folder of shards, `plain` without a look at which tool wrote them.
 
-    `sheet` names a sheet of an Excel file; else its first is read. Raises RunFileError where the file as a whole cannot
-    be read.
+    `sheet` names a sheet of an Excel file; else its first is read. `parts` are the files of one run, read in their
+    order in place of `path`, which then only names them all in errors. Raises RunFileError where a file as a whole
+    cannot be read.
     """
+    if parts:
+        return _joined_files(path, parts, plain=plain)
     if is_folder(path):
         return _folder_table(path, plain=plain)
     with unpacked(path) as file:
@@ -431,6 +434,11 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
     if len(files) == 1:
         table = read_table(files[0], plain=plain)
         return replace(table, notes=(*table.notes, f"read from {files[0].name}"))
+    return _joined_files(path, files, plain=plain)
+
+
+def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
+    """The rows of files that are parts of one, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)
