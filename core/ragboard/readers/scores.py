@@ -48,6 +48,8 @@ SPELT = re.compile(rf"\b(?:{'|'.join(SPELLING)})\b")
 UNUSUAL = re.compile(r"[^\w()=.,@-]+")
 """What the name of a metric is shown without."""
 
+METRIC_RESULT = re.compile(r"MetricResult\(value=(.+)\)")
+
 NO_VALUE = Unscored(reason="skipped", detail="the file has no value")
 
 
@@ -158,9 +160,11 @@ def is_score(value: JsonValue) -> bool:
 
 
 def _written(text: str) -> float | None:
-    """The number a text is; NaN for an empty one, None for any other."""
+    """The number a text is, also as ragas prints its results; NaN for an empty one, None for any other."""
+    printed = METRIC_RESULT.fullmatch(text.strip())
+    number = printed[1] if printed else text.strip()
     try:
-        return float(text) if text.strip() else math.nan
+        return float(number) if number else math.nan
     except ValueError:
         return None
 
