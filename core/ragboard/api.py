@@ -117,7 +117,7 @@ def evaluate(
     named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
-        kept = store if isinstance(store, Store) else Store(Path(store or folder))
+        kept = store if isinstance(store, Store) else Store(store or folder)
         (added,) = kept.add_runs([run])
         finished = evaluate_run(kept, added.id, chosen, panel, options)
         ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
@@ -164,7 +164,7 @@ def log(
     }
     given = {name: value for name, value in row.items() if value is not None}
     sample, _ = _read([given], name=run, config=config, dataset=dataset)
-    kept = store if isinstance(store, Store) else Store(Path(store))
+    kept = store if isinstance(store, Store) else Store(store)
     return kept.append(replace(sample, source="logged"))[0]
 
 

@@ -86,7 +86,9 @@ def from_trulens(session: Any, *, name: str = "trulens", config: Mapping[str, Js
     if not callable(getattr(session, "get_records_and_feedback", None)):
         raise TypeError(f"got {type(session).__name__}, expected a TruSession")
     records, _ = session.get_records_and_feedback()
-    return _run_of_tool(json.loads(records.to_json(orient="records")), "trulens session", name, config)
+    return _run_of_tool(
+        json.loads(records.to_json(orient="records", double_precision=15)), "trulens session", name, config
+    )
 
 
 def _run_of_tool(value: Any, where: str, name: str, config: Mapping[str, JsonValue] | None) -> Run:
@@ -252,8 +254,9 @@ def _object(value: Any) -> Any:
     said = _attribute(value, "content") or _attribute(value, "text")
     if isinstance(role, str) and isinstance(said, (str, list)) and _attribute(value, "page_content") is None:
         return {"role": role, "content": plain(said)}
-    if isinstance(_attribute(value, "response"), str) and hasattr(value, "source_nodes"):
-        return value.response
+    for answer, beside in (("response", "source_nodes"), ("data", "documents")):  # LlamaIndex, Haystack
+        if isinstance(_attribute(value, answer), str) and hasattr(value, beside):
+            return getattr(value, answer)
     text = _text_of(value)
     if text is None:
         return value

@@ -98,9 +98,9 @@ class Store:
     for other processes.
     """
 
-    def __init__(self, folder: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
-        self.folder = folder
-        self.database = Database(folder / "ragboard.duckdb", writable=writable, wait=wait)
+    def __init__(self, folder: Path | str, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
+        self.folder = Path(folder)
+        self.database = Database(self.folder / "ragboard.duckdb", writable=writable, wait=wait)
 
     def check(self) -> None:
         """Raise StoreError if the store cannot be read, StoreBusyError if others hold it too long."""

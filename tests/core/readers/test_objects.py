@@ -118,6 +118,15 @@ class Response:
 
 
 @dataclass
+class GeneratedAnswer:
+    """What Haystack's AnswerBuilder gives."""
+
+    data: str
+    query: str
+    documents: list[Any]
+
+
+@dataclass
 class Opaque:
     value: int = 3
 
@@ -185,10 +194,11 @@ def test_passages_and_turns_of_ours_are_read_in_a_row() -> None:
         AIMessage([{"type": "text", "text": "In 2000."}, {"type": "tool_use", "name": "search"}]),
         ChatMessage(Role.ASSISTANT, "In 2000."),
         Response("In 2000.", [NodeWithScore(TextNode("a"))]),
+        GeneratedAnswer("In 2000.", "When?", []),
         {"role": "assistant", "content": "In 2000."},
         [ChatMessage(Role.USER, "When?"), AIMessage("In 2000.")],
     ],
-    ids=["message", "parts", "role", "response", "dict", "messages"],
+    ids=["message", "parts", "role", "response", "generated answer", "dict", "messages"],
 )
 def test_an_answer_is_the_text_of_a_message(answer: Any) -> None:
     assert one({"question": "When?", "answer": answer}).answer == "In 2000."

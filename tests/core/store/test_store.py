@@ -50,6 +50,11 @@ def test_a_sample_comes_back_as_it_was(store: Store) -> None:
     assert [sample for _, sample in store.samples(run_id)] == [FULL, bare, empty]
 
 
+def test_a_folder_may_be_named_by_a_text(store: Store) -> None:
+    store.add_runs([make_run("first")])
+    assert Store(str(store.folder)).resolve("first").name == "first"
+
+
 def test_samples_come_in_order_over_page_borders(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=600)])[0].id
     assert [position for position, _ in store.samples(run_id)] == list(range(600))

@@ -13,7 +13,7 @@ from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample, statements_of
-from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, as_texts, decoded
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, as_texts, decoded, without
 from ragboard.readers.formats.sqlite import columns, opened
 from ragboard.readers.scores import read_score
 from ragboard.records import (
@@ -103,7 +103,7 @@ def _read_database(file: ParsedFile) -> ToolFile:
             "record_root.output": "answer",
             "retrieval.retrieved_contexts": "contexts",
             "input_id": "id",
-            "record_id": "metadata",
+            "record_id, conversation_id": "metadata",
             "app_name, app_version, run.name": "run",
             "eval_root.score": "score",
             "eval.score, eval.explanation": "judgement",
@@ -152,7 +152,7 @@ def _record(said: Mapping[str, Any]) -> _Record:
         "question": said.get("record_root.input"),
         "answer": said.get("record_root.output"),
         "reference": said.get("record_root.ground_truth_output"),
-        "metadata": {"record_id": said.get("record_id")},
+        "metadata": without({name: said.get(name) or None for name in ("record_id", "conversation_id")}),
     }
     run = (as_text(said.get("app_name")), as_text(said.get("app_version")), as_text(said.get("run.name")))
     return _Record(cells=cells, run=run)
@@ -174,7 +174,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
                 "record_root.input": texts["input"][place],
                 "record_root.output": texts["output"][place],
                 "app_name": row.get("app_name") or row.get("app_id"),
-                **{key: row.get(key) for key in ("record_id", "input_id", "app_version")},
+                **{key: row.get(key) for key in ("record_id", "conversation_id", "input_id", "app_version")},
             }
         )
         for name in metrics:
@@ -201,7 +201,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             "output": "answer",
             "*_calls[].args.source, .context": "contexts",
             "input_id": "id",
-            "record_id": "metadata",
+            "record_id, conversation_id": "metadata",
             "app_name, app_version": "run",
             **dict.fromkeys(metrics, "score"),
             "*_calls[].ret, .meta.explanation": "judgement",

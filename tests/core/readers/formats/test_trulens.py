@@ -14,7 +14,7 @@ import pytest
 from tests.core.readers.conftest import Write
 from tests.core.readers.formats.broken import broken_versions, read_or_refused
 
-from ragboard import RunFileError, Store, Unscored, from_trulens, read_runs
+from ragboard import RunFileError, Score, Store, Unscored, from_trulens, read_runs
 from ragboard.analysis.samples import sample_report
 from ragboard.records import RecordedJudgement
 
@@ -258,10 +258,15 @@ def test_files_of_trulens_itself(data: Path, name: str) -> None:
 
 
 def test_a_session_is_read_like_its_table(write: Write) -> None:
-    row = table()
+    row = table(Groundedness=1 / 3, conversation_id="c1")
     session = SimpleNamespace(get_records_and_feedback=lambda: (pd.DataFrame([row]), ["groundedness"]))
     (filed,) = read_runs(write("records.json", json.dumps([row]))).runs
     run = from_trulens(session, name="mine", config={"k": 2})
     assert (run.name, run.config["k"], run.samples) == ("mine", 2, filed.samples)
+    assert run.samples[0].metadata == {"record_id": "r1", "conversation_id": "c1"}
+    ours, theirs = (one.scores.outcomes[0]["trulens-file.groundedness"] for one in (run, filed) if one.scores)
+    assert isinstance(ours, Score)
+    assert isinstance(theirs, Score)
+    assert ours.value == pytest.approx(theirs.value, abs=1e-15)
     with pytest.raises(TypeError, match="got str, expected a TruSession"):
         from_trulens("default.sqlite")
