@@ -83,8 +83,8 @@ def draw() -> None:
 
 def _help() -> None:
     st.markdown(
-        "ragboard recognises files of ragas (any version) and RAGChecker; for other tables you can match columns here. "
-        "One sample in JSON Lines:"
+        "ragboard recognises the results of ragas, RAGChecker, DeepEval, TruLens and other tools, and traces; for other"
+        " tables you can match columns here. One sample in JSON Lines:"
     )
     st.code(
         '{"question": "When did the bridge open?", "contexts": ["It opened to traffic in July 2000."], '
