@@ -225,7 +225,8 @@ _JUDGE_OPTIONS = (
         multiple=True,
         metavar="REGEX",
         callback=lambda _context, _option, given: _patterns(given),
-        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; repeatable.",
+        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; @@PATTERN: one that"
+        " starts with @; repeatable.",
     ),
     click.option(
         "--concurrency",
@@ -269,11 +270,11 @@ _JUDGE_OPTIONS = (
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Regular expressions, those of `@FILE` from its lines."""
+    """Regular expressions: those of `@FILE` from its lines, `@@PATTERN` as `@PATTERN`."""
     found: list[str] = []
     for one in given:
-        if not one.startswith("@"):
-            found.append(one)
+        if not one.startswith("@") or one.startswith("@@"):
+            found.append(one.removeprefix("@") if one.startswith("@@") else one)
             continue
         try:
             found += [line for line in Path(one[1:]).read_text("utf-8").splitlines() if line.strip()]

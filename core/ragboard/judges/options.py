@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from ragboard.judges.secrets import is_credential
 from ragboard.records import JsonValue
 
-__all__ = ["JudgeOptions", "options_from_json", "options_to_json"]
+__all__ = ["JudgeOptions", "command_options", "options_from_json", "options_to_json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,23 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
     options: dict[str, Any] = {**data, **files, "redact": tuple(data.get("redact", ()))}
     return JudgeOptions(**options)
+
+
+def command_options(options: JudgeOptions) -> Iterator[tuple[str, str]]:
+    """Yield the command-line options, with their values, that give these judges to a command without settings.
+
+    Options with their default are left out, but for the judge. So is `base_url`, whose query can contain a key.
+    """
+    default = JudgeOptions()
+    yield "--judge", options.judge
+    for key, parameter in options.parameters.items():
+        yield "--judge-param", f"{key}={json.dumps(parameter)}"
+    for pattern in options.redact:  # the command reads `@FILE` as a file, and `@@` as a pattern that starts with `@`
+        yield "--redact", f"@{pattern}" if pattern.startswith("@") else pattern
+    for name in (one.name for one in fields(JudgeOptions)):
+        value = getattr(options, name)
+        if name not in ("judge", "parameters", "redact", "base_url") and value != getattr(default, name):
+            yield f"--{name.replace('_', '-')}", str(value)
 
 
 def _without_secrets(address: str) -> str:
