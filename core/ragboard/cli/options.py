@@ -225,8 +225,8 @@ _JUDGE_OPTIONS = (
         multiple=True,
         metavar="REGEX",
         callback=lambda _context, _option, given: _patterns(given),
-        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; @@PATTERN: one that"
-        " starts with @; repeatable.",
+        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; @@PATTERN: one"
+        " that starts with @; repeatable.",
     ),
     click.option(
         "--concurrency",
