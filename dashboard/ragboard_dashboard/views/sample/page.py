@@ -137,7 +137,7 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your label for statement {chosen + 1}")
+        plain(f"Your label for statement {chosen + 1}", width="content")
     name = _name(row)
     if not name:
         return
@@ -166,7 +166,7 @@ def _name(row: DeltaGenerator) -> str:
         placeholder="Enter your name to label",
         label_visibility="collapsed",
         persist_state="session",
-        width=210,
+        width=190,
     ).strip()
 
 
