@@ -122,7 +122,7 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     page.reload()
     expect(page.get_by_text(re.compile(r"^Pair 2 of \d+ "))).to_be_visible()
     settled(page).keyboard.press("k")
-    expect(page.get_by_text(re.compile(r"^1 of \d+ pairs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Pair 1 of \d+ "))).to_be_visible()
     expect(page).to_have_url(first)
 
 
