@@ -13,15 +13,14 @@ function attributes(selector, given) {
 }
 
 function mend() {
+  attributes("[data-testid=stLogoLink]", { "aria-label": "ragboard, all runs" })
   attributes("[data-testid=stExpandSidebarButton]", { "aria-label": "Menu" })
   attributes("[data-testid=stSidebarCollapseButton] button", { "aria-label": "Close the menu" })
   // Headings stand between the items of this list, which a list must not have.
   attributes("[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li", { role: "none" })
-  for (const dialog of document.querySelectorAll("[role=dialog]")) {
-    const said = dialog.querySelector("[data-testid=stMarkdownContainer]")
-    if (!said || !/Streamlit/.test(said.textContent) || !/Connection error/.test(dialog.textContent)) continue
-    said.textContent = STOPPED
-    dialog.querySelector("[data-testid=stCode]")?.remove()
+  for (const title of document.querySelectorAll("[role=dialog] [slot=title]")) {
+    const said = title.nextElementSibling
+    if (title.textContent === "Connection error" && said.textContent !== STOPPED) said.textContent = STOPPED
   }
 }
 

@@ -102,7 +102,7 @@ def test_made_up_statements_are_exported_with_formulas_defused(judged: Store, tm
     assert ",'=old()," in ragboard(judged, "hallucinations", "--format", "csv").stdout
     out = tmp_path / "found.parquet"
     assert ragboard(judged, "hallucinations", "-o", str(out)).exit_code == 0
-    assert list(pd.read_parquet(out)["number"]) == [2, 1]
+    assert list(pd.read_parquet(out)["number"]) == [1, 2]
 
 
 def test_the_settings_files_judge_is_no_filter(judged: Store, tmp_path: Path) -> None:

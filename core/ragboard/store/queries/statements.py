@@ -403,7 +403,7 @@ _HUMAN: dict[Human, str] = {
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
 """Whether a statement has a number or a name: a platitude or an opinion seldom has one."""
 _WORST = (
-    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
+    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.position, f.evaluation_id, f.statement"
 )
 """The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
 _SEARCHED = ("t.text", "s.question", "v.reason")

@@ -18,7 +18,7 @@ from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
 from ragboard_dashboard.data import get_batch, get_draw, get_kappas, get_queue, get_runs, resolve, store, writable
 from ragboard_dashboard.links import bound, link_to, open_page, open_run
-from ragboard_dashboard.text import plain
+from ragboard_dashboard.text import plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
     draw_answer,
@@ -62,7 +62,7 @@ def draw() -> None:
     starts = not session.name or (session.queue == "random" and drawn is None)
     with title:
         against = f" and {session.against.name}" if session.against else ""
-        plain(f"Label {run.name}{against}", "title" if starts else "line")
+        plain(f"Label {shortened(run.name)}{against}", "title" if starts else "line")
     if kind == "preference" and session.against is None:
         st.info("Pairs need a second run: choose it under Setup.", icon=":material/compare_arrows:")
         return

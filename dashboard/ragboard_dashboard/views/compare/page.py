@@ -142,7 +142,7 @@ def _empty() -> None:
 def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     """The two runs of the address, else the newest two over the same questions, or evaluations of the only run."""
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluations(runs)[:2])
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
         a = _select("A (baseline)", "a", runs, first)
     with right:

@@ -18,11 +18,13 @@ from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
 from ragboard_dashboard.links import number_in_address, open_sample
-from ragboard_dashboard.text import config_line, file_facts, folded_facts, outcome_fact, plain, safe
+from ragboard_dashboard.text import config_line, file_facts, folded_facts, outcome_fact, plain, safe, shortened
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
 
+LONGEST_ID = 80
+"""Characters of a sample's id that are shown."""
 TURNS_IN_SIGHT = 2
 """Most earlier turns that are not folded."""
 CALLS_STYLE = """
@@ -84,7 +86,7 @@ def _head(report: SampleReport, config: str) -> None:
     if report.judged:
         judge = f"judged by {report.judged.in_words}"
     with row:
-        plain(" · ".join(filter(None, [f"sample {report.sample.id}", config, judge])), "note")
+        plain(" · ".join(filter(None, [f"sample {shortened(report.sample.id, LONGEST_ID)}", config, judge])), "note")
 
 
 def _earlier_turns(history: Sequence[Turn]) -> None:
@@ -137,7 +139,7 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your label for statement {chosen + 1}")
+        plain(f"Your label for statement {chosen + 1}", width="content")
     name = _name(row)
     if not name:
         return
@@ -166,7 +168,7 @@ def _name(row: DeltaGenerator) -> str:
         placeholder="Enter your name to label",
         label_visibility="collapsed",
         persist_state="session",
-        width=210,
+        width=190,
     ).strip()
 
 
