@@ -70,7 +70,7 @@ class HallucinationPage:
     labels: Mapping[Label, int]
     """Number of judged statements by verdict, including supported ones; all filters but that of the verdict apply."""
     sentence: str
-    """`2 of 129 statements are unsupported`; `likely unsupported` if all judges are rule-based."""
+    """`2 of 129 statements are unsupported`; followed by `(rule-based)` if all judges are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +123,8 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         for one in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
-    likely = "likely " if total and all(judged.heuristic for _, judged in shown.values()) else ""
-    sentence = f"{total:,} of {sum(labels.values()):,} statements are {likely}{query.verdict or 'not supported'}"
+    judge = " (rule-based)" if total and all(judged.heuristic for _, judged in shown.values()) else ""
+    sentence = f"{total:,} of {sum(labels.values()):,} statements are {query.verdict or 'not supported'}{judge}"
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
 

@@ -220,6 +220,9 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.comparisons.groups and not found.topics:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
+    if closest := found.comparisons.closest:
+        said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
+        click.echo(one_line(f"the nearest to it, which may be chance: {said}"))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:

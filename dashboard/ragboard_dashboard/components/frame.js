@@ -1,5 +1,5 @@
-// Where the menu is a drawer, a page that is chosen in it closes it; and where Streamlit says that its server is gone,
-// the page says what to do.
+// Where the menu is a drawer, a page that is chosen in it closes it; what is opened is shown from its top; and where
+// Streamlit says that its server is gone, the page says what to do.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
@@ -24,7 +24,12 @@ function mend() {
   }
 }
 
-export default function () {
+let shown = null
+
+export default function ({ data }) {
+  // Streamlit keeps the place in a list when what was opened from it is drawn instead.
+  if (shown !== null && shown !== data.shown) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
+  shown = data.shown
   const close = (event) => {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click())

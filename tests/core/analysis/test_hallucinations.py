@@ -99,7 +99,7 @@ def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_
     assert sentence(verdict="contradicted") == "0 of 6 statements are contradicted"
     keep(two, "c", ["It is older."], PlainJudge(heuristic=True))
     assert sentence() == "5 of 7 statements are not supported"
-    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are likely not supported"
+    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are not supported (rule-based)"
     assert sentence(runs=(two.resolve("c"),), verdict="contradicted") == "0 of 1 statements are contradicted"
 
 

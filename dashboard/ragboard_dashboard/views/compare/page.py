@@ -68,7 +68,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.text import column_label, column_title, facts, outcome_fact, plain, shortened
+from ragboard_dashboard.text import column_label, column_title, earlier_turns, facts, outcome_fact, plain, shortened
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_table,
@@ -119,6 +119,8 @@ def draw() -> None:
     if wanted is None:
         with head:
             plain(verdict_in_words(compared), "title")
+            if power := _power(compared):
+                plain(power)
             plain(_about(compared), "note")
         with answer:
             _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
@@ -202,6 +204,14 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     with st.expander("Method and details"):
         plain(compared.sentence)
         plain("\n".join(_details(compared)), "note")
+
+
+def _power(compared: Comparison) -> str:
+    """Where nothing is significant, which difference these questions could have shown on the first metric."""
+    if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
+        return ""
+    said = ((one, detectable_in_words(one)) for one in compared.metrics)
+    return next((f"{one.label}: {words[0].lower()}{words[1:]}" for one, words in said if words), "")
 
 
 def _about(compared: Comparison) -> str:
@@ -413,6 +423,7 @@ def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> Pa
         st.error("The question in this link is not in both runs.", icon=":material/search_off:")
         plain(str(error))
         return None
+    earlier_turns(found.a.sample.history)
     plain(found.a.sample.question, "title")
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Back to the comparison", icon=":material/arrow_back:"):

@@ -26,6 +26,7 @@ from ragboard.analysis.verdict_style import (
     MATCHED_BY,
     STATEMENT_CHANGES,
     statement_style,
+    verdict_words,
 )
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
@@ -266,7 +267,7 @@ def pair_data(found: PairReport) -> dict[str, Any]:
         "a": _answer(found, found.a, "A"),
         "b": _answer(found, found.b, "B"),
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
-        "statements": [_change(change) for change in found.statements],
+        "statements": [_change(change, found) for change in found.statements],
         "groups": [
             _passages(f"Lost: {len(found.lost)} passages only in A", "A", found.lost),
             _passages(f"Gained: {len(found.gained)} passages only in B", "B", found.gained),
@@ -285,25 +286,25 @@ def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) 
     }
 
 
-def _change(change: StatementChange) -> dict[str, Any]:
+def _change(change: StatementChange, found: PairReport) -> dict[str, Any]:
     icon, look = STATEMENT_CHANGES[change.kind]
     return {
         "icon": icon,
         "look": look,
         "kind": change.kind,
         "how": MATCHED_BY[change.how],
-        "a": _said(change.a, change.number_a),
-        "b": _said(change.b, change.number_b),
+        "a": _said(change.a, change.number_a, found.a),
+        "b": _said(change.b, change.number_b, found.b),
     }
 
 
-def _said(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] | None:
+def _said(judged: JudgedStatement | None, number: int | None, report: SampleReport) -> dict[str, Any] | None:
     if judged is None:
         return None
     look = statement_style(judged)
     return {
         "icon": look.icon,
-        "word": look.word,
+        "word": verdict_words(judged, rule_based=report.judged is not None and report.judged.heuristic),
         "look": look.css,
         "number": number,
         "text": inert(judged.statement.text),
