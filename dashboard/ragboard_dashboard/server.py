@@ -44,6 +44,8 @@ SERVER = {
     "server.enableStaticServing": False,
     "server.enableAgentApi": False,
     "browser.gatherUsageStats": False,
+    # Keys pressed quickly interrupt runs: a browser that forgets after 2 has forgotten what the server refers to.
+    "global.maxCachedMessageAge": 30,
     "client.toolbarMode": "minimal",
     "client.showErrorLinks": False,
     "client.showErrorDetails": "type",
