@@ -57,7 +57,7 @@ OPTIONS: dict[str, Any] = {
 STYLE = """<style>
 [data-tag] { background: color-mix(in srgb, #6f95d2 28%, transparent) !important; color: inherit !important; }
 [data-tag] span, [data-tag] button { color: inherit !important; }
-.st-key-frame { position: absolute; }
+.st-key-frame { position: absolute; width: 0 !important; overflow: hidden; }
 :has(> [data-testid=stHeaderLogo]) { display: flex; align-items: center; gap: 0.45rem; }
 :has(> [data-testid=stHeaderLogo])::after {
   content: "ragboard"; font: 600 1.1rem "Source Serif", Georgia, serif; color: light-dark(#1d1c1a, #e9e6df);

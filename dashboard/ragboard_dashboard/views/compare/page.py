@@ -188,7 +188,7 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     many = _unpaired_count(compared) > MANY * (compared.paired + _unpaired_count(compared))
     if many:
         _show_cautions(compared)
-    if compared.metrics and (metric := forest(compared, noise, key="forest")):
+    if compared.metrics and (metric := _metrics(compared, noise)):
         open_page("metrics", {"q": metric})
     changed = get_most_changed(a, b)
     if changed and (opened := pair_list(changed_data(changed, compared, _address(compared)), key="changed")):
@@ -212,6 +212,18 @@ def _power(compared: Comparison) -> str:
         return ""
     said = ((one, detectable_in_words(one)) for one in compared.metrics)
     return next((f"{one.label}: {words[0].lower()}{words[1:]}" for one, words in said if words), "")
+
+
+def _metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
+    """Draw a line for each headline metric and each with a result, the others collapsed; the metric just clicked."""
+    usual = headline([one.metric for one in compared.metrics])
+    rest = [one for one in compared.metrics if one.metric not in usual and one.change == "no significant difference"]
+    first = [one.metric for one in compared.metrics if one not in rest]
+    opened = forest(compared, noise, key="forest", shown=first)
+    if rest:
+        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}: no significant difference"):
+            opened = forest(compared, noise, key="forest-more", shown=[one.metric for one in rest]) or opened
+    return opened
 
 
 def _about(compared: Comparison) -> str:

@@ -61,12 +61,15 @@ _THICK = "Thick: all values that the unscored samples allow."
 _MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
 
 
-def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> str | None:
-    """Draw the difference of each metric, and behind it how far two evaluations of one run differ.
+def forest(
+    compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
+) -> str | None:
+    """Draw the difference of each metric of `shown`, and behind it how far two evaluations of one run differ.
 
     Returns the metric whose caution was just clicked, else None.
     """
-    opened: str | None = _draw_forest(key=key, data=forest_data(compared, noise), on_open_change=lambda: None).open
+    data = forest_data(compared, noise, shown)
+    opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
     return opened
 
 
@@ -75,8 +78,10 @@ def cost_table(compared: Comparison, *, key: str) -> None:
     _draw_forest(key=key, data=cost_data(compared))
 
 
-def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+def forest_data(
+    compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
     tested = _tested(compared.metrics)
@@ -95,7 +100,7 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
         "caption": " ".join(filter(None, caption)),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": _TITLES,
-        "rows": rows,
+        "rows": [row for one, row in zip(compared.metrics, rows, strict=True) if shown is None or one.metric in shown],
     }
 
 

@@ -79,8 +79,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
     if not specs:
         st.info("This run has no metric from 0 to 1 where higher is better; labels need one.")
         return None
-    wanted = st.query_params.get("by", DEFAULT)
-    shown = wanted if wanted in specs else DEFAULT if DEFAULT in specs else specs[0]
+    shown = next((spec for spec in (st.query_params.get("by"), DEFAULT) if spec in specs), specs[0])
     metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
     said = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)

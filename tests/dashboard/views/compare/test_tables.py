@@ -201,3 +201,11 @@ def test_the_caption_says_why_a_mean_differs_from_that_of_the_runs_page(store: S
     assert "Runs shows the mean of all that a run has scored" in forest_data(compare_runs(store, a, b))["caption"]
     whole = tuple(one for one in compare_runs(store, a, b).metrics if one.metric == "ragas.context_relevance")
     assert "Runs shows" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
+
+
+def test_metrics_that_are_shown_apart_keep_one_scale(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    specs = [one.metric for one in compared.metrics]
+    parts = [forest_data(compared, shown=[spec]) for spec in specs]
+    assert [[row["metric"] for row in part["rows"]] for part in parts] == [[spec] for spec in specs]
+    assert {part["reach"] for part in parts} == {forest_data(compared)["reach"]}
