@@ -12,7 +12,7 @@ from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
 from ragboard.analysis.means import MetricSummary, range_of
 from ragboard.analysis.runs import RunSummary
-from ragboard.errors import SettingError
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.records import MetricDescription
 from ragboard.stats import GateVerdict, Interval, NoInterval, gate
 
@@ -73,7 +73,7 @@ def read_condition(text: str) -> Condition:
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition on the difference B minus A.
 
-    Raises SettingError for a metric that was not compared, and for one that different judges evaluated in A and B.
+    Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {one.metric: one.judges for one in compared.metrics if one.change == DIFFERENT_JUDGES}
@@ -92,7 +92,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
 
 
 def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
-    """Check each condition on the mean of a metric. Raises SettingError for a metric that the run does not have."""
+    """Check each condition on the mean of a metric. Raises NotFoundError for a metric that the run does not have."""
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
     found: list[GateResult] = []
     for condition in conditions:
@@ -133,7 +133,7 @@ def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
 def resolve_spec(name: str, specs: Sequence[str]) -> str:
     """The full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
 
-    Raises SettingError, with the candidates, for an unknown or ambiguous name.
+    Raises NotFoundError for an unknown name and SettingError for an ambiguous one, both with the candidates.
     """
     for shorten in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
         candidates = [spec for spec in specs if shorten(spec) == name]
@@ -141,7 +141,7 @@ def resolve_spec(name: str, specs: Sequence[str]) -> str:
             return candidates[0]
         if candidates:
             raise SettingError(f"{name!r} is ambiguous: {' or '.join(candidates)}")
-    raise SettingError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
+    raise NotFoundError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
 
 
 def _name(spec: str) -> str:

@@ -37,7 +37,7 @@ from ragboard.analysis import (
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
 from ragboard.cli.options import as_json, judge_options, markdown_option, store_option, unscored_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.errors import SettingError
+from ragboard.errors import ExitCode, SettingError
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, estimate_text, interval_text
@@ -47,7 +47,11 @@ from ragboard.tasks import Quality
 __all__ = ["check", "compare", "prefer", "threshold"]
 
 
-EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
+EXIT_CODES: dict[GateVerdict, ExitCode] = {
+    "pass": ExitCode.DONE,
+    "fail": ExitCode.GATE_FAILED,
+    "inconclusive": ExitCode.INCONCLUSIVE,
+}
 
 
 @click.command()

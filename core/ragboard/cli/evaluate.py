@@ -24,7 +24,7 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
-from ragboard.errors import NotFoundError, SettingError
+from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
@@ -41,17 +41,11 @@ from ragboard.prices import Prices
 from ragboard.readers.sources import is_address
 from ragboard.store import RunRef, Store
 
-__all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "plan", "retry"]
+__all__ = ["evaluate", "evaluate_with_bar", "plan", "retry"]
 
 
 PLAN_SAMPLES = 100
 """Number of samples that the plan is estimated from, which the actual cost is compared with."""
-
-STOPPED = 3
-"""Exit code of an evaluation that stopped before all tasks were asked."""
-
-ALL_FAILED = 1
-"""Exit code of an evaluation with failures and without a single score."""
 
 MAX_FAILURES = 5
 """Maximum number of kinds of failure to print."""
@@ -161,7 +155,7 @@ def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
 def _report_results(
     store: Store, refs: list[RunRef], done: list[FinishedEvaluation], *, as_json: bool, report: Any = None
 ) -> None:
-    """Print scores, cost and failures; exit with STOPPED or ALL_FAILED if that is the outcome."""
+    """Print scores, cost and failures; exit with STOPPED, or with ERROR if tasks failed and there is no score."""
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=finished.evaluation.id)
         for ref, finished in zip(refs, done, strict=True)
@@ -180,9 +174,9 @@ def _report_results(
         for ref in evaluated:
             _print_failures(ref, failed[ref.name])
     if any(finished.stopped for finished in done):
-        click.get_current_context().exit(STOPPED)
+        click.get_current_context().exit(ExitCode.STOPPED)
     if any(_all_failed(finished, summary) for finished, summary in zip(done, summaries, strict=True)):
-        click.get_current_context().exit(ALL_FAILED)
+        click.get_current_context().exit(ExitCode.ERROR)
 
 
 def _all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
