@@ -1,4 +1,4 @@
-from .api import EvaluationResult, aevaluate, evaluate, log
+from .api import EvaluationResult, aevaluate, alog, evaluate, log
 from .errors import (
     JudgeError,
     NotFoundError,
@@ -92,6 +92,7 @@ __all__ = [
     "Unscored",
     "Verdict",
     "aevaluate",
+    "alog",
     "evaluate",
     "evaluate_run",
     "from_deepeval",
