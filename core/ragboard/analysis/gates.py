@@ -14,7 +14,7 @@ from ragboard.analysis.means import MetricSummary, range_of
 from ragboard.analysis.runs import RunSummary
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.records import MetricDescription
-from ragboard.stats import GateVerdict, Interval, NoInterval, gate
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate
 
 __all__ = [
     "Condition",
@@ -22,6 +22,7 @@ __all__ = [
     "check_run",
     "check_thresholds",
     "gate_comparison",
+    "gate_text",
     "overall_verdict",
     "read_condition",
     "resolve_spec",
@@ -116,6 +117,16 @@ def check_thresholds(
             raise SettingError(
                 f"{one.threshold:g} is out of range for {one.metric}: {value} is between {low:g} and {high:g}"
             )
+
+
+def gate_text(one: GateResult, *, difference: bool = False) -> str:
+    """`fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`; a `difference` has a sign."""
+    form = "+.3f" if difference else ".3f"
+    sign = ">=" if one.fail == "below" else "<="
+    estimate = "nothing scored"
+    if one.estimate is not None:
+        estimate = f"{one.estimate:{form}}, {ci_text(one.interval, form)}, n = {one.n}"
+    return f"{one.verdict}: {one.metric} {sign} {one.threshold:g}: {estimate}"
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
