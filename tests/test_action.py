@@ -136,3 +136,11 @@ def test_an_input_is_text_never_a_command_or_an_option(runner: Runner) -> None:
     assert runner.gate(file="good.jsonl", min=hostile)[1] == "error"
     assert runner.gate(file="--help", min="faithfulness=0.5")[1] == "error"
     assert not (runner.folder / "hacked").exists()
+
+
+def test_the_documented_workflow_gives_inputs_that_there_are() -> None:
+    page = (ROOT / "docs" / "tasks" / "gate-in-ci.md").read_text(encoding="utf-8")
+    (workflow,) = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    (step,) = [step for step in workflow["jobs"]["gate"]["steps"] if step.get("uses") == "./ragboard"]
+    assert step["with"].keys() <= ACTION["inputs"].keys()
+    assert all(isinstance(value, str) for value in step["with"].values())

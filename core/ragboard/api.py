@@ -25,6 +25,7 @@ from ragboard.analysis import (
     UnscoredPolicy,
     compare_runs,
     hallucinations,
+    resolve_spec,
     run_summary,
     sample_rows,
 )
@@ -34,7 +35,7 @@ from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
-from ragboard.metrics import Metric, metrics_named
+from ragboard.metrics import METRICS, Metric, metrics_named
 from ragboard.readers import ImportReport, read_runs
 from ragboard.readers.objects import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
@@ -45,7 +46,17 @@ from ragboard.store.queries.statements import answer_verdicts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EvaluationResult", "aevaluate", "alog", "evaluate", "log", "temporary_store"]
+__all__ = [
+    "EvaluationResult",
+    "aevaluate",
+    "alog",
+    "evaluate",
+    "gate_metrics",
+    "log",
+    "panel_of",
+    "read_run",
+    "temporary_store",
+]
 
 ALL = 2**31 - 1
 WARNED = 10
@@ -228,8 +239,8 @@ def evaluate(
     RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists it. Raises the
     errors of the command line.
     """
-    run, report = _read(samples, name=name, config=config, dataset=dataset, mapping=mapping)
-    panel, judge_options = _panel(judge, embed=embed, base_url=base_url, concurrency=concurrency)
+    run, report = read_run(samples, name=name, config=config, dataset=dataset, mapping=mapping)
+    panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency)
     named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
     limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
@@ -248,6 +259,23 @@ def evaluate(
         store=kept,
         run=ref,
     )
+
+
+def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
+    """Return the metrics that conditions name; of a name with several settings, the one of `default_metrics`.
+
+    Names of other metrics are left out: they may be scores that the run file has.
+    """
+    usual = {metric.spec: metric for metric in default_metrics(panel)}
+    found: dict[str, Metric] = {}
+    for name in names:
+        try:
+            spec = resolve_spec(name, tuple(usual))
+            found[spec] = usual[spec]
+        except NotFoundError:
+            with suppress(SettingError):
+                found |= {metric.spec: metric for metric in metrics_named([name], known)}
+    return tuple(found.values())
 
 
 def temporary_store() -> Store:
@@ -295,7 +323,7 @@ def log(
         "metadata": metadata,
     }
     given = {name: value for name, value in row.items() if value is not None}
-    sample, _ = _read([given], name=run, config=config, dataset=dataset)
+    sample, _ = read_run([given], name=run, config=config, dataset=dataset)
     kept = store if isinstance(store, Store) else Store(Path(store))
     return kept.append(replace(sample, source="logged"))[0]
 
@@ -305,7 +333,7 @@ async def alog(run: str, **given: Any) -> str:
     return await asyncio.to_thread(partial(log, run, **given))
 
 
-def _read(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
+def read_run(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
     """Return the run of samples and how they were read; warn, at the caller's line, about changes."""
     if isinstance(samples, (str, Path)):
         result = read_runs(samples, name=name, **given)
@@ -335,7 +363,7 @@ def _changes(report: ImportReport) -> tuple[str, ...]:
     return (*coerced, *renamed)
 
 
-def _panel(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
+def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
     """Return the judges, and their options if they are given by name. Raises SettingError for options of others."""
     given = {option: value for option, value in given.items() if value is not None}
     if isinstance(judge, (str, JudgeOptions)):

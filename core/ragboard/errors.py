@@ -21,6 +21,7 @@ from typing import Self
 
 __all__ = [
     "ExitCode",
+    "InconclusiveWarning",
     "JudgeError",
     "NotFoundError",
     "QueryError",
@@ -87,6 +88,10 @@ class RunFileError(RagboardError):
 
 class RunFileWarning(UserWarning):
     """Rows were converted or read incompletely; the message says what was changed, how often, and in which rows."""
+
+
+class InconclusiveWarning(UserWarning):
+    """An assertion on an evaluation passed, but the data cannot decide: the threshold is inside the 95% CI."""
 
 
 class StoreError(RagboardError):

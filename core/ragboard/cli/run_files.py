@@ -13,8 +13,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ragboard.analysis import Condition, failures, resolve_spec, run_summary, set_threshold, thresholds
-from ragboard.api import temporary_store
+from ragboard.analysis import Condition, failures, run_summary, set_threshold, thresholds
+from ragboard.api import gate_metrics, temporary_store
 from ragboard.cli.evaluate import all_failed, evaluate_with_bar, print_failures, print_judge_note, print_outcome
 from ragboard.cli.options import budget_options, judge_options, map_options, mapping_of, plugin_option, prices_option
 from ragboard.errors import ExitCode, NotFoundError, SettingError
@@ -79,7 +79,9 @@ class RunFiles:
         if metrics:
             chosen = metrics_named(split_names(metrics), known)
         else:
-            chosen = _metrics(panel, conditions, known, defaults=defaults)
+            named = gate_metrics([condition.metric for condition in conditions], panel, known)
+            usual = default_metrics(panel) if defaults or not named else ()
+            chosen = tuple({metric.spec: metric for metric in (*usual, *named)}.values())
         print_judge_note(panel, self.judge_options)
         options = EvaluationOptions(prices=self.prices, known=known, judge_options=self.judge_options, **self.limits)
         kept = temporary_store()
@@ -149,20 +151,6 @@ def _is_file(store: Store, run: str) -> bool:
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
     return f"{name} (B)" if name in taken else name
-
-
-def _metrics(panel: Panel, conditions: Sequence[Condition], known: Any, *, defaults: bool) -> tuple[Metric, ...]:
-    usual = default_metrics(panel)
-    by_spec = {metric.spec: metric for metric in usual}
-    wanted: dict[str, Metric] = dict(by_spec) if defaults or not conditions else {}
-    for condition in conditions:
-        try:
-            spec = resolve_spec(condition.metric, tuple(by_spec))
-            wanted[spec] = by_spec[spec]
-        except NotFoundError:
-            with suppress(SettingError):  # it may be a score that the file has
-                wanted |= {metric.spec: metric for metric in metrics_named([condition.metric], known)}
-    return tuple((wanted or by_spec).values())
 
 
 def _evaluate(
