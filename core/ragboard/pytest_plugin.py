@@ -8,7 +8,7 @@ from ragboard.testing import SESSION
 
 __all__ = ["pytest_configure", "pytest_runtest_setup", "pytest_sessionfinish", "pytest_sessionstart"]
 
-MARKER = "ragboard(judge=..., **arguments): evaluates answers; the arguments are defaults of ragboard.assert_evaluation"
+MARKER = "ragboard(judge=..., **arguments): a test of answers; the arguments are defaults of assert_evaluation"
 
 
 def pytest_configure(config: Any) -> None:

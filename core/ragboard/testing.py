@@ -36,7 +36,7 @@ class Session:
 
     active: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Arguments of `assert_evaluation` for the current test."""
+    """Defaults of the current test: arguments of `evaluate`, `on_inconclusive` and `unscored`."""
     stores: dict[str, Store] = field(default_factory=dict[str, "Store"])
     """A temporary store for each set of samples, by digest, so that nothing is judged twice."""
 
@@ -51,7 +51,6 @@ def assert_evaluation(
     on_inconclusive: OnInconclusive | None = None,
     unscored: UnscoredPolicy | None = None,
     metrics: Iterable[Metric] = (),
-    mapping: Mapping[str, str | None] | None = None,
     **given: Any,
 ) -> EvaluationResult:
     """Evaluate samples and assert that the means of metrics reach their thresholds; return the result.
@@ -60,7 +59,7 @@ def assert_evaluation(
 
     `samples` are those of `evaluate`, or an EvaluationResult. A threshold is `>= NUMBER` or `<= NUMBER`, as a keyword
     with the name of the metric, or in `thresholds` for a name with a dot or settings. `metrics` are metrics of your
-    own that thresholds name. All other keywords are arguments of `evaluate`: judge, embed, base_url, options and so on.
+    own that thresholds name. All other keywords are arguments of `evaluate`: judge, embed, base_url, mapping and so on.
 
     The 95% CI decides, as in `ragboard check`: a gate passes or fails if the whole interval is on that side of the
     threshold. If the threshold is inside, or there is no interval, `on_inconclusive` decides: `mean` (the default):
@@ -74,17 +73,25 @@ def assert_evaluation(
     """
     __tracebackhide__ = True
     from ragboard.analysis import check_run, check_thresholds, metric_descriptions, run_summary
+    from ragboard.api import EvaluationResult
 
-    given = {**SESSION.defaults, **given}
-    on_inconclusive = on_inconclusive or given.pop("on_inconclusive", "mean")
-    unscored = unscored or given.pop("unscored", "excluded")
+    defaults = dict(SESSION.defaults)
+    on_inconclusive = on_inconclusive or defaults.pop("on_inconclusive", "mean")
+    unscored = unscored or defaults.pop("unscored", "excluded")
     if on_inconclusive not in ("mean", "warn", "fail"):
         raise SettingError(f"on_inconclusive is {on_inconclusive!r}, expected 'mean', 'warn' or 'fail'")
-    options = {name: given.pop(name) for name in tuple(given) if name in _arguments()}
+    arguments = _arguments()
+    options = {name: given.pop(name) for name in tuple(given) if name in arguments}
     conditions = [_condition(name, text) for name, text in {**(thresholds or {}), **given}.items()]
     if not conditions:
         raise SettingError("nothing to assert: pass a threshold such as faithfulness='>= 0.9'")
-    result = _result(samples, conditions, tuple(metrics), {**options, "mapping": mapping})
+    if isinstance(samples, EvaluationResult):
+        if options:
+            raise SettingError(f"{', '.join(options)}: only for samples; this result is evaluated already")
+        result = samples
+    else:
+        defaults = {name: value for name, value in defaults.items() if name in arguments}
+        result = _evaluated(samples, conditions, tuple(metrics), {**defaults, **options})
     if result.finished.stopped:
         raise AssertionError(f"the evaluation was stopped: {result.finished.stopped}")
     gated = check_run(run_summary(result.store, result.run, unscored=unscored), conditions)
@@ -103,7 +110,7 @@ def _arguments() -> frozenset[str]:
 
     from ragboard.api import evaluate
 
-    return frozenset(signature(evaluate).parameters) - {"samples", "metrics", "mapping"}
+    return frozenset(signature(evaluate).parameters) - {"samples", "metrics"}
 
 
 def _condition(metric: str, text: str) -> Condition:
@@ -115,32 +122,29 @@ def _condition(metric: str, text: str) -> Condition:
     return Condition(metric=metric, fail="below" if found[1] == ">=" else "above", threshold=float(found[2]))
 
 
-def _result(
+def _evaluated(
     samples: Any, conditions: Iterable[Condition], own: tuple[Metric, ...], given: Mapping[str, Any]
 ) -> EvaluationResult:
     """Evaluate the samples with the metrics that the conditions name, in the store of the session."""
     from dataclasses import replace
 
-    from ragboard.api import EvaluationResult, evaluate, gate_metrics, panel_of, read_run, temporary_store
+    from ragboard.api import evaluate, gate_metrics, panel_of, read_run, temporary_store
     from ragboard.evaluation.defaults import default_metrics
     from ragboard.store.writing import run_digest
 
-    given = {name: value for name, value in given.items() if value is not None}
-    if isinstance(samples, EvaluationResult):
-        if given:
-            raise SettingError(f"{', '.join(given)}: only for samples; this result is evaluated already")
-        return samples
     of_own = {name for metric in own for name in (metric.name, metric.spec)}
     names = [condition.metric for condition in conditions if condition.metric not in of_own]
-    panel, _ = panel_of(given.get("judge", "embedded"), embed=given.get("embed"), base_url=given.get("base_url"))
+    panel, _ = panel_of(given.get("judge") or "embedded", embed=given.get("embed"), base_url=given.get("base_url"))
     metrics = (*own, *gate_metrics(names, panel)) or default_metrics(panel)
-    if not SESSION.active or "store" in given:
+    if not SESSION.active or given.get("store") is not None:
         return evaluate(samples, metrics=metrics, **given)
     reading = {name: given.get(name) for name in ("name", "config", "dataset", "mapping")}
     run, report = read_run(samples, **reading)
-    store = SESSION.stores.setdefault(run_digest(run), temporary_store())
+    digest = run_digest(run)
+    if digest not in SESSION.stores:
+        SESSION.stores[digest] = temporary_store()
     judging = {name: value for name, value in given.items() if name not in reading}
-    return replace(evaluate(run, metrics=metrics, store=store, **judging), report=report)
+    return replace(evaluate(run, metrics=metrics, store=SESSION.stores[digest], **judging), report=report)
 
 
 def _fails(one: GateResult, on_inconclusive: OnInconclusive) -> bool:

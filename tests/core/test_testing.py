@@ -176,7 +176,9 @@ def test_other_samples_are_judged_too():
     with pytest.raises(AssertionError, match="inconclusive"):
         assert_evaluation(SAMPLES[:1], faithfulness=">= 0.5")
     assert len(JUDGE.asked) == 50
-    assert_evaluation(SAMPLES, faithfulness=">= 0.5", context_relevance=">= 0")
+    assert_evaluation(SAMPLES[:1], faithfulness=">= 0.5", on_inconclusive="warn")
+    result = assert_evaluation(SAMPLES, faithfulness=">= 0.5", context_relevance=">= 0")
+    assert assert_evaluation(result, faithfulness=">= 0.5") is result
 
 def test_a_judge_of_another_test_is_not_taken():
     result = assert_evaluation(SAMPLES, faithfulness=">= 0", on_inconclusive="warn")
