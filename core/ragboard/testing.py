@@ -77,7 +77,7 @@ def assert_evaluation(
 
     defaults = dict(SESSION.defaults)
     on_inconclusive = on_inconclusive or defaults.pop("on_inconclusive", "mean")
-    unscored = unscored or defaults.pop("unscored", "excluded")
+    policy: UnscoredPolicy = unscored or defaults.pop("unscored", "excluded")
     if on_inconclusive not in ("mean", "warn", "fail"):
         raise SettingError(f"on_inconclusive is {on_inconclusive!r}, expected 'mean', 'warn' or 'fail'")
     arguments = _arguments()
@@ -94,7 +94,7 @@ def assert_evaluation(
         result = _evaluated(samples, conditions, tuple(metrics), {**defaults, **options})
     if result.finished.stopped:
         raise AssertionError(f"the evaluation was stopped: {result.finished.stopped}")
-    gated = check_run(run_summary(result.store, result.run, unscored=unscored), conditions)
+    gated = check_run(run_summary(result.store, result.run, unscored=policy), conditions)
     check_thresholds(gated, metric_descriptions(result.store))
     failed = [one for one in gated if _fails(one, on_inconclusive)]
     if failed:
@@ -113,7 +113,7 @@ def _arguments() -> frozenset[str]:
     return frozenset(signature(evaluate).parameters) - {"samples", "metrics"}
 
 
-def _condition(metric: str, text: str) -> Condition:
+def _condition(metric: str, text: object) -> Condition:
     from ragboard.analysis import Condition
 
     found = _THRESHOLD.fullmatch(text) if isinstance(text, str) else None

@@ -26,7 +26,6 @@ from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.readers import read_runs
 from ragboard.readers.sources import is_address
-from ragboard.records import Run
 from ragboard.store import RunRef, Store
 
 __all__ = ["RunFiles", "run_file_options"]
@@ -103,10 +102,10 @@ class RunFiles:
             sheet=self.sheet,
             skip_bad=self.skip_bad,
         )
-        if len(result.runs) > 1:
-            names = ", ".join(run.name for run in result.runs)
+        run, *others = result.runs
+        if others:
+            names = ", ".join(one.name for one in result.runs)
             raise SettingError(f"{file}: has {len(result.runs)} runs ({names}); import it, and name one of them")
-        run: Run = result.runs[0]
         (added,) = store.add_runs([replace(run, name=_free_name(run.name, taken))])
         return RunRef(run_id=added.id, name=added.name, evaluation_id=None)
 
