@@ -29,6 +29,7 @@ __all__ = [
     "force_option",
     "judge_options",
     "limit_options",
+    "map_options",
     "mapping_of",
     "markdown_option",
     "metrics_option",
@@ -323,6 +324,18 @@ def several_judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return several(_with_judge_options(wraps(command)(decorated), *_JUDGE_OPTIONS[1:]))
 
 
+_map_option = click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field; repeatable.",
+)
+_sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first.")
+_skip_bad_option = click.option(
+    "--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."
+)
+
 _READING = (
     click.option("--name", help="Run name.  [default: the name in the file, or the file name]"),
     click.option("--config", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the run; repeatable."),
@@ -332,19 +345,17 @@ _READING = (
         help="JSON or TOML file with the run's settings.",
     ),
     click.option("--dataset", help="Name of the question set."),
-    click.option(
-        "--map",
-        "maps",
-        multiple=True,
-        metavar="FIELD=COLUMN",
-        help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field;"
-        " repeatable.",
-    ),
+    _map_option,
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
-    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first."),
-    click.option("--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."),
+    _sheet_option,
+    _skip_bad_option,
     click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
 )
+
+
+def map_options(command: F) -> F:
+    """Add --map, --sheet and --skip-bad, for reading one run."""
+    return _map_option(_sheet_option(_skip_bad_option(command)))
 
 
 def reading_options(command: F) -> F:

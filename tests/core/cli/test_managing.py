@@ -36,7 +36,7 @@ def test_a_run_is_renamed(runs: Store) -> None:
     assert ragboard(runs, "rename", "first", "baseline").exit_code == 0
     assert names(runs) == {"baseline", "second"}
     said = ragboard(runs, "rename", "baseline", "second")
-    assert (said.exit_code, said.stderr) == (1, "ragboard: another run is already called 'second'\n")
+    assert (said.exit_code, said.stderr) == (2, "ragboard: another run is already called 'second'\n")
 
 
 def test_tags_are_given_and_taken(runs: Store) -> None:
@@ -50,7 +50,7 @@ def test_tags_are_given_and_taken(runs: Store) -> None:
 
 def test_a_run_is_deleted_once_confirmed(runs: Store) -> None:
     kept = ragboard(runs, "rm", "first", typed="n\n")
-    assert kept.exit_code == 1
+    assert kept.exit_code == 130
     assert names(runs) == {"first", "second"}
     assert ragboard(runs, "rm", "first", typed="y\n").exit_code == 0
     assert names(runs) == {"second"}

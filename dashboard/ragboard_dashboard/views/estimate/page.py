@@ -94,7 +94,7 @@ def _default(runs: list[ListedRun]) -> list[str]:
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
         found = get_estimates(refs, metric=metric, measured=measured)
-    except SettingError as error:
+    except (NotFoundError, SettingError) as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
         return
