@@ -30,7 +30,7 @@ LAYERS = (
     ("evaluation", "analysis", "query"),
     ("human",),
     ("export",),
-    ("api", "demo", "training"),
+    ("api", "demo", "training", "mcp_server"),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""

@@ -34,6 +34,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Start": {
         "demo": CommandEntry("serving", "Open the dashboard with two sample runs and their verdicts."),
         "serve": CommandEntry("serving", "Start the dashboard."),
+        "mcp": CommandEntry("serving", "Let an assistant read the store (Model Context Protocol)."),
         "import": CommandEntry(
             "runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
         ),
