@@ -24,6 +24,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
 from ragboard.judges.registry import asks_models
+from ragboard.judges.secrets import is_credential
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import read_prices
@@ -217,6 +218,9 @@ def _judge_arguments(judge_options: JudgeOptions) -> Iterator[str]:
             yield from (option, str(value))
     for key, parameter in judge_options.parameters.items():
         yield from ("--judge-param", f"{key}={json.dumps(parameter)}")
+    for name, value in judge_options.headers.items():
+        if not is_credential(name):  # other users of this machine can read arguments
+            yield from ("--header", f"{name}={value}")
 
 
 def _limit_arguments(limits: Mapping[str, float]) -> Iterator[str]:
