@@ -308,12 +308,15 @@ def export(
 
     One run: its samples with scores, or its statements with verdicts. Any runs: their means (runs). Two runs: the
     comparison by metric (comparison) or by question (pairs). No run: the metrics. The format ragchecker writes the
-    samples and statements of one run as RAGChecker does.
+    samples and statements of one run as RAGChecker does; ragas and deepeval its samples and scores.
+
+    langfuse, langsmith, mlflow and phoenix write a line per score, for the traces that the run was imported from.
 
     \b
     ragboard export bm25-k3 --what statements -o statements.csv
     ragboard export bm25-k3 --format json
     ragboard export bm25-k3 --format ragchecker -o checked.json
+    ragboard export traces --format langfuse -o scores.jsonl
     ragboard export --what runs -o leaderboard.parquet
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
