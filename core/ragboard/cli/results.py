@@ -28,6 +28,7 @@ from ragboard.analysis import (
     hallucination_groups,
     hallucination_table,
     hallucinations,
+    list_runs,
     metric_descriptions,
     no_finding_text,
     resolve_spec,
@@ -46,7 +47,7 @@ from ragboard.outputs import check_output, write_output
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.store import RunRef, Store
 
-__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "query", "report"]
+__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "push", "query", "report"]
 
 
 @click.command("hallucinations")
@@ -322,6 +323,25 @@ def export(
     """
     refs = tuple(map(store.resolve, runs))
     write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+
+
+@click.command()
+@click.argument("target", metavar="hf:OWNER/NAME")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--public", is_flag=True, help="Create a public data set; else a new one is private.")
+@store_option
+def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None:
+    """Upload RUNs, or all, to a data set of the Hugging Face hub: samples with scores, statements with verdicts.
+
+    The token is that of `hf auth login`, or HF_TOKEN. Questions, passages and answers are uploaded as they are.
+
+    \b
+    ragboard push hf:my-team/rag-evaluations bm25-k3 bm25-rerank-k5
+    """
+    from ragboard.export.hub import push_runs
+
+    refs = [store.resolve(name) for name in runs or [run.name for run in list_runs(store)]]
+    click.echo(push_runs(store, refs, target, public=public))
 
 
 MAX_CELL_CHARACTERS = 80

@@ -20,7 +20,7 @@ from ragboard.records import Outcome, Sample, Score
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.statements import statement_frame
 
-__all__ = ["FEEDBACK_FORMATS", "deepeval_bytes", "feedback_bytes", "ragas_bytes"]
+__all__ = ["FEEDBACK_FORMATS", "deepeval_bytes", "feedback_bytes", "ragas_bytes", "scored_samples"]
 
 PAGE_SIZE = 1000
 MAX_STATEMENTS = 10
@@ -138,7 +138,7 @@ def feedback_bytes(store: Store, run: RunRef, kind: str) -> bytes:
 def _scored(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[ScoredSample]:
     judged = {spec: one.judged for spec, one in run_summary(store, run).metrics.items()}
     unsupported = _unsupported(store, run)
-    for sample, outcomes in _samples(store, run):
+    for sample, outcomes in scored_samples(store, run):
         for spec, score in outcomes.items():
             if not isinstance(score, Score):
                 continue
@@ -155,7 +155,7 @@ def _scored(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[ScoredS
             )
 
 
-def _samples(store: Store, run: RunRef) -> Iterator[tuple[Sample, Mapping[str, Outcome]]]:
+def scored_samples(store: Store, run: RunRef) -> Iterator[tuple[Sample, Mapping[str, Outcome]]]:
     """Yield each sample with its outcomes, by metric."""
     rows: dict[int, Mapping[str, Outcome]] = {}
     for position, sample in store.samples(run.run_id):
@@ -194,7 +194,7 @@ def ragas_bytes(store: Store, run: RunRef) -> bytes:
     """
     specs = tuple(run_summary(store, run).metrics)
     lines: list[str] = []
-    for sample, outcomes in _samples(store, run):
+    for sample, outcomes in scored_samples(store, run):
         row = {
             "user_input": sample.question,
             "response": sample.answer,
@@ -212,7 +212,7 @@ def deepeval_bytes(store: Store, run: RunRef) -> bytes:
     """Return the run as a test run of DeepEval, in JSON: a test case per sample, with its scores and their reasons."""
     summary = run_summary(store, run)
     cases: list[dict[str, Any]] = []
-    for order, (sample, outcomes) in enumerate(_samples(store, run)):
+    for order, (sample, outcomes) in enumerate(scored_samples(store, run)):
         case = {
             "name": sample.id,
             "input": sample.question,
