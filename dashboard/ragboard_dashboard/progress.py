@@ -136,8 +136,8 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
     found.append((dollars(now.cost), "cost", "since the last start"))
-    tasks = now.asked + now.replayed + now.cached
-    found.append((f"{now.failed:,}", "failed", f"of {tasks:,} tasks") if tasks else ("–", "failed", "no task done yet"))
+    if now.failed:
+        found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -17,6 +18,7 @@ from ragboard.stats import interval_text, range_text
 from ragboard_dashboard.data import get_metrics
 
 __all__ = [
+    "UNSCORED_REASONS",
     "ago",
     "column_label",
     "column_title",
@@ -31,8 +33,17 @@ __all__ = [
     "outcome_fact",
     "plain",
     "safe",
+    "shortened",
     "summary_facts",
 ]
+
+UNSCORED_REASONS: Mapping[str, str] = {
+    "undefined": "with nothing to judge",
+    "refusal": "refused in full",
+    "failed": "failed",
+    "skipped": "without a column that the metric needs",
+}
+"""Completes a count of unscored samples."""
 
 Fact: TypeAlias = tuple[str, str, str]
 """A number, its name, and a note."""
@@ -47,6 +58,11 @@ _STYLES: dict[Style, str] = {
 def safe(text: str) -> str:
     """Escape text of users and models for HTML."""
     return escape(inert(text))
+
+
+def shortened(text: str, length: int = 40) -> str:
+    """Cut a long name of a user's, for where it stands beside other things."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
@@ -105,11 +121,15 @@ def column_label(column: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape text of users and models for a widget that renders Markdown."""
-    return inert(text).translate(_MARKUP)
+    """Escape text of users and models for a widget that renders Markdown.
+
+    Names of icons and emoji are found after escapes are resolved: a word joiner after a colon breaks them.
+    """
+    return _NAME_OF_ICON.sub(":\N{WORD JOINER}", inert(text)).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
+_NAME_OF_ICON = re.compile(r":(?=[\w+-])")
 
 
 def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
@@ -165,7 +185,7 @@ def dollars(cost: float | None) -> str:
 
 def config_line(run: RunSummary | SampleReport) -> str:
     """A run's configuration in one line."""
-    return ", ".join(f"{key} {value}" for key, value in run.config.items())
+    return ", ".join(f"{shortened(key)} {shortened(str(value))}" for key, value in run.config.items())
 
 
 def judged_line(summary: RunSummary) -> None:
@@ -179,7 +199,10 @@ def judged_line(summary: RunSummary) -> None:
         judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
     if summary.judged and summary.judged.heuristic:
-        plain('Rule-based verdicts are hints: read those marked "check". In means, each counts as it is shown.', "note")
+        plain(
+            'The judge is rule-based: check what it marks "possibly". In means, each verdict counts as it is shown.',
+            "note",
+        )
     if summary.clustered:
         plain(f"Intervals are clustered by {summary.clustered}.", "note")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-__all__ = ["OPTIONS", "STYLE", "Palette", "palette"]
+__all__ = ["DARK", "LIGHT", "OPTIONS", "STYLE", "Palette", "palette"]
 
 LIGHT = {
     "backgroundColor": "#fdfcf9",
@@ -57,7 +57,13 @@ OPTIONS: dict[str, Any] = {
 STYLE = """<style>
 [data-tag] { background: color-mix(in srgb, #6f95d2 28%, transparent) !important; color: inherit !important; }
 [data-tag] span, [data-tag] button { color: inherit !important; }
-.st-key-drawer { position: absolute; }
+.st-key-frame { position: absolute; }
+:has(> [data-testid=stHeaderLogo]) { display: flex; align-items: center; gap: 0.45rem; }
+:has(> [data-testid=stHeaderLogo])::after {
+  content: "ragboard"; font: 600 1.1rem "Source Serif", Georgia, serif; color: light-dark(#1d1c1a, #e9e6df);
+}
+[data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
+[data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
   .st-key-samples-filters [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }

@@ -433,8 +433,8 @@ def _refusals(
     if abs(second - first) / n >= LARGE_REFUSALS:
         more = "B" if second > first else "A"
         warning = (
-            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals have no"
-            f" faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
+            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"
+            f" no faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
         )
     cluster_ids = clusters.of[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign

@@ -98,7 +98,7 @@ class HallucinationGroups:
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted before unsupported, least supported first."""
+    """Return a page of statements: contradicted before unsupported, those with numbers or names first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
         create_matches(connection, query, list(shown))

@@ -30,8 +30,8 @@ from ragboard.analysis import (
     hallucinations,
     list_runs,
     metric_descriptions,
-    no_finding_text,
     resolve_spec,
+    start_with,
     topic_in_words,
     why_not_triggered,
 )
@@ -193,14 +193,14 @@ def _with_json_keys(value: Any) -> Any:
 def _print_findings(found: Diagnosis) -> None:
     for note in filter(None, (diagnosis_warning(found), found.attribution_note)):
         click.echo(one_line(note))
-    for one in found.main_findings:
-        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence}"))
+    title, text = start_with(found)
+    click.echo(f"\n{title}. {text}".rstrip())
+    for one in found.main_findings or (() if found.hints else found.suspected):
+        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
-    if not found.main_findings:
-        click.echo(": ".join(no_finding_text(found)))
     if found.hints:
-        click.echo("\n" + one_line(f"Hints, not findings. {found.hints[0].held_back}"))
+        click.echo("\n" + one_line(found.hints[0].held_back))
         for one in found.hints:
             click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
 

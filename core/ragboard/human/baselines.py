@@ -27,6 +27,13 @@ BASELINES_IN_WORDS = {
     "longer": "taking the longer text",
 }
 """What each baseline does; a coin needs no words."""
+RANKED = {
+    "labelled sentences": "a helpful sentence above an unhelpful one",
+    "labelled statements": "a supported statement above an unsupported one",
+    "labelled answers": "a supported answer above an unsupported one",
+    "graded answers": "a good answer above a bad one",
+}
+"""What an AUROC counts, by the kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
     "better": "significantly better",
     "not shown": "no significant difference",
@@ -71,24 +78,25 @@ class BaselineComparison:
 
     @property
     def sentence(self) -> str:
-        """The result in words: `embedded score: AUROC 0.88 on 288 labelled statements beats ...`."""
-        value, other = f"{self.figure} {self.value.value:.2f}", f"{self.baseline_value:.2f}"
+        """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
-        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f", {quality}"
-        found = f"{self.title}{of}: {value} on {self.n:,} {self.items}"
-        if self.verdict == "better":
-            return f"{found} beats the best baseline, {self.baseline} ({other}), beyond chance."
-        gives = f"{found}; {BASELINES_IN_WORDS.get(self.baseline, self.baseline)} gives {other}"
-        if self.verdict == "worse":
-            return f"{gives}: on these labels the metric is worse than that."
-        return f"{gives}: these labels do not show that the metric adds anything."
+        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
+        task = "picks the preferred one of two" if self.figure == "accuracy" else f"ranks {RANKED[self.items]}"
+        baseline = f"{BASELINES_IN_WORDS.get(self.baseline, self.baseline)} {self.baseline_value:.0%}"
+        figures = f"{self.title}{of} {task} {self.value.value:.0%} of the time, {baseline}"
+        if self.verdict == "not shown":
+            return f"{figures}: these labels do not show that the metric adds anything."
+        return f"{figures}: {self.verdict} beyond chance."
 
     @property
     def details(self) -> str:
-        """The difference in words: scorer minus baseline, its 95% CI, and the items it is over."""
+        """The figures behind the sentence: `AUROC 0.95 vs 0.95 for word overlap, difference ..., 95% CI ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
-        difference = f"{self.better_by.value:+.2f}, {ci_text(self.better_by.interval, '+.2f')}"
-        return f"Difference {difference}, on the same {self.n:,} {self.items}{groups}."
+        return (
+            f"{self.figure} {self.value.value:.2f} vs {self.baseline_value:.2f} for {self.baseline}, difference"
+            f" {self.better_by.value:+.2f}, {ci_text(self.better_by.interval, '+.2f')}, on the {self.n:,} {self.items}"
+            f"{groups} that every scorer scored."
+        )
 
 
 def compare_with_baselines(

@@ -142,7 +142,7 @@ SAME = 9
 """Decimals to which values are compared: 0.1 + 0.2 equals 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
-LOW_COVERAGE = "95% CIs of very skewed scores covered 91% to 93% in simulation"
+LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
 
 SPREAD, SMALLER, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
 """Constants of `_unseen`, chosen by coverage and width of the intervals (benchmarks/coverage.py)."""

@@ -166,7 +166,7 @@ def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store:
     found = compare(store, "a", "b")
     assert found.metrics == ()
     assert "retrieval.recall(k=1) in A, retrieval.recall(k=2) in B" in found.cautions[0]
-    assert found.cautions[1] == "Not compared, only in A: ragas.faithfulness."
+    assert found.cautions[1] == "Not compared, only in A: Faithfulness."
     assert "cannot be compared" in found.sentence
 
 

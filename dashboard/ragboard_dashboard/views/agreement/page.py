@@ -46,7 +46,7 @@ from ragboard_dashboard.views.agreement.tables import (
     votes_data,
 )
 
-__all__ = ["answers_html", "area_in_words", "draw"]
+__all__ = ["answers_html", "draw"]
 
 ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
@@ -59,11 +59,12 @@ TIES: dict[Ties, str] = {
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
-SHOWS: dict[BaselineVerdict, str] = {
-    "better": "▲ Yes, on these labels",
-    "not shown": "= Not shown on these labels",
-    "worse": "▼ No: it is worse than a baseline",
+ANSWERS: dict[BaselineVerdict, str] = {
+    "better": "▲ Yes: better than {baseline} on these labels",
+    "not shown": "= Not shown: it may be no better than {baseline}",
+    "worse": "▼ No: {baseline} does better on these labels",
 }
+"""Whether a metric can be trusted."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -161,28 +162,16 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Each comparison: the verdict, the sentence, the difference with its interval."""
+    """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{SHOWS[one.verdict]}</b><p>{safe(one.sentence)}</p><small>"
-        f"{safe(' '.join(filter(None, (one.details, area_in_words(one) if len(found) == 1 else ''))))}</small></div>"
+        f"<div><b>{ANSWERS[one.verdict].format(baseline=safe(one.baseline))}</b><p>{safe(one.sentence)}</p>"
+        f"<small>{safe(one.details)}</small></div>"
         for one in found
     )
     nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
-    return f'<div class="rb-answer{many}"><h1>Does {safe(judge)} beat trivial baselines?</h1>{rows or nobody}</div>'
-
-
-def area_in_words(found: BaselineComparison) -> str:
-    """What an AUROC means; empty for an accuracy, which says it itself."""
-    value = found.value.value
-    if found.figure == "accuracy" or value is None:
-        return ""
-    pair = (
-        "a supported and an unsupported one, the supported"
-        if "statements" in found.items
-        else "a good and a bad one, the good"
-    )
-    return f"AUROC: of {pair} one scores higher {100 * value:.0f} times in 100."
+    title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
+    return f'<div class="rb-answer{many}"><h1>Can {safe(title)} be trusted?</h1>{rows or nobody}</div>'
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:

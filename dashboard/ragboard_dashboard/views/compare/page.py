@@ -24,6 +24,7 @@ from ragboard.analysis import (
     detectable_in_words,
     diff_note,
     gate_workflow,
+    headline,
     missing_evaluations,
     pair_rows,
     pair_runs,
@@ -67,7 +68,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.text import column_label, column_title, facts, outcome_fact, plain
+from ragboard_dashboard.text import column_label, column_title, facts, outcome_fact, plain, shortened
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_table,
@@ -209,10 +210,10 @@ def _about(compared: Comparison) -> str:
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
     )
-    config = "; ".join(f"{one.key} {_given(one.a)} → {_given(one.b)}" for one in compared.config)
+    config = "; ".join(f"{shortened(one.key)} {_given(one.a)} → {_given(one.b)}" for one in compared.config)
     count = len(_cautions(compared)) + sum(bool(one.caution) for one in compared.metrics)
     parts = [
-        f"{compared.b.name} (B) minus {compared.a.name} (A) over {questions} in both runs",
+        f"{shortened(compared.b.name)} (B) minus {shortened(compared.a.name)} (A) over {questions} in both runs",
         f"CIs clustered by {compared.clustered}" if compared.clustered else "",
         f"unscored samples {POLICIES[compared.policy]}" if compared.policy != "excluded" else "",
         f"judge: {compared.judged_by}" if compared.judged_by else "",
@@ -234,7 +235,7 @@ def _details(compared: Comparison) -> Iterator[str]:
     refusals = compared.refusals
     if refusals:
         yield (
-            f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
+            f"Refusals, in full or in part: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
             f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p = {refusals.test.p:.2g})."
         )
     if compared.claims_a is not None:
@@ -336,7 +337,7 @@ def _gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
 
 
 def _given(value: object) -> str:
-    return "not set" if value is None else str(value)
+    return "not set" if value is None else shortened(str(value))
 
 
 def _pair_query(compared: Comparison) -> PairQuery | None:
@@ -428,8 +429,14 @@ def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> Pa
 
 def _pair(found: PairReport, a: RunRef, b: RunRef) -> None:
     """Draw both answers."""
+    shown = headline(tuple(found.a.scores))
     for side, report in (("A", found.a), ("B", found.b)):
-        facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
+        facts([(side, "", ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
+    if more := len(found.a.scores) - len(shown):
+        with st.expander(f"{more} more metric{'s' if more > 1 else ''}"):
+            for side, report in (("A", found.a), ("B", found.b)):
+                rest = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
+                facts([(side, "", ""), *rest])
     plain(diff_note(found.answers), "note")
     pair_view(pair_data(found), key=safe_key("pair", a.run_id, b.run_id, found.a.sample.id))
 
@@ -447,6 +454,6 @@ def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
         if st.button(label, icon=f":material/{icon}:", shortcut=key, disabled=to is None):
             st.query_params["pair"] = str(to)
             st.rerun()
-    position = f"{at.position:,} of {at.total:,}" if at.position else f"not among these {at.total:,}"
+    position = f"Pair {at.position:,} of {at.total:,}" if at.position else f"Not among these {at.total:,} pairs"
     shown = next(one for one in compared.metrics if one.metric == query.metric)
-    plain(f"{position} pairs ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")
+    plain(f"{position} ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +33,7 @@ from ragboard.stats import Interval, ci_text
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
+from ragboard_dashboard.text import UNSCORED_REASONS, shortened
 
 __all__ = [
     "changed_data",
@@ -54,7 +56,8 @@ _TITLES = {
     "b": "Mean B",
     "pairs": "Questions",
 }
-_THICK = " Thick: all values that the unscored samples allow."
+_THICK = "Thick: all values that the unscored samples allow."
+_MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
 
 
 def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> str | None:
@@ -73,13 +76,22 @@ def cost_table(compared: Comparison, *, key: str) -> None:
 
 def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric, _noise(metric.metric, noise), _tested(compared.metrics)) for metric in compared.metrics]
+    warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
+    shared = [warning for warning, count in warnings.items() if warning and count > 1]
+    tested = _tested(compared.metrics)
+    rows = [_metric(metric, _noise(metric.metric, noise), tested, shared) for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
-    band = " Pale band: two evaluations of one run by the same judge differ so much." if noise else ""
+    left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
+    caption = (
+        "Dashed: no difference. Grey: not significant.",
+        "Pale band: two evaluations of one run by the same judge differ so much." if noise else "",
+        _THICK if compared.policy == "bounds" else "",
+        _MEANS if left_out or compared.unpaired_a.only or compared.unpaired_b.only else "",
+        *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared),
+    )
     return {
-        "caption": f"Dashed: no difference. Grey: not significant.{band}"
-        + (_THICK if compared.policy == "bounds" else ""),
+        "caption": " ".join(filter(None, caption)),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": _TITLES,
         "rows": rows,
@@ -107,14 +119,20 @@ def _tested(metrics: Sequence[MetricComparison]) -> int:
     return sum(one.p is not None for one in metrics)
 
 
-def _metric(metric: MetricComparison, noise: list[dict[str, Any]], tested: int) -> dict[str, Any]:
-    """One line of the table; `tested`: the metrics that p is adjusted for."""
+def _metric(
+    metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
+) -> dict[str, Any]:
+    """One line of the table; `tested`: the metrics that p is adjusted for; `shared`: warnings that the caption has.
+
+    Where no question differs, the interval says only how few they are: it is written, not drawn.
+    """
     found = metric.pairs
-    bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None
+    warning = found.warning if found and bounds and found.warning not in shared else ""
     least, most = metric.bounds or (None, None)
     beyond = metric.change == "no significant difference" and bounds is not None and not bounds.low <= 0 <= bounds.high
     adjusted = f"The CI excludes 0, but p is adjusted for {tested} metrics (Holm)." if beyond else ""
-    notes = [adjusted, found.warning if found else "", metric.note, *(one["words"] for one in noise)]
+    notes = [adjusted, warning, metric.note, *(one["words"] for one in noise)]
     return {
         "metric": inert(metric.metric),
         "least": least,
@@ -151,21 +169,26 @@ def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
         return "no pair is scored in both runs"
-    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
+    same = ": no question differs" if found.ties == found.n else ""
+    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}{same}"
 
 
 def _counted(metric: MetricComparison) -> str:
     """`58 of 60`: the pairs that count, of those that were judged on both sides."""
     n = metric.pairs.n if metric.pairs else 0
-    left_out = 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+    left_out = _left_out(metric)
     return f"{n:,} of {n + left_out:,}" if left_out else f"{n:,}"
 
 
+def _left_out(metric: MetricComparison) -> int:
+    return 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+
+
 def unscored_in_words(metric: MetricComparison) -> str:
-    """`1 unscored in B (1 refusal)`; empty where all are scored."""
+    """`1 unscored in B (1 refused in full)`; empty where all are scored."""
     counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
     reasons = {
-        side: ", ".join(f"{count} {reason}" for reason, count in given.items())
+        side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
     }
     said = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
@@ -188,9 +211,10 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
         "question": inert(one.question),
         "where": inert(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
-    if not one.scores:  # refused by one side: no metric is scored on both
+    if one.refuses:  # whether it should have answered is for a person to say: neither better nor worse
         sides = {side: {"shown": "refuses" if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
-        return row | {"change": "≠ refusal", "look": ""} | sides
+        where = inert(" · ".join(filter(None, [*map(str, one.scores), str(one)])))
+        return row | {"change": f"≠ only {one.refuses} refuses", "look": "", "where": where} | sides
     first = one.scores[0]
     return row | {
         "change": inert(f"{CHANGE_TEXTS[first.change].split()[0]} {first.label} {first.b - first.a:+.2f}"),
@@ -202,9 +226,10 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
     """The pairs as rows, each a link to the page with `query`."""
+    a, b = (inert(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
-        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
+        "titles": {"change": "Change", "a": f"A {a}", "b": f"B {b}"},
         "rows": [_pair_row(row, query) for row in rows],
     }
 
@@ -254,8 +279,8 @@ def pair_data(found: PairReport) -> dict[str, Any]:
 def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) -> dict[str, Any]:
     note = "The run file has no answer for this question." if report.sample.answer is None else ""
     return {
-        "title": inert(f"{letter} · {report.run.name}"),
-        "note": note or ("The answer is a refusal, at least in part." if report.refuses else ""),
+        "title": inert(f"{letter} · {shortened(report.run.name)}"),
+        "note": note or ("The answer refuses, in full or in part." if report.refuses else ""),
         "words": changed_words(found.answers, letter),
     }
 

@@ -17,8 +17,8 @@ from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_t
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
-from ragboard_dashboard.links import link_to
-from ragboard_dashboard.text import plain, safe
+from ragboard_dashboard.links import bound, link_to
+from ragboard_dashboard.text import column_title, plain, safe
 
 __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
@@ -79,8 +79,9 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
     if not specs:
         st.info("This run has no metric from 0 to 1 where higher is better; labels need one.")
         return None
-    first = specs.index(DEFAULT) if DEFAULT in specs else 0
-    metric = middle.selectbox("Judge scores", specs, first, key="by", bind="query-params")
+    wanted = st.query_params.get("by", DEFAULT)
+    shown = wanted if wanted in specs else DEFAULT if DEFAULT in specs else specs[0]
+    metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
     said = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
     return refs, str(metric), said, raw

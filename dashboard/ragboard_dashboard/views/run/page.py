@@ -44,6 +44,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.text import (
+    UNSCORED_REASONS,
     column_label,
     column_title,
     file_facts,
@@ -264,7 +265,9 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
-    left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
+    left_out = "; ".join(
+        f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()
+    )
     said = [
         f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
@@ -272,14 +275,6 @@ def _counted(found: Distribution) -> str:
         share_line(found.share) if found.share else "",
     ]
     return ". ".join(filter(None, said))
-
-
-REASONS = {
-    "undefined": "undefined (nothing to judge)",
-    "refusal": "refused (the answer only declines)",
-    "failed": "failed (no usable reply)",
-    "skipped": "skipped (the file lacks a column)",
-}
 
 
 def share_line(share: Share) -> str:

@@ -48,7 +48,7 @@ def draw() -> None:
     report = _report(run)
     if report is None:
         return
-    breadcrumb(run, "sample", f"sample {report.sample.id}")
+    breadcrumb(run, "sample", "Sample")
     _head(report, config_line(report))
     _earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
@@ -84,7 +84,7 @@ def _head(report: SampleReport, config: str) -> None:
     if report.judged:
         judge = f"judged by {report.judged.in_words}"
     with row:
-        plain(" · ".join(filter(None, [config, judge])), "note")
+        plain(" · ".join(filter(None, [f"sample {report.sample.id}", config, judge])), "note")
 
 
 def _earlier_turns(history: Sequence[Turn]) -> None:
@@ -125,13 +125,13 @@ def _note(report: SampleReport) -> str:
         return "The run file has no answer for this question."
     if not report.sample.answer.strip():
         return "The answer is empty."
-    return "The answer is a refusal, at least in part." if report.refuses else ""
+    return "The answer refuses, in full or in part." if report.refuses else ""
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
-    """Draw the labels that a person can give the chosen statement (from 0), once one is chosen.
+    """Draw the labels that a person can give the chosen statement (from 0), once there are a statement and a name.
 
-    Without a name they are shown and cannot be given. What a person says is kept at once, and the page drawn anew.
+    What a person says is kept at once, and the page drawn anew.
     """
     if chosen is None or not writable():
         return
@@ -139,14 +139,12 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
     with row:
         plain(f"Your label for statement {chosen + 1}")
     name = _name(row)
+    if not name:
+        return
     said: Label | None = None
     for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1):
-        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key), disabled=not name):
+        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key)):
             said = label
-    if not name:
-        with row:
-            plain("Every label is stored with a name, so enter yours first.", "note", "content")
-        return
     mine = any(one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people)
     back = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
     note = row.text_input(
@@ -165,10 +163,10 @@ def _name(row: DeltaGenerator) -> str:
     return row.text_input(
         "Your name",
         key="annotator",
-        placeholder="Your name",
+        placeholder="Enter your name to label",
         label_visibility="collapsed",
         persist_state="session",
-        width=170,
+        width=210,
     ).strip()
 
 

@@ -32,6 +32,7 @@ from ragboard_dashboard.views.upload.columns import (
     draw_columns,
     draw_suggestions,
     field_of,
+    has_no_passages,
     match_columns,
 )
 
@@ -136,6 +137,12 @@ def _file(file: UploadedFile, path: Path) -> None:
                 _refused(file.name, error)
                 _offer_to_skip(error)
         else:
+            if matched.asks_for_passages:
+                _understood(head, above, matched, read)
+                _ask_for_passages(above, suggested, matched)
+                draw_columns(matched, asked, boxes)
+                _draw_options(matched.seen)
+                return
             with judge:
                 judge_options = _choose_judge() if evaluates() else EMBEDDED
             offer = _offer(head, read, judge_options) if evaluates() else None
@@ -178,6 +185,15 @@ def _ask(asked: tuple[str, ...]) -> None:
         " reference."
     )
     st.warning(words, icon=":material/help:")
+
+
+def _ask_for_passages(above: DeltaGenerator, under: DeltaGenerator, matched: Matched) -> None:
+    """Ask for the passages before anything is offered: without them no statement can be checked."""
+    with above:
+        st.warning("To continue, choose the column with the passages: statements are checked against them.")
+    with under:
+        draw_suggestions(matched)
+        st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
 
 
 def _offer_to_skip(error: RagboardError) -> None:

@@ -51,7 +51,7 @@ def test_a_row_says_how_many_questions_count_of_those_judged(store: Store) -> No
     pairs = {row["metric"]: row["pairs"] for row in forest_data(compared)["rows"]}
     assert (pairs["ragas.faithfulness"], pairs["ragas.context_relevance"]) == ("59 of 60", "60")
     faithfulness = next(one for one in compared.metrics if one.metric == "ragas.faithfulness")
-    assert unscored_in_words(faithfulness) == "1 unscored in B (1 refusal)"
+    assert unscored_in_words(faithfulness) == "1 unscored in B (1 refused in full)"
 
 
 def test_a_change_has_a_sign_and_a_word_and_a_link_that_opens_it(store: Store) -> None:
@@ -88,9 +88,11 @@ def test_what_changed_most_is_a_row_by_the_score_that_moved_furthest(store: Stor
     data = changed_data(most_changed(store, a, b), compare_runs(store, a, b), {"a": "x", "b": "y"})
     assert len(data["rows"]) == 3
     for row in data["rows"]:
+        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
+        if row["change"].startswith("≠ only"):
+            continue
         assert row["change"].split()[0] in ("▲", "▼")
         assert row["change"].endswith(f"{float(row['b']['shown']) - float(row['a']['shown']):+.2f}")
-        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
 
 
 def test_costs_have_no_common_scale_and_as_many_decimals_as_they_need(tmp_path: Path) -> None:
@@ -169,4 +171,4 @@ def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> No
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
     one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
     (row,) = changed_data([one], compare_runs(store, a, b), {})["rows"]
-    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ refusal", "answers", "refuses")
+    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
