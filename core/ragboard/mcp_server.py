@@ -35,11 +35,11 @@ from ragboard.analysis import (
     diagnosis_warning,
     leaderboard,
     most_changed,
-    no_finding_text,
     run_evaluations,
     run_summary,
     sample_report,
     sample_rows,
+    start_with,
     topic_in_words,
 )
 from ragboard.analysis import compare_runs as compare
@@ -266,7 +266,7 @@ class _Tools:
                 "judge": found.judged.in_words if found.judged else None,
                 "warning": " ".join(filter(None, (diagnosis_warning(found), found.attribution_note))) or None,
                 "findings": findings,
-                "no_finding": None if found.main_findings else ": ".join(no_finding_text(found)),
+                "start_with": ": ".join(filter(None, start_with(found))),
                 "unsupported_statements": found.unsupported,
                 "questions_with_most_of_them": {one.question: one.statements for one in found.questions},
                 "suspicious_passages": [
