@@ -30,7 +30,7 @@ LAYERS = (
     ("evaluation", "analysis", "query"),
     ("human",),
     ("export",),
-    ("api", "demo", "training"),
+    ("api", "demo", "training", "mcp_server"),
     ("testing",),
     ("pytest_plugin",),
     ("cli",),

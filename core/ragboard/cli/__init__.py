@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Start": {
         "demo": CommandEntry("serving", "Open the dashboard with two sample runs and their verdicts."),
         "serve": CommandEntry("serving", "Start the dashboard."),
+        "mcp": CommandEntry("serving", "Let an assistant read the store (Model Context Protocol)."),
         "import": CommandEntry(
             "runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
         ),
@@ -44,6 +45,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         ),
         "report": CommandEntry("results", "Write a run, or a comparison of two, as one HTML file."),
         "export": CommandEntry("results", "Write a table to a file: scores, statements, samples and more."),
+        "push": CommandEntry("results", "Upload runs with their scores to the Hugging Face hub."),
         "query": CommandEntry("results", "Query the store in DuckDB's SQL, read-only."),
     },
     "Decide": {

@@ -23,6 +23,7 @@ GIVEN: dict[str, Any] = {
     "parameters": {"reasoning_effort": "low", "seed": 3},
     "prompts": Path("prompts"),
     "examples": Path("examples.tsv"),
+    "headers": {"X-Team": "search"},
     "redact": (r"\d{4}", "@here", "@@twice", "a\nb"),
     "concurrency": 3,
     "requests_per_minute": 10.5,
@@ -59,6 +60,11 @@ def test_a_command_reads_each_option_as_it_was_given(name: str) -> None:
 
 def test_a_command_reads_all_options_together_as_they_were_given() -> None:
     assert read_by_a_command(JudgeOptions(**GIVEN)) == JudgeOptions(**GIVEN)
+
+
+def test_a_header_with_a_secret_is_no_word_of_a_command() -> None:
+    words = chain.from_iterable(command_options(JudgeOptions(headers={"Authorization": "Bearer secret"})))
+    assert "secret" not in " ".join(words)
 
 
 def test_the_address_is_no_word_of_a_command() -> None:
