@@ -44,7 +44,9 @@ def push_runs(store: Store, runs: Sequence[RunRef], target: str, *, public: bool
     try:
         api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True)
         api.create_commit(name, operations, commit_message=message, repo_type="dataset")
-    except (errors.HTTPError, OSError, ValueError) as error:
+    except ValueError as error:  # of the hub's own rules for names
+        raise SettingError(f"cannot push to {name}: {_first_line(error)}") from error
+    except (errors.HTTPError, OSError) as error:
         raise RagboardError(f"{api.endpoint}: cannot push to {name}: {_first_line(error)}") from error
     return f"{api.endpoint}/datasets/{name}"
 

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from tests.chat_server import ChatServer, Fault, chat_server, refuses, status
 
 from ragboard.cli import main
+from ragboard.errors import ExitCode
 
 METRIC = "ragas.answer_relevance(method=direct)"
 ROWS = [{"id": f"q{n}", "question": f"How high is tower {n}?", "answer": "It is 30 m high."} for n in range(3)]
@@ -202,7 +203,7 @@ def test_what_cannot_be_scored_is_said_in_one_line(
     monkeypatch.setattr("ragboard.judges.llm.endpoint.FIRST_PAUSE", 0.0)
     server.chance = always(fault)
     done = evaluate("--concurrency", "1")
-    assert done.exit_code == 1
+    assert done.exit_code == ExitCode.ERROR
     assert sum(line in one for one in done.output.split("\n")) == 1, done.output
 
 

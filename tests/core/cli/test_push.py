@@ -72,17 +72,19 @@ def test_one_run_is_pushed_and_a_public_data_set_must_be_asked_for(store: Store,
 
 
 @pytest.mark.parametrize(
-    ("words", "token", "said"),
+    ("words", "token", "code", "said"),
     [
-        (["my-team/rag-evaluations"], "hf_abc", "is no data set of the hub: expected hf:OWNER/NAME"),
-        (["hf:../x"], "hf_abc", "cannot push to ../x"),
-        ([TARGET, "none"], "hf_abc", "no run is called 'none'"),
-        ([TARGET], "", "cannot push to my-team/rag-evaluations: "),
+        (["my-team/rag-evaluations"], "hf_abc", 2, "is no data set of the hub: expected hf:OWNER/NAME"),
+        (["hf:../x"], "hf_abc", 2, "cannot push to ../x"),
+        ([TARGET, "none"], "hf_abc", 5, "no run is called 'none'"),
+        ([TARGET], "", 6, "cannot push to my-team/rag-evaluations: "),
     ],
 )
-def test_what_cannot_be_pushed_is_one_line(store: Store, hub: Hub, words: list[str], token: str, said: str) -> None:
+def test_what_cannot_be_pushed_is_one_line(
+    store: Store, hub: Hub, words: list[str], token: str, code: int, said: str
+) -> None:
     done = push(store, hub, *words, token=token)
-    assert done.returncode in (1, 2)
+    assert done.returncode == code
     assert said in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     assert not hub.pushed
