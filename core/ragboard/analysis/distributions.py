@@ -20,7 +20,7 @@ from ragboard.store.queries.scores import Known, metric_names
 from ragboard.store.queries.values import (
     META,
     bin_counts,
-    column_values,
+    column_query,
     extent,
     group_moments,
     group_sizes,
@@ -144,14 +144,14 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
     with store.database.read() as connection:
         metrics = described(connection)
         metric, threshold = metrics.get(column), read_thresholds(connection, metrics).get(column)
-        values = column_values(run, column)
+        values = column_query(run, column)
         extremes = extent(connection, values)
         missing = unscored_reasons(connection, run, column)
         if column.startswith(META) and extremes.total > extremes.scored:
             missing = {"not in the file": extremes.total - extremes.scored}
         fill = fill_of(metric, policy) if missing else None
         fills = fill if isinstance(fill, tuple) else ()
-        variants = (values, *(column_values(run, column, fill=value) for value in fills))
+        variants = (values, *(column_query(run, column, fill=value) for value in fills))
         known, *filled = [value_moments(connection, variant) for variant in variants]
         mean = mean_of(metric, known, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
@@ -193,7 +193,7 @@ def breakdown(
         fills = fill if isinstance(fill, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
         plain, *filled = (
-            group_moments(connection, column_values(run, column, fill=value), by) for value in (None, *fills)
+            group_moments(connection, column_query(run, column, fill=value), by) for value in (None, *fills)
         )
     found: list[Group] = []
     for value, total in sizes:
@@ -220,7 +220,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
     value. The interval covers every share that the unscored samples allow.
     """
-    good = [value_moments(connection, values, fail=threshold.fail, limit=threshold.value) for values in variants]
+    good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
     extremes = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
     if not extremes:
         return None

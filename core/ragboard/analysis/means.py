@@ -164,7 +164,8 @@ def mean_of(
     """Compute the mean under a policy; `missing` is the number of unscored samples.
 
     `scored`: the moments of the scored values, None if there are none. `filled`: the moments of all values, with the
-    unscored samples at their lowest and at their highest value.
+    unscored samples at their lowest and at their highest value; needed if `fill_of` gives a pair and samples are
+    missing.
     """
     plain = Mean(mean=scored.mean if scored else None, interval=_interval(metric, scored))
     fill = fill_of(metric, policy)

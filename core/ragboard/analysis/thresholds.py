@@ -18,7 +18,8 @@ from ragboard.store.queries.query import Connection
 __all__ = ["STANDINGS", "Share", "Standing", "Threshold", "read_thresholds", "set_threshold", "thresholds"]
 
 Standing = Literal["met", "missed", "undecided"]
-"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold."""
+"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold, or
+there is none."""
 
 STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ inconclusive"}
 """Icon and word for each."""

@@ -133,10 +133,12 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
 
 
 def _place_of(path: Path, sheet: str | None, titles: Sequence[str]) -> int:
-    if titles and sheet is None:
+    if not titles:
+        raise RunFileError(path, "has no worksheet")
+    if sheet is None:
         return 0
     if sheet not in titles:
-        raise RunFileError(path, f"has no sheet {sheet!r}; it has {', '.join(titles)[:200] or 'none'}")
+        raise RunFileError(path, f"has no sheet {sheet!r}; it has {', '.join(titles)[:200]}")
     return titles.index(sheet)
 
 

@@ -15,9 +15,9 @@ from itertools import count, groupby
 
 from ragboard.records import Turn
 
-__all__ = ["HISTORY", "conversation", "imitates", "lines", "mark_for", "material", "numbered"]
+__all__ = ["MAX_HISTORY_CHARACTERS", "conversation", "imitates", "lines", "mark_for", "material", "numbered"]
 
-HISTORY = 16_000
+MAX_HISTORY_CHARACTERS = 16_000
 """The most characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
 
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
@@ -63,8 +63,11 @@ def lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
 
 
 def conversation(turns: Sequence[Turn], mark: str = "") -> str:
-    """Format the turns in order. If they exceed `HISTORY`, leave out whole turns, older ones first, and say which."""
-    left, fitting = HISTORY, set[int]()
+    """Format the turns in order, and say which are left out.
+
+    From the newest turn back, each turn that still fits in `MAX_HISTORY_CHARACTERS` is kept, whole.
+    """
+    left, fitting = MAX_HISTORY_CHARACTERS, set[int]()
     for number in range(len(turns), 0, -1):
         length = len(turns[number - 1].text)
         if length <= left:

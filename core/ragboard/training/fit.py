@@ -179,7 +179,7 @@ def _scores(
     synthetic = examples["held out"]
     sets = {
         "held-out synthetic documents": synthetic,
-        "the same, strong negatives only": [one for one in synthetic if one.holds or one.strong],
+        "the same, strong negatives only": [one for one in synthetic if one.holds or one.hard_negative],
         PEOPLE: held_out(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for name, of_set in sets.items():

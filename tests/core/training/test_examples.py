@@ -69,7 +69,7 @@ def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -
     rows = [replace(ROW, answer_relevance=True), replace(ROW, document=f"x {LONG}", answer_relevance=True)]
     dropped: Counter[str] = Counter()
     assert [one.document for one in examples_of(rows, "answer_relevance", dropped)] == [""]
-    assert dropped["twice"] == 1
+    assert dropped["duplicates"] == 1
     assert examples_of([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
 
 
@@ -116,11 +116,11 @@ def test_the_filters_of_ares_drop_and_count() -> None:
     found = examples_of(rows, "answer_faithfulness", dropped)
     assert [(one.question, len(one.document)) for one in found] == [("When?", len(LONG)), ("When?", 101)]
     assert dropped == {
-        "twice": 1,
+        "duplicates": 1,
         "with a document of at most 100 characters": 1,
         "without an answer": 1,
         "whose passage does not help": 1,
-        "labelled both ways": 2,
+        "with contradictory labels": 2,
     }
 
 

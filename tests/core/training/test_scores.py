@@ -14,7 +14,12 @@ from ragboard.training.train import baseline_comparisons
 
 def example(number: int, *, holds: bool, answer: str = "red") -> Example:
     return Example(
-        question="what is red", document="red blue", answer=answer, holds=holds, cluster=f"d{number}", strong=False
+        question="what is red",
+        document="red blue",
+        answer=answer,
+        holds=holds,
+        cluster=f"d{number}",
+        hard_negative=False,
     )
 
 

@@ -91,7 +91,8 @@ class Figure(NamedTuple):
     loose: str
     """The key without its unit."""
     kind: str
-    """What it counts: a unit, `year`, `date month`, `date day`, `phone`, or nothing."""
+    """What it counts: a unit, `%`, `dollar` and other currencies, `year`, `date month`, `date day`, `phone`, `th` (an
+    ordinal number), `s` (a decade), or nothing."""
     value: float
     """In that unit; a day as month * 100 + day."""
     first: int

@@ -1,4 +1,4 @@
-"""A property that is worked out when it is first asked for."""
+"""A sentence as the rules read it: its words, figures, names and negations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How well an answer answers its question: by the kind of thing asked for, and by what it says that is new.
+"""Rate answers, and select the sentences that help to answer, by rules.
 
-Whether it is true is not asked. A question may ask for several things; each is looked for by itself.
+Both compare a text with the kinds of information that a question asks for, one by one, and count what is new in it.
+Neither asks whether the text is true.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sentences of an answer that state nothing about the matter: greetings, lead-ins, citations."""
+"""Extract the statements of a text; skip greetings, lead-ins and citations."""
 
 from __future__ import annotations
 
@@ -389,7 +389,7 @@ def _may_cite(text: str, start: int, end: int) -> bool:
 
 
 def _after_but(text: str, start: int, end: int) -> int:
-    """Return where a refusal continues with a statement, else `start`."""
+    """Return where a refusal continues with a statement; `end` if it does not, so nothing is left to extract."""
     found = _BUT.search(text, start, end)
     if found and not is_refusal(text[found.end() : end]) and is_refusal(text[start : found.start()]):
         return found.end()

@@ -13,7 +13,7 @@ from ragboard.records import Direction
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Places
-from ragboard.store.queries.values import column_values
+from ragboard.store.queries.values import column_query
 
 __all__ = [
     "ComparedPair",
@@ -191,7 +191,7 @@ _WHICH: dict[Which, str] = {
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
     """Return the query of all pairs with both values and the gain; for a neutral metric, minus the absolute change."""
-    values_a, values_b = column_values(a, metric, "a"), column_values(b, metric, "b")
+    values_a, values_b = column_query(a, metric, "a"), column_query(b, metric, "b")
     return Query(
         sql=f"SELECT p.a, p.b, x.value AS value_a, y.value AS value_b, {_GAIN[direction]} AS gain\n"
         f"FROM paired p\nLEFT JOIN ({values_a.sql}) x ON x.position = p.a\n"

@@ -48,7 +48,7 @@ from ragboard_dashboard.views.agreement.tables import (
 
 __all__ = ["answers_html", "draw"]
 
-ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
 TIES: dict[Ties, str] = {
     "random": "A tie is a coin flip",
@@ -285,7 +285,7 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of human labels: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+        "A file of human labels: pairs, graded answers or labelled statements", type=EXTENSIONS, key="opinions"
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]

@@ -59,7 +59,7 @@ def draw() -> None:
 def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
     choices = run_choices(runs)
     left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
-    wanted = left.multiselect(
+    run_names = left.multiselect(
         "Runs",
         list(choices),
         default=_default(runs),
@@ -68,7 +68,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         bind="query-params",
     )
     try:
-        refs = tuple(resolve(name) for name in wanted)
+        refs = tuple(resolve(name) for name in run_names)
     except NotFoundError as error:
         plain(str(error))
         return None
@@ -77,14 +77,17 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         return None
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
-        st.info("This run has no metric from 0 to 1 where higher is better; labels need one.")
+        st.info(
+            "An estimate corrects the scores of a metric from 0 to 1 where higher is better, and this run has none."
+            " Evaluate ragas.faithfulness."
+        )
         return None
-    wanted = st.query_params.get("by", DEFAULT)
-    shown = wanted if wanted in specs else DEFAULT if DEFAULT in specs else specs[0]
+    metric_wanted = st.query_params.get("by", DEFAULT)
+    shown = metric_wanted if metric_wanted in specs else DEFAULT if DEFAULT in specs else specs[0]
     metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
-    said = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
+    measured = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
-    return refs, str(metric), said, raw
+    return refs, str(metric), measured, raw
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
@@ -112,7 +115,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
-    _order(found)
+    _draw_ranking(found)
 
 
 def _cautions(found: Estimates) -> None:
@@ -151,7 +154,7 @@ def _needed_said(source: RunEstimate, width: float) -> str:
     return f"{needed.more:,} more labels for a 95% CI {width:g} wide{alone}"
 
 
-def _order(found: Estimates) -> None:
+def _draw_ranking(found: Estimates) -> None:
     report = found.report
     if not report.differences:
         return
@@ -179,7 +182,7 @@ def estimates_html(report: SystemsReport, *, raw: bool) -> str:
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """A row for each two systems: grey words where the interval holds 0."""
+    """A row for each pair of systems, with the CI and whether it includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -210,12 +213,12 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
     )
     titles = ("method", "estimate (95% CI)", f"scale {range_text(low, high, '.2f')}", "based on", "effective labels")
     head = "".join(f"<th>{title}</th>" for title in titles)
-    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
+    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_accuracy_note(one)}</small>"
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
 
 
-def _right(one: SystemEstimate) -> str:
+def _accuracy_note(one: SystemEstimate) -> str:
     return f"; judge accuracy {_with_bounds(one.accuracy)}" if isinstance(one.accuracy, Interval) else ""
 
 
