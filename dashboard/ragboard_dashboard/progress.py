@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import forwards_key, start_evaluation
-from ragboard.evaluation.progress import EvaluationState, EvaluationStatus, evaluation_statuses, stop_evaluation
+from ragboard.evaluation.progress import LiveEvaluation, LiveState, live_evaluations, stop_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
@@ -21,7 +21,7 @@ __all__ = ["key_field", "live_lines", "panel", "run_panels"]
 TICK_SECONDS = 1.0
 TYPED_KEY = "typed-key"
 
-STATES: dict[EvaluationState, str] = {
+STATES: dict[LiveState, str] = {
     "starting": "starting",
     "running": "running",
     "stopping": "stopping: waiting for open requests",
@@ -47,7 +47,7 @@ def live_lines() -> None:
         st.fragment(_lines, run_every=TICK_SECONDS)(_known(found))
 
 
-def panel(live: EvaluationStatus, run: RunRef) -> None:
+def panel(live: LiveEvaluation, run: RunRef) -> None:
     """Draw the progress, cost and failures of an evaluation, with buttons to cancel and resume it."""
     now = live.progress
     with st.container(border=True):
@@ -87,15 +87,15 @@ def key_field(judge_options: JudgeOptions, where: str) -> str | None:
     return typed.strip() or None if typed else None
 
 
-def _of_run(run_id: str) -> tuple[EvaluationStatus, ...]:
-    return tuple(live for live in evaluation_statuses(store()) if live.run_id == run_id and live.state != "finished")
+def _of_run(run_id: str) -> tuple[LiveEvaluation, ...]:
+    return tuple(live for live in live_evaluations(store()) if live.run_id == run_id and live.state != "finished")
 
 
-def _under_way() -> tuple[EvaluationStatus, ...]:
-    return tuple(live for live in evaluation_statuses(store()) if live.under_way)
+def _under_way() -> tuple[LiveEvaluation, ...]:
+    return tuple(live for live in live_evaluations(store()) if live.under_way)
 
 
-def _known(found: Iterable[EvaluationStatus]) -> tuple[tuple[str, bool], ...]:
+def _known(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
     return tuple((live.evaluation_id, live.under_way) for live in found)
 
 
@@ -116,7 +116,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
         _line(live, names.get(live.run_id, ""))
 
 
-def _line(live: EvaluationStatus, name: str) -> None:
+def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
     parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
     if now.calls:
@@ -127,7 +127,7 @@ def _line(live: EvaluationStatus, name: str) -> None:
         plain(" · ".join(parts), "note")
 
 
-def _facts(live: EvaluationStatus) -> list[tuple[str, str, str]]:
+def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
     now = live.progress
     found = []
     if live.rate is not None:
@@ -141,12 +141,12 @@ def _facts(live: EvaluationStatus) -> list[tuple[str, str, str]]:
     return found
 
 
-def _samples(live: EvaluationStatus) -> str:
+def _samples(live: LiveEvaluation) -> str:
     now = live.progress
     return f"{now.done:,} of {now.total:,} samples" if now.total else "counting samples"
 
 
-def _left(live: EvaluationStatus) -> str:
+def _left(live: LiveEvaluation) -> str:
     seconds = live.seconds_left
     if seconds is None:
         return ""
@@ -155,7 +155,7 @@ def _left(live: EvaluationStatus) -> str:
     return f"about {round(seconds / 60):,} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
 
 
-def _cancel(live: EvaluationStatus) -> None:
+def _cancel(live: LiveEvaluation) -> None:
     if st.button(
         "Cancel",
         key=f"cancel-{live.evaluation_id}",
@@ -167,7 +167,7 @@ def _cancel(live: EvaluationStatus) -> None:
         st.rerun(scope="fragment")
 
 
-def _resume(live: EvaluationStatus, run: RunRef) -> None:
+def _resume(live: LiveEvaluation, run: RunRef) -> None:
     if live.choice is None:
         plain("The judge was given in Python: repeat the same call to resume.", "note")
         return

@@ -19,7 +19,7 @@ from tests.local_models import nli_model
 from ragboard import Passage, Run, Sample, Store
 from ragboard.analysis import failures, leaderboard
 from ragboard.evaluation.journal import open_journal
-from ragboard.evaluation.progress import Progress, evaluation_statuses, write_progress
+from ragboard.evaluation.progress import Progress, live_evaluations, write_progress
 
 SECRET = "sk-typed-by-a-person"
 SLOW = 0.4
@@ -120,7 +120,7 @@ def test_cancel_keeps_what_is_done_a_reload_loses_nothing_and_resume_asks_the_re
     expect(page.get_by_text("openai:m: running")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("stopped by the user")).to_be_visible()
-    (live,) = evaluation_statuses(store)
+    (live,) = live_evaluations(store)
     asked = server.count
     assert 0 < live.progress.done < 60
     assert 0 < asked < 120
@@ -146,7 +146,7 @@ def test_an_evaluation_outlives_the_server_and_one_that_was_killed_is_resumed(
         expect(page.get_by_text("bridges: running")).to_be_visible()
         page.get_by_role("button", name="Watch").click()
         page.wait_for_url("**/run?*")
-        (live,) = evaluation_statuses(store)
+        (live,) = live_evaluations(store)
         os.kill(live.progress.pid, signal.SIGTERM)
         expect(page.get_by_text("interrupted: its process is gone")).to_be_visible()
         server.delay = lambda: 0.0
@@ -166,7 +166,7 @@ def test_two_evaluations_at_once_have_a_panel_and_a_line_each(
     expect(page.get_by_text("Evaluation by openai:two: running")).to_be_visible()
     page.goto(dashboard)
     expect(page.get_by_text("bridges: running")).to_have_count(2)
-    for live in evaluation_statuses(store):
+    for live in live_evaluations(store):
         os.kill(live.progress.pid, signal.SIGTERM)
     expect(page.get_by_text("bridges: running")).to_have_count(0)
 

@@ -19,7 +19,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.identity import Choice, evaluation_of, header_data
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
-from ragboard.evaluation.progress import Progress, evaluation_status, read_progress, write_progress
+from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address
 from ragboard.judges.panel import Panel
@@ -186,7 +186,7 @@ def _resolve_choice(
 
 
 def _refuse_second(store: Store, evaluation_id: str) -> None:
-    running = evaluation_status(store, evaluation_id)
+    running = live_evaluation(store, evaluation_id)
     if running is not None and running.under_way:
         raise StoreBusyError("this evaluation is already running; wait for it or stop it")
 

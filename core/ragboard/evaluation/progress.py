@@ -24,12 +24,12 @@ from ragboard.store import Store
 
 __all__ = [
     "HEARTBEAT_SECONDS",
-    "EvaluationState",
-    "EvaluationStatus",
+    "LiveEvaluation",
+    "LiveState",
     "Progress",
     "StatusFile",
-    "evaluation_status",
-    "evaluation_statuses",
+    "live_evaluation",
+    "live_evaluations",
     "read_progress",
     "stop_evaluation",
     "stop_file",
@@ -42,7 +42,7 @@ START_SECONDS = 60.0
 MIN_WINDOW_SECONDS = 2.0
 """A rate over a shorter window is not shown."""
 
-EvaluationState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
+LiveState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
 
 HEARTBEAT_SECONDS = 0.25
 PROBLEMS = 5
@@ -209,13 +209,13 @@ def read_progress(path: Path) -> Progress | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationStatus:
-    """The state of an evaluation according to its files, whichever process runs or ran it."""
+class LiveEvaluation:
+    """The state of an evaluation, also of one that ended, according to its files; whichever process runs or ran it."""
 
     evaluation_id: str
     run_id: str
     judge: str
-    state: EvaluationState
+    state: LiveState
     """stopping: it was told to stop and waits for open requests; interrupted: its process is gone."""
     progress: Progress
     choice: Choice | None
@@ -241,14 +241,14 @@ class EvaluationStatus:
         return 60 * left / self.rate if self.rate else None
 
 
-def evaluation_statuses(store: Store, now: float | None = None) -> tuple[EvaluationStatus, ...]:
+def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
     """All evaluations that were ever started in the store, newest first. `now`: the machine's monotonic clock."""
     folder = store.journal_path("any").parent
     found = (_live(status, now) for status in folder.glob("*.status.json"))
     return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))
 
 
-def evaluation_status(store: Store, evaluation_id: str, now: float | None = None) -> EvaluationStatus | None:
+def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) -> LiveEvaluation | None:
     """The state of one evaluation; None if it was never started or the id is invalid."""
     try:
         journal = store.journal_path(evaluation_id)
@@ -263,13 +263,13 @@ def stop_evaluation(store: Store, evaluation_id: str) -> None:
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()
 
 
-def _live(status: Path, now: float | None) -> EvaluationStatus | None:
+def _live(status: Path, now: float | None) -> LiveEvaluation | None:
     progress = read_progress(status)
     journal = status.with_name(status.name.removesuffix(".status.json") + ".jsonl")
     header = read_header(journal.with_suffix(".json"))
     if progress is None or header is None:
         return None
-    return EvaluationStatus(
+    return LiveEvaluation(
         evaluation_id=header.evaluation_id,
         run_id=header.run_id,
         judge=header.judge,
@@ -279,7 +279,7 @@ def _live(status: Path, now: float | None) -> EvaluationStatus | None:
     )
 
 
-def _state(progress: Progress, journal: Path, now: float) -> EvaluationState:
+def _state(progress: Progress, journal: Path, now: float) -> LiveState:
     if progress.state == "starting":
         return "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
     if progress.state != "running":

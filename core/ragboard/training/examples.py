@@ -12,7 +12,7 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "held_out", "labelled_examples", "split_rows"]
+__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "labelled_examples", "split_rows", "unseen"]
 
 Split: TypeAlias = Literal["train", "validation", "held out"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -156,7 +156,7 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def held_out(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
+def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
     """Return the examples whose texts differ from those of all training examples."""
     known = set(map(_texts, training))
     return [example for example in examples if _texts(example) not in known]

@@ -27,7 +27,7 @@ from ragboard.evaluation.background import (
     start_retry,
 )
 from ragboard.evaluation.identity import Choice, evaluation_of
-from ragboard.evaluation.progress import EvaluationStatus, evaluation_status, evaluation_statuses
+from ragboard.evaluation.progress import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.plugins import metrics_with
@@ -55,10 +55,10 @@ def kept(store: Store) -> RunRef:
     return RunRef(run_id=run.id, name=run.name, evaluation_id=None)
 
 
-def ended(store: Store, evaluation_id: str) -> EvaluationStatus:
+def ended(store: Store, evaluation_id: str) -> LiveEvaluation:
     """The evaluation, once no process works on it."""
     for _ in range(600):
-        live = evaluation_status(store, evaluation_id)
+        live = live_evaluation(store, evaluation_id)
         assert live is not None
         if not live.under_way:
             return live
@@ -92,7 +92,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
         assert server.keys[0] == f"Bearer {SECRET}"
         known = metrics_with(around.plugins)
         expected = evaluation_of(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
-    (live,) = evaluation_statuses(store)
+    (live,) = live_evaluations(store)
     assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS
     assert SECRET not in " ".join(command)
@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(store: Store) -> None:
         start_evaluation(store, ref, priceless)
     with pytest.raises(SettingError, match="no judge is called 'nobody'"):
         start_evaluation(store, ref, Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="nobody")))
-    assert evaluation_statuses(store) == ()
+    assert live_evaluations(store) == ()
 
 
 @pytest.mark.usefixtures("folder")
@@ -188,4 +188,4 @@ def test_an_address_that_cannot_be_asked_is_refused_before_anything_starts(store
     choice = Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:j", base_url=address))
     with pytest.raises(SettingError, match="base URL"):
         start_evaluation(store, run, choice, key=SECRET)
-    assert not evaluation_statuses(store)
+    assert not live_evaluations(store)

@@ -17,8 +17,8 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import (
     START_SECONDS,
     Progress,
-    evaluation_status,
-    evaluation_statuses,
+    live_evaluation,
+    live_evaluations,
     read_progress,
     stop_evaluation,
     write_progress,
@@ -54,7 +54,7 @@ def put(store: Store) -> Callable[[Progress], None]:
 def test_rate_and_time_left_are_of_the_last_half_minute(store: Store, put: Callable[[Progress], None]) -> None:
     put(RUNNING)
     with open_journal(store.journal_path("e"), HEADER):
-        live = evaluation_status(store, "e", NOW)
+        live = live_evaluation(store, "e", NOW)
     assert live is not None
     assert (live.state, live.under_way, live.rate, live.seconds_left) == ("running", True, 30.0, 120.0)
 
@@ -63,14 +63,14 @@ def test_a_rate_that_cannot_be_told_is_none(store: Store, put: Callable[[Progres
     for progress in (replace(RUNNING, since=NOW - 1), replace(RUNNING, done_then=30)):
         put(progress)
         with open_journal(store.journal_path("e"), HEADER):
-            live = evaluation_status(store, "e", NOW)
+            live = live_evaluation(store, "e", NOW)
         assert live is not None
         assert live.seconds_left is None
 
 
 def test_one_whose_process_is_gone_is_interrupted(store: Store, put: Callable[[Progress], None]) -> None:
     put(RUNNING)
-    (live,) = evaluation_statuses(store, NOW)
+    (live,) = live_evaluations(store, NOW)
     assert (live.state, live.under_way, live.rate) == ("interrupted", False, None)
 
 
@@ -80,7 +80,7 @@ def test_one_that_never_said_a_word_is_given_up(
 ) -> None:
     """By the monotonic clock, which begins anew with the machine."""
     put(replace(RUNNING, state="starting", started=0.0))
-    (live,) = evaluation_statuses(store, RUNNING.monotonic + after)
+    (live,) = live_evaluations(store, RUNNING.monotonic + after)
     assert live.state == state
 
 
@@ -89,7 +89,7 @@ def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
     seen: list[str] = []
 
     def stop(_: Task) -> Failure | None:
-        (live,) = evaluation_statuses(store)
+        (live,) = live_evaluations(store)
         if not seen:
             stop_evaluation(store, live.evaluation_id)
         seen.append(live.state)
@@ -108,7 +108,7 @@ def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: S
     run = store.add_runs([make_run()])[0]
     options = EvaluationOptions(judge_options=JUDGING, sample=2, max_cost=1.5)
     evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), options)
-    (live,) = evaluation_statuses(store)
+    (live,) = live_evaluations(store)
     assert (live.run_id, live.state) == (run.id, "finished")
     assert live.choice == Choice(
         metrics=tuple(metric.spec for metric in DEFAULT_METRICS),
@@ -122,19 +122,19 @@ def test_it_can_be_taken_up_again_by_what_was_chosen_but_for_a_password(store: S
 def test_one_whose_judge_was_given_in_python_cannot_be(store: Store) -> None:
     run = store.add_runs([make_run()])[0]
     evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    (live,) = evaluation_statuses(store)
+    (live,) = live_evaluations(store)
     assert live.choice is None
 
 
 def test_a_spoiled_file_is_passed_over(store: Store) -> None:
     path = header(store, "e")
     path.with_suffix(".status.json").write_text("{", encoding="utf-8")
-    assert evaluation_statuses(store) == ()
+    assert live_evaluations(store) == ()
 
 
 def test_a_stopped_one_counts_the_samples_it_reached_alone(store: Store) -> None:
     run = store.add_runs([make_run(samples=5)])[0]
     done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), EvaluationOptions(max_minutes=0))
-    (live,) = evaluation_statuses(store)
+    (live,) = live_evaluations(store)
     assert done.stopped
     assert (live.state, live.progress.done, live.progress.total) == ("stopped", 0, 5)

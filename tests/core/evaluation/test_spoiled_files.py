@@ -26,7 +26,7 @@ from ragboard.evaluation.cache import cache_contents
 from ragboard.evaluation.calls import sample_calls
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import plan_run
-from ragboard.evaluation.progress import evaluation_statuses
+from ragboard.evaluation.progress import live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.registry import asks_models
@@ -145,7 +145,7 @@ def test_a_status_or_header_with_wrong_contents_is_passed_over(
     store = copied(whole, tmp_path / "s")
     path = file(store, ending)
     path.write_text(json.dumps(data.draw(st.composite(spoiled)(json.loads(path.read_text("utf-8"))))), "utf-8")
-    for live in evaluation_statuses(store):
+    for live in live_evaluations(store):
         assert live.rate is None or live.rate > -1
         assert live.progress.done >= 0
         assert isinstance(live.judge, str)
@@ -218,7 +218,7 @@ def test_a_disk_that_cannot_be_read_is_one_line(store: Store, server: ChatServer
             plan_run(store, run_id, METRICS, panel(server))
         with pytest.raises(StoreError, match=r"^[^\n]*jsonl: [^\n]*$"):
             evaluate(store, server)
-    assert evaluation_statuses(store) == () or ending == ".jsonl"
+    assert live_evaluations(store) == () or ending == ".jsonl"
     assert sample_calls(store, store.resolve("run"), "s0").tasks or ending == ".jsonl"
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
-from ragboard.training.examples import SPLITS, examples_of, held_out, labelled_examples, split_rows
+from ragboard.training.examples import SPLITS, examples_of, labelled_examples, split_rows, unseen
 
 LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
 ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
@@ -133,7 +133,7 @@ def test_context_relevance_takes_passages_that_do_not_help_and_no_answers() -> N
 def test_what_was_learnt_from_is_not_scored_on_again() -> None:
     rows = [ROW, replace(ROW, question="Who?")]
     learnt = examples_of(rows[:1], "answer_faithfulness", Counter())
-    assert [one.question for one in held_out(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
+    assert [one.question for one in unseen(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
 
 
 def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw, Went
 
 from ragboard import Store
-from ragboard.evaluation.progress import Progress, evaluation_status, write_progress
+from ragboard.evaluation.progress import Progress, live_evaluation, write_progress
 
 ROW = {"question": "When?", "answer": "It opened in 2000.", "contexts": ["It opened in July 2000."]}
 
@@ -35,7 +35,7 @@ def test_an_address_that_leads_out_of_the_store_reads_and_writes_nothing(
     assert [one.value for one in page.error] == ["The evaluation in this link is not in the store."]
     assert not page.exception
     assert sorted(tmp_path.rglob("*")) == before
-    assert evaluation_status(fresh, "real") is not None
+    assert live_evaluation(fresh, "real") is not None
 
 
 def upload(page: AppTest) -> AppTest:

@@ -33,7 +33,7 @@ __all__ = [
 
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
-SAME = 1e-9
+TOLERANCE = 1e-9
 """Values that differ by less are equal."""
 
 
@@ -182,9 +182,9 @@ _GAIN: dict[Direction, str] = {
 }
 _WHICH: dict[Which, str] = {
     "all": "",
-    "worse": f"\nWHERE gain < -{SAME}",
-    "better": f"\nWHERE gain > {SAME}",
-    "same": f"\nWHERE abs(gain) <= {SAME}",
+    "worse": f"\nWHERE gain < -{TOLERANCE}",
+    "better": f"\nWHERE gain > {TOLERANCE}",
+    "same": f"\nWHERE abs(gain) <= {TOLERANCE}",
     "unscored": "\nWHERE gain IS NULL",
 }
 
@@ -232,7 +232,7 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
     row = connection.execute(
         "SELECT count(*), count(*) FILTER (gain < -$same), count(*) FILTER (gain > $same),"
         " count(*) FILTER (abs(gain) <= $same), count(*) FILTER (gain IS NULL) FROM pairs",
-        {"same": SAME},
+        {"same": TOLERANCE},
     ).fetchone()
     return dict(zip(_WHICH, row or (0,) * len(_WHICH), strict=True))
 

@@ -29,7 +29,7 @@ from ragboard_dashboard.data import (
     get_breakdown,
     get_columns,
     get_distribution,
-    get_failed,
+    get_failed_evaluations,
     get_failures,
     get_judge_options,
     get_metrics,
@@ -150,7 +150,7 @@ def _failed(run: RunRef) -> None:
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} more errors: ragboard evaluate and retry list them all", "note")
         if evaluates():
-            _retry(get_failed(run)[0])
+            _retry(get_failed_evaluations(run)[0])
 
 
 def _retry(run: RunRef) -> None:

@@ -15,7 +15,7 @@ from ragboard.errors import RagboardError, RunFileError, StoreError
 from ragboard.evaluation.background import destination, forwards_key, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorable
-from ragboard.evaluation.progress import evaluation_status
+from ragboard.evaluation.progress import live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
@@ -434,7 +434,7 @@ def _watch(watched: str, run: str) -> None:
 
 @st.fragment(run_every=0.5)
 def _follow(evaluations: list[str], run: str) -> None:
-    seen = [live for name in evaluations if (live := evaluation_status(store(), name))]
+    seen = [live for name in evaluations if (live := live_evaluation(store(), name))]
     for live in seen:
         panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
     if not seen:
