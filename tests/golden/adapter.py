@@ -150,7 +150,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,
-            "is_valid_reply": is_valid_reply(one, reply),
+            "fits": is_valid_reply(one, reply),
             "decoded": decode_reply(name, json.loads(encode(reply))) == reply,
         }
     if name == "Similarity":
