@@ -314,14 +314,14 @@ def get_grades(
     return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
-def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
+def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
     """How one scorer decided every pair."""
-    return pair_verdicts(_agreement_data(agreement_id), dimension, contender)
+    return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
-def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
     """The disagreement of one scorer with annotators on every item."""
-    return grade_verdicts(_agreement_data(agreement_id), dimension, contender)
+    return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.thresholds import Share, Threshold, read_thresholds
+from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
 from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
 from ragboard.store import RunRef, Store
@@ -88,7 +88,7 @@ class Distribution:
     interval: Interval | NoInterval
     note: str = ""
     """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
-    share: Share | None = None
+    share: ShareMeetingThreshold | None = None
     """The samples that meet the metric's threshold; None without a threshold or without values."""
 
 
@@ -214,7 +214,7 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> Share | None:
+def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
     """The share of samples that meet a threshold: of the scored ones, or of all if each unscored one has one value.
 
     `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
@@ -228,7 +228,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else outer_interval(low, high, estimate=share)
-    return Share(threshold=threshold, good=round(share * n), n=n, interval=interval)
+    return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 
 def _share_interval(known: Known) -> Interval | NoInterval:

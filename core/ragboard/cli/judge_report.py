@@ -25,7 +25,7 @@ __all__ = ["report_judge"]
     envvar="RAGBOARD_JUDGE",
     show_default=True,
     show_envvar=True,
-    help="embedded, openai:MODEL, or replay:FILE.",
+    help="embedded, openai:MODEL, local:MODEL, nli:MODEL, or replay:FILE.",
 )
 @click.option("--label", help="Column with a numeric grade of the answer, such as human.faithfulness.")
 @click.option("--at-least", type=Finite(), default=1.0, show_default=True, help="Lowest grade of a faithful answer.")

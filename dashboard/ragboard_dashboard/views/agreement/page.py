@@ -34,7 +34,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, open_sample
-from ragboard_dashboard.text import ago, plain, safe
+from ragboard_dashboard.text import ago, html_escaped, plain
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
@@ -164,14 +164,14 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{ANSWERS[one.verdict].format(baseline=safe(one.baseline))}</b><p>{safe(one.sentence)}</p>"
-        f"<small>{safe(one.details)}</small></div>"
+        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
     nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
     title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
-    return f'<div class="rb-answer{many}"><h1>Can {safe(title)} be trusted?</h1>{rows or nobody}</div>'
+    return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:

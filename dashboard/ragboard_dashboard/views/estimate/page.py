@@ -18,7 +18,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
 from ragboard_dashboard.links import bound, link_to
-from ragboard_dashboard.text import column_title, plain, safe
+from ragboard_dashboard.text import column_title, html_escaped, plain
 
 __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
@@ -193,7 +193,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 def ranking_html(ranking: Sequence[Ranked]) -> str:
     """The order, and the ranks that are possible."""
     rows = "".join(
-        f"<tr><th>{one.rank}</th><td>{safe(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
+        f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
     )
     head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>possible ranks</th></tr>"
@@ -213,7 +213,9 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
     )
     titles = ("method", "estimate (95% CI)", f"scale {range_text(low, high, '.2f')}", "based on", "effective labels")
     head = "".join(f"<th>{title}</th>" for title in titles)
-    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_accuracy_note(one)}</small>"
+    caption = (
+        f"{html_escaped(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_accuracy_note(one)}</small>"
+    )
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
 
@@ -226,9 +228,9 @@ def _method_row(
     found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
 ) -> str:
     css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
-    name = f'<th scope="row" title="{safe(note)}">{title}</th>'
+    name = f'<th scope="row" title="{html_escaped(note)}">{title}</th>'
     if isinstance(found, NoInterval):
-        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {safe(found.reason)}</td></tr>'
+        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {html_escaped(found.reason)}</td></tr>'
     interval = found.interval if raw else found.clipped
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
@@ -241,10 +243,10 @@ def _method_row(
 
 
 def _difference(one: SystemDifference, low: float, high: float) -> str:
-    name = f'<th scope="row">{safe(one.b)} minus {safe(one.a)}</th>'
+    name = f'<th scope="row">{html_escaped(one.b)} minus {html_escaped(one.a)}</th>'
     how = f"{one.labels:,} labels, {'paired' if one.paired else 'unpaired'}"
     if isinstance(one.interval, NoInterval):
-        return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
+        return f'<tr>{name}<td class="rb-why" colspan="3">none: {html_escaped(one.interval.reason)}</td></tr>'
     return (
         f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
         f"<td>{_with_bounds(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"

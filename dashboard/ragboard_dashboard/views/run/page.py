@@ -8,7 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, headline, ragas_score
+from ragboard.analysis import (
+    Bin,
+    Columns,
+    Distribution,
+    RunSummary,
+    ShareMeetingThreshold,
+    UnscoredPolicy,
+    headline,
+    ragas_score,
+)
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
@@ -277,13 +286,13 @@ def _counted(found: Distribution) -> str:
     return ". ".join(filter(None, said))
 
 
-def share_line(share: Share) -> str:
+def share_line(share: ShareMeetingThreshold) -> str:
     """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
     percent = f": {estimate_text(share.good / share.n, share.interval, '.0%')}" if share.n else ""
     return f"{share.good:,} of {share.n:,} {share.threshold}{percent}"
 
 
-def threshold_editor(column: str, share: Share | None) -> None:
+def threshold_editor(column: str, share: ShareMeetingThreshold | None) -> None:
     """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
     metric = get_metrics().get(column)
     if metric is None or metric.direction == "neutral" or not writable():

@@ -18,7 +18,7 @@ from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
 from ragboard_dashboard.links import number_in_address, open_sample
-from ragboard_dashboard.text import config_line, file_facts, folded_facts, outcome_fact, plain, safe
+from ragboard_dashboard.text import config_line, file_facts, folded_facts, html_escaped, outcome_fact, plain
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
@@ -230,14 +230,14 @@ def calls_html(found: SampleCalls) -> str:
 def _call(number: int, one: TaskCalls) -> str:
     sign = "✗ failed" if one.failed else "✓ parsed as"
     return (
-        f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
-        f'<div class="quiet">{safe(one.facts)}</div><div>{sign}: {safe(one.outcome)}</div>'
+        f'<div class="call"><div><b>{number}. {html_escaped(one.task)}</b></div>'
+        f'<div class="quiet">{html_escaped(one.facts)}</div><div>{sign}: {html_escaped(one.outcome)}</div>'
         f"{_quiet(one.no_prompt)}{_messages(number, one)}</div>"
     )
 
 
 def _quiet(text: str) -> str:
-    return f'<div class="quiet">{safe(text)}</div>' if text else ""
+    return f'<div class="quiet">{html_escaped(text)}</div>' if text else ""
 
 
 def _messages(number: int, one: TaskCalls) -> str:
@@ -249,6 +249,6 @@ def _messages(number: int, one: TaskCalls) -> str:
         label = f"{what} of task {number}"
         pieces.append(
             f'<details><summary>{what} <span class="quiet">{size}</span></summary>'
-            f'<pre tabindex="0" role="region" aria-label="{label}">{safe(message.text)}</pre></details>'
+            f'<pre tabindex="0" role="region" aria-label="{label}">{html_escaped(message.text)}</pre></details>'
         )
     return "".join(pieces)
