@@ -21,7 +21,7 @@ pages = build_pages()
 keep_pages(pages)
 st.html(STYLE)
 page = st.navigation(bar_of(pages), position="top")
-page_frame()
+page_frame(st.query_params.get("item", ""))
 try:
     page.run()
 except RagboardError as error:  # a store that is busy, damaged or newer, a spoiled plugin: on every page

@@ -157,7 +157,7 @@ def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[
 
 
 resolve = cached(64)(Store.resolve)
-get_leaderboard = cached(4)(leaderboard)
+get_leaderboard = cached(4, spinner="Reading the runs")(leaderboard)
 get_runs = cached(4)(list_runs)
 get_run = cached()(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from ragboard.analysis import STANDINGS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
 from ragboard.metrics import metric_of
-from ragboard.records import Outcome, Score
+from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import inert
 from ragboard.stats import interval_text, range_text
 from ragboard_dashboard.data import get_metrics
@@ -24,6 +24,7 @@ __all__ = [
     "column_title",
     "config_line",
     "dollars",
+    "earlier_turns",
     "facts",
     "file_facts",
     "folded_facts",
@@ -45,6 +46,8 @@ UNSCORED_REASONS: Mapping[str, str] = {
 }
 """Completes a count of unscored samples."""
 
+TURNS_IN_SIGHT = 2
+"""Most earlier turns that are not folded."""
 Fact: TypeAlias = tuple[str, str, str]
 """A number, its name, and a note."""
 Style = Literal["title", "line", "note"]
@@ -71,6 +74,16 @@ def plain(text: str, style: Style = "line", width: Literal["content", "stretch"]
     bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
     st.html(f'<{tag} style="{css}">{html_escaped(text)}</{tag}>', width=width)
+
+
+def earlier_turns(history: Sequence[Turn]) -> None:
+    """Draw what was said before a question; a long conversation is folded."""
+    if not history:
+        return
+    count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
+    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
+        for turn in history:
+            plain(f"{turn.role}: {turn.text}", "note")
 
 
 def facts(items: Sequence[Fact]) -> None:

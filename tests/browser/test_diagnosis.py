@@ -115,7 +115,7 @@ def test_a_finding_leads_to_its_statements_and_back(sample: str, open_page: Open
     page = settled(open_page(f"{sample}/diagnosis?run={quote(HOSTILE)}"))
     page.get_by_role("link", name="Show the statements").first.click()
     page.wait_for_url("**/hallucinations?*")
-    expect(page.get_by_role("heading", name="statements are likely not supported")).to_be_visible()
+    expect(page.get_by_role("heading", name="statements are not supported (rule-based)")).to_be_visible()
     settled(page).go_back()  # in the middle of a run the way back is lost
     page.wait_for_url("**/diagnosis?*")
     expect(page.get_by_role("heading", name="Diagnosis of")).to_be_visible()

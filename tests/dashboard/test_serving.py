@@ -233,3 +233,12 @@ def test_health_says_whether_the_store_answers_and_names_no_file(
     assert ill.status_code == 503
     assert ill.json()["status"] == "unavailable"
     assert str(tmp_path) not in ill.text
+
+
+def test_a_page_has_its_name_and_a_first_line_before_any_script_is_loaded(tmp_path: Path) -> None:
+    app = server.app_of(ServerSettings(store=tmp_path))
+    for path in ("/", "/compare", "/sample?run=x"):
+        page = TestClient(app, base_url="http://127.0.0.1:8501").get(path).text
+        assert "<title>ragboard</title>" in page
+        assert '<div class="loading"><b>ragboard</b>' in page
+        assert "Streamlit app" not in page

@@ -269,6 +269,9 @@ class WeakTopic:
 class TopicComparisons:
     """The comparisons of topics with the other samples."""
 
+    closest: WeakTopic | None
+    """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
+
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -608,12 +611,16 @@ def weak_topics(
         for value, comparison in _group_comparisons(scores[spec], values, clusters)
     ]
     adjusted = holm([comparison.p for *_, comparison in compared])
-    worse = (
-        WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=Breakdown(column=spec, by=by))
-        for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True)
-        if p < ALPHA and isinstance(comparison.interval, Interval) and comparison.interval.high < 0
-    )
+    lower: list[WeakTopic] = []
+    worse: list[WeakTopic] = []
+    for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True):
+        if comparison.difference < 0 and isinstance(comparison.interval, Interval):
+            query = Breakdown(column=spec, by=by)
+            lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
+            if p < ALPHA and comparison.interval.high < 0:
+                worse.append(lower[-1])
     return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
+        closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _ in compared)),

@@ -12,7 +12,7 @@ from ragboard.analysis.thresholds import Standing, Threshold, read_thresholds
 from ragboard.metrics import metric_of
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
-from ragboard.stats import GateVerdict, Interval, NoInterval, gate, mean_interval, outer_interval
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import Known, metric_moments, unscored_by_metric
@@ -87,6 +87,17 @@ class MetricSummary:
     """Whether the threshold is met; None without a threshold."""
     judged: JudgedBy | None = None
     """The evaluation that the scores are from."""
+
+    @property
+    def unscored_text(self) -> str:
+        """`2 undefined, 1 failed`; empty if every sample is scored."""
+        return ", ".join(f"{count:,} {reason}" for reason, count in self.unscored.items())
+
+    def __repr__(self) -> str:
+        """`ragas.faithfulness: mean 0.881, 95% CI 0.802 to 0.938, n = 58 (2 undefined)`."""
+        mean = "no mean" if self.mean is None else f"mean {self.mean:.3f}, {ci_text(self.interval)}"
+        unscored = f" ({self.unscored_text})" if self.unscored else ""
+        return f"{self.metric}: {mean}, n = {self.scored:,}{unscored}"
 
 
 _STANDING_OF_VERDICT: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}

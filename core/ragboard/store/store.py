@@ -17,6 +17,7 @@ from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
+from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
@@ -137,6 +138,25 @@ class Store:
             prepared.append((run, run_digest(run)))
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+
+    def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
+        """Copy a run of another store with the evaluations that `run` refers to, without labels, and return it.
+
+        A run that this store already has keeps its name; only its missing evaluations are added. Raises RunExistsError
+        if another run has the name, NotFoundError if the run was deleted.
+        """
+        name = name or run.name
+        with source.database.read() as connection:
+            rows = copied_rows(connection, run)
+        if not rows["runs"].num_rows:
+            raise NotFoundError(f"run {run.name!r} is no longer in the store")
+        with self.database.write() as connection:
+            existing = run_id_and_name(connection, run.run_id)
+            named = run_id_and_name(connection, name)
+            if named and named[0] != run.run_id:
+                raise RunExistsError(f"another run is already called {name!r}")
+            insert_rows(connection, rows, name)
+        return replace(run, name=existing[1] if existing and existing[0] == run.run_id else name)
 
     def same_run(self, run: Run) -> str | None:
         """Return the id of the same run in the store, whatever its name; None if there is none."""

@@ -9,6 +9,9 @@ __all__ = ["page_frame"]
 _mount = widget("frame", "frame", COMPONENTS / "frame.js")
 
 
-def page_frame() -> None:
-    """Mend Streamlit's frame: its narrow menu stays open after a choice, and its errors name commands of its own."""
-    _mount(key="frame")
+def page_frame(shown: str) -> None:
+    """Mend Streamlit's frame: its narrow menu stays open after a choice, and its errors name commands of its own.
+
+    If `shown`, what the address opens, changes, the page is shown from its top.
+    """
+    _mount(data={"shown": shown}, key="frame")

@@ -440,6 +440,15 @@ def test_an_answer_that_only_one_run_refuses_is_a_large_change(store: Store, met
     assert str(found).startswith("only B refuses; statements: ")
 
 
+def test_answers_that_changed_are_not_crowded_out_by_refusals(store: Store) -> None:
+    silent = "The passages do not say."
+    for name, said in (("a", ["It is red."] * 4), ("b", [silent, silent, "It is old.", "It is red. It is new."])):
+        (added,) = store.add_runs([answers(name, said)])
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=EmbeddedJudge()))
+    found = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert sorted((one.sample_a, one.refuses) for one in found) == [("s0", "B"), ("s2", ""), ("s3", "")]
+
+
 def test_nothing_changed_is_no_question(store: Store) -> None:
     keep(store, answers("a", [ALL, HALF]))
     keep(store, answers("b", [ALL, HALF]))

@@ -159,7 +159,7 @@ def test_examples_are_sent_for_the_qualities_of_ares_and_for_no_other_task(here:
 def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
-        assert (done.exit_code, server.asked) == (1, [])
+        assert (done.exit_code, server.asked) == (6, [])
         assert "openai:m does not answer Similarity tasks (role 'embed'); use" in done.stderr
         assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_SUPPORTED",
+    "AnswerVerdict",
     "Grouping",
     "HallucinationQuery",
     "Human",
@@ -30,6 +31,7 @@ __all__ = [
     "WrongPassage",
     "answer_sizes",
     "answer_statements",
+    "answer_verdicts",
     "claims_by_side",
     "create_matches",
     "grouped_statements",
@@ -188,6 +190,16 @@ class WorstStatement(NamedTuple):
     score: float | None
 
 
+class AnswerVerdict(NamedTuple):
+    """A statement of an answer with its verdict."""
+
+    statement: str
+    verdict: Label | None
+    """None if not judged."""
+    score: float | None
+    reason: str
+
+
 class WrongPassage(NamedTuple):
     """A passage that supports statements that the reference does not support."""
 
@@ -224,6 +236,20 @@ def answer_statements(
         )
         for key, (_, text, start, end, how, origin) in zip(keys, rows, strict=True)
     ), None if row is None else bool(row[0])
+
+
+def answer_verdicts(connection: Connection, evaluation_id: str | None) -> dict[int, list[AnswerVerdict]]:
+    """Return the statements of all answers with their verdicts, by position."""
+    rows = connection.execute(
+        "SELECT position, t.text, v.verdict, v.score, coalesce(v.reason, '') FROM statements t"
+        " LEFT JOIN answer_verdicts v USING (evaluation_id, position, statement)"
+        " WHERE t.evaluation_id = ? AND t.side = 'response' ORDER BY position, t.statement",
+        [evaluation_id],
+    ).fetchall()
+    found: dict[int, list[AnswerVerdict]] = {}
+    for position, *values in rows:
+        found.setdefault(position, []).append(AnswerVerdict(*values))
+    return found
 
 
 def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
@@ -403,7 +429,7 @@ _HUMAN: dict[Human, str] = {
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
 """Whether a statement has a number or a name: a platitude or an opinion seldom has one."""
 _WORST = (
-    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
+    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.position, f.evaluation_id, f.statement"
 )
 """The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
 _SEARCHED = ("t.text", "s.question", "v.reason")

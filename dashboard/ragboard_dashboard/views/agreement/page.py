@@ -61,7 +61,7 @@ BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
 ANSWERS: dict[BaselineVerdict, str] = {
     "better": "▲ Yes: better than {baseline} on these labels",
-    "not shown": "= Not shown: it may be no better than {baseline}",
+    "not shown": "≈ No more than {baseline}: no significant difference on these labels",
     "worse": "▼ No: {baseline} does better on these labels",
 }
 """Whether a metric can be trusted."""
@@ -143,10 +143,24 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _answer(stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str) -> None:
+def _human_agreement(report: GradeReport) -> str:
+    """How well annotators agree with each other, to compare the judge with."""
+    value = report.people.ratings.auroc.value if report.people.ratings else None
+    return "" if value is None else f" One annotator, compared with the mean of the others: AUROC {value:.2f}."
+
+
+def _answer(
+    stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
+) -> None:
     """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
     st.html(STYLES)
-    st.html(answers_html(stored.agreement.judge, [one for one in found if one]))
+    compared = [one for one in found if one]
+    if not compared and any(one.kind == "metric" for one in stored.agreement.contenders):
+        quality = dimension.replace("_", " ")
+        plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
+        plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
+        return
+    st.html(answers_html(stored.agreement.judge, compared))
     hint = " It is rule-based: treat its scores as hints." if stored.agreement.heuristic else ""
     plain(f"{said}{hint}{_judged_elsewhere(stored)}", "note")
 
@@ -214,9 +228,9 @@ def _method(stored: StoredAgreement, said: str) -> None:
 
 
 def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
-    dimension = _wanted("dimension", stored.dimensions)
+    dimension, at_least = _wanted("dimension", stored.dimensions), _number("at_least")
     try:
-        compared = get_baselines(stored.agreement.id, dimension, at_least=_number("at_least"))
+        compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
         plain(str(error))
         if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
@@ -224,29 +238,29 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
             st.rerun()
         _choose(every, stored)
         return
+    report = get_grades(stored.agreement.id, dimension, at_least, {})
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
     _answer(
         stored,
         [compared],
-        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
+        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}."
+        + _human_agreement(report),
+        dimension,
     )
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
-    names = [one.name for one in stored.agreement.contenders]
-    contender = _wanted("contender", names)
-    found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
+    names = [line.contender.name for line in report.lines]
+    contender = _wanted("contender", names) if names else ""
+    found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
     contender_table(grades_data(found), key="grades")
     with st.expander("Method"):
         _method(stored, grades_method(found))
         st.number_input("Lowest good grade", format="%g", width=220, **_bound("at_least", found.at_least))
-    st.subheader("One scorer in detail", anchor=False)
-    _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-    line = next((one for one in found.lines if one.contender.name == contender), None)
-    if line is None:
-        plain(f"{_titles(stored)[contender]} has no score for {dimension}.")
-    else:
-        _one(found, line)
+    if contender:
+        st.subheader("One scorer in detail", anchor=False)
+        _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
+        _one(found, next(one for one in found.lines if one.contender.name == contender))
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, contender)
     offer_deletion(stored)

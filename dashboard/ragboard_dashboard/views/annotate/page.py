@@ -27,7 +27,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, open_page, open_run
-from ragboard_dashboard.text import plain
+from ragboard_dashboard.text import plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
     draw_answer,
@@ -71,7 +71,7 @@ def draw() -> None:
     starts = not session.name or (session.queue == "random" and drawn is None)
     with title:
         against = f" and {session.against.name}" if session.against else ""
-        plain(f"Label {run.name}{against}", "title" if starts else "line")
+        plain(f"Label {shortened(run.name)}{against}", "title" if starts else "line")
     if kind == "preference" and session.against is None:
         st.info("Pairs need a second run: choose it under Setup.", icon=":material/compare_arrows:")
         return

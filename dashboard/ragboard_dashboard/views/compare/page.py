@@ -68,7 +68,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.text import column_label, column_title, facts, outcome_fact, plain, shortened
+from ragboard_dashboard.text import column_label, column_title, earlier_turns, facts, outcome_fact, plain, shortened
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_table,
@@ -119,6 +119,8 @@ def draw() -> None:
     if wanted is None:
         with head:
             plain(verdict_in_words(compared), "title")
+            if power := _power(compared):
+                plain(power)
             plain(_about(compared), "note")
         with answer:
             _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
@@ -142,7 +144,7 @@ def _empty() -> None:
 def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     """The two runs of the address, else the newest two over the same questions, or evaluations of the only run."""
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluations(runs)[:2])
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
         a = _select("A (baseline)", "a", runs, first)
     with right:
@@ -186,7 +188,7 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     many = _unpaired_count(compared) > MANY * (compared.paired + _unpaired_count(compared))
     if many:
         _show_cautions(compared)
-    if compared.metrics and (metric := forest(compared, noise, key="forest")):
+    if compared.metrics and (metric := _metrics(compared, noise)):
         open_page("metrics", {"q": metric})
     changed = get_most_changed(a, b)
     if changed and (opened := pair_list(changed_data(changed, compared, _address(compared)), key="changed")):
@@ -202,6 +204,26 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     with st.expander("Method and details"):
         plain(compared.sentence)
         plain("\n".join(_details(compared)), "note")
+
+
+def _power(compared: Comparison) -> str:
+    """Where nothing is significant, which difference these questions could have shown on the first metric."""
+    if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
+        return ""
+    said = ((one, detectable_in_words(one)) for one in compared.metrics)
+    return next((f"{one.label}: {words[0].lower()}{words[1:]}" for one, words in said if words), "")
+
+
+def _metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
+    """Draw a line for each headline metric and each with a result, the others collapsed; the metric just clicked."""
+    usual = headline([one.metric for one in compared.metrics])
+    rest = [one for one in compared.metrics if one.metric not in usual and one.change == "no significant difference"]
+    first = [one.metric for one in compared.metrics if one not in rest]
+    opened = forest(compared, noise, key="forest", shown=first)
+    if rest:
+        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}: no significant difference"):
+            opened = forest(compared, noise, key="forest-more", shown=[one.metric for one in rest]) or opened
+    return opened
 
 
 def _about(compared: Comparison) -> str:
@@ -413,6 +435,7 @@ def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> Pa
         st.error("The question in this link is not in both runs.", icon=":material/search_off:")
         plain(str(error))
         return None
+    earlier_turns(found.a.sample.history)
     plain(found.a.sample.question, "title")
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Back to the comparison", icon=":material/arrow_back:"):

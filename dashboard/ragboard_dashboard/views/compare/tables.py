@@ -26,6 +26,7 @@ from ragboard.analysis.verdict_style import (
     MATCHED_BY,
     STATEMENT_CHANGES,
     statement_style,
+    verdict_words,
 )
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
@@ -61,12 +62,15 @@ _THICK = "Thick: all values that the unscored samples allow."
 _MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
 
 
-def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> str | None:
-    """Draw the difference of each metric, and behind it how far two evaluations of one run differ.
+def forest(
+    compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
+) -> str | None:
+    """Draw the difference of each metric of `shown`, and behind it how far two evaluations of one run differ.
 
     Returns the metric whose caution was just clicked, else None.
     """
-    opened: str | None = _draw_forest(key=key, data=forest_data(compared, noise), on_open_change=lambda: None).open
+    data = forest_data(compared, noise, shown)
+    opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
     return opened
 
 
@@ -75,8 +79,10 @@ def cost_table(compared: Comparison, *, key: str) -> None:
     _draw_forest(key=key, data=cost_data(compared))
 
 
-def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+def forest_data(
+    compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
     tested = _tested(compared.metrics)
@@ -95,7 +101,7 @@ def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[
         "caption": " ".join(filter(None, caption)),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": _TITLES,
-        "rows": rows,
+        "rows": [row for one, row in zip(compared.metrics, rows, strict=True) if shown is None or one.metric in shown],
     }
 
 
@@ -275,7 +281,7 @@ def pair_data(found: PairReport) -> dict[str, Any]:
         "a": _answer(found, found.a, "A"),
         "b": _answer(found, found.b, "B"),
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
-        "statements": [_change(change) for change in found.statements],
+        "statements": [_change(change, found) for change in found.statements],
         "groups": [
             _passages(f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
             _passages(f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
@@ -294,25 +300,25 @@ def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) 
     }
 
 
-def _change(change: StatementChange) -> dict[str, Any]:
+def _change(change: StatementChange, found: PairReport) -> dict[str, Any]:
     icon, look = STATEMENT_CHANGES[change.kind]
     return {
         "icon": icon,
         "look": look,
         "kind": change.kind,
         "how": MATCHED_BY[change.how],
-        "a": _statement(change.a, change.number_a),
-        "b": _statement(change.b, change.number_b),
+        "a": _statement(change.a, change.number_a, found.a),
+        "b": _statement(change.b, change.number_b, found.b),
     }
 
 
-def _statement(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] | None:
+def _statement(judged: JudgedStatement | None, number: int | None, report: SampleReport) -> dict[str, Any] | None:
     if judged is None:
         return None
     style = statement_style(judged)
     return {
         "icon": style.icon,
-        "word": style.word,
+        "word": verdict_words(judged, rule_based=report.judged is not None and report.judged.heuristic),
         "look": style.css,
         "number": number,
         "text": inert(judged.statement.text),

@@ -223,7 +223,9 @@ def _topics(found: Diagnosis, name: str) -> None:
         f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
         "note",
     )
-    for one in found.topics:
+    if compared.closest:
+        plain("The nearest to it, which may be chance:", "note")
+    for one in found.topics or filter(None, [compared.closest]):
         plain(topic_in_words(one, column_title(one.metric)))
         page, query, label = _results_link(one.query, name)
         link_to(page, label, query, ":material/arrow_forward:")

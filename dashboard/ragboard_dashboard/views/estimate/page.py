@@ -82,8 +82,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
             " Evaluate ragas.faithfulness."
         )
         return None
-    metric_wanted = st.query_params.get("by", DEFAULT)
-    shown = metric_wanted if metric_wanted in specs else DEFAULT if DEFAULT in specs else specs[0]
+    shown = next((spec for spec in (st.query_params.get("by"), DEFAULT) if spec in specs), specs[0])
     metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
     measured = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
@@ -98,7 +97,7 @@ def _default(runs: list[ListedRun]) -> list[str]:
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
         found = get_estimates(refs, metric=metric, measured=measured)
-    except SettingError as error:
+    except (NotFoundError, SettingError) as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
         return

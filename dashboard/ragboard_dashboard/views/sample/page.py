@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -12,19 +10,28 @@ from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
-from ragboard.records import Label, Score, Turn
+from ragboard.records import Label, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
 from ragboard_dashboard.links import number_in_address, open_sample
-from ragboard_dashboard.text import config_line, file_facts, folded_facts, html_escaped, outcome_fact, plain
+from ragboard_dashboard.text import (
+    config_line,
+    earlier_turns,
+    file_facts,
+    folded_facts,
+    html_escaped,
+    outcome_fact,
+    plain,
+    shortened,
+)
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
 
-TURNS_IN_SIGHT = 2
-"""Most earlier turns that are not folded."""
+LONGEST_ID = 80
+"""Characters of a sample's id that are shown."""
 CALLS_STYLE = """
 <style>
 .calls { font-size: 0.93rem; overflow-wrap: anywhere; }
@@ -50,7 +57,7 @@ def draw() -> None:
         return
     breadcrumb(run, "sample", "Sample")
     _head(report, config_line(report))
-    _earlier_turns(report.sample.history)
+    earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
@@ -84,17 +91,7 @@ def _head(report: SampleReport, config: str) -> None:
     if report.judged:
         judge = f"judged by {report.judged.in_words}"
     with row:
-        plain(" · ".join(filter(None, [f"sample {report.sample.id}", config, judge])), "note")
-
-
-def _earlier_turns(history: Sequence[Turn]) -> None:
-    """Draw what was said before the question; a long conversation is folded."""
-    if not history:
-        return
-    count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
-    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
-        for turn in history:
-            plain(f"{turn.role}: {turn.text}", "note")
+        plain(" · ".join(filter(None, [f"sample {shortened(report.sample.id, LONGEST_ID)}", config, judge])), "note")
 
 
 def _reader(report: SampleReport) -> None:
@@ -137,7 +134,7 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your label for statement {chosen + 1}")
+        plain(f"Your label for statement {chosen + 1}", width="content")
     name = _name(row)
     if not name:
         return
@@ -166,7 +163,7 @@ def _name(row: DeltaGenerator) -> str:
         placeholder="Enter your name to label",
         label_visibility="collapsed",
         persist_state="session",
-        width=210,
+        width=190,
     ).strip()
 
 

@@ -196,6 +196,7 @@ def draw_suggestions(matched: Matched) -> None:
             row.button(
                 f"Read it as {LABELS[field].lower()}",
                 key=f"turns-{column}",
+                type="primary" if field == "contexts" else "secondary",
                 on_click=_choose,
                 args=(file, seen, {field: column}),
             )

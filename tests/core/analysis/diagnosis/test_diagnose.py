@@ -239,7 +239,20 @@ def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
     assert {one.value for one in found.topics} <= {"a", "0"}
     assert found.comparisons.groups == 3 * 6
+    assert found.comparisons.closest is None
     assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
+
+
+def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: Store) -> None:
+    def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+        return (inventive if number in (0, 4) else well)(number, right, rng)
+
+    run = make_run("made", texts, samples=40, metadata=lambda number: {"topic": "abcd"[number % 4]})
+    found = diagnose(store, keep(store, run))
+    assert found.topics == ()
+    closest = found.comparisons.closest
+    assert closest is not None
+    assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:

@@ -18,7 +18,7 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.chat import exchange
+from ragboard.judges.llm.responses import exchange
 from ragboard.records import Evidence, Span, Verdict
 from ragboard.tasks import (
     TASKS,
@@ -260,7 +260,7 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (QUALITY, replies('{"reason": "no verdict"}'), "no whole JSON object with the key `verdict`"),
     (QUALITY, replies('{"reason": "It gives the year.", "verdict": "yes"}'), "repeats the example"),
     (RATE, replies('{"rating": 11} or rather {"rating": 10}'), "`rating` is 11"),
-    (RATE, replies('<think>perhaps {"rating": 4}'), "no whole JSON object with the key"),
+    (RATE, replies('<think>perhaps {"rating": 4}'), "only thoughts, and no answer"),
     (RATE, replies('{"rating": 1 0} Another: {"rating": 10}'), "JSON that cannot be read"),
     (RATE, replies('{"reason": "It names the builder but not the year.", "rating": 5}'), "repeats the example"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [2]} {"chosen": [1]}'), "repeats"),
@@ -548,11 +548,11 @@ def test_no_secret_is_in_identity_repr_or_failure(server: ChatServer) -> None:
     address = server.url.replace("http://", "http://me:pass-word@") + "?token=tok-en"
     endpoint = Endpoint(address, "sk-secret-key-123", headers={"X-Key": "header-secret"})
     judge = LlmJudge("m", endpoint)
-    server.faults = [status(400, "sk-secret-key-123 header-secret Bearer abcdefgh")]
+    server.faults = [status(400, "sk-secret-key-123 header-secret Bearer abcd1efgh")]
     shown = [repr(judge), repr(endpoint), str(judge.__dict__), judge.identity(Rate)]
     shown.append(failure(LlmJudge("m", Endpoint(server.url, "sk-secret-key-123", headers={"X-Key": "header-secret"}))))
     for text in shown:
-        assert not any(secret in text for secret in ("secret", "pass-word", "tok-en", "abcdefgh")), text
+        assert not any(secret in text for secret in ("secret", "pass-word", "tok-en", "abcd1efgh")), text
 
 
 def test_the_key_is_sent(judge: LlmJudge, server: ChatServer) -> None:

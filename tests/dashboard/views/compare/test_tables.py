@@ -183,3 +183,40 @@ def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> No
     one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
     (row,) = changed_data([one], compare_runs(store, a, b), {})["rows"]
     assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
+
+
+def test_where_no_question_differs_the_interval_is_written_and_not_drawn(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    first, *others = compared.metrics
+    assert first.pairs
+    pairs = replace(first.pairs, ties=first.pairs.n, difference=0.0, warning="all 59 values are tied")
+    shown = forest_data(replace(compared, metrics=(replace(first, pairs=pairs), *others)))
+    row = shown["rows"][0]
+    assert (row["low"], row["high"], row["notes"]) == (None, None, [])
+    assert row["interval"].endswith(": no question differs")
+
+
+def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    warned = [replace(one, pairs=one.pairs and replace(one.pairs, warning="few values")) for one in compared.metrics]
+    shown = forest_data(replace(compared, metrics=tuple(warned)))
+    assert shown["caption"].endswith("⚠ Few values.")
+    assert not any("few values" in row["notes"] for row in shown["rows"])
+    alone = forest_data(replace(compared, metrics=(warned[0], *compared.metrics[1:])))
+    assert "few values" in alone["rows"][0]["notes"]
+    assert "ew values" not in alone["caption"]
+
+
+def test_the_caption_says_why_a_mean_differs_from_that_of_the_runs_page(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    assert "Runs shows the mean of all that a run has scored" in forest_data(compare_runs(store, a, b))["caption"]
+    whole = tuple(one for one in compare_runs(store, a, b).metrics if one.metric == "ragas.context_relevance")
+    assert "Runs shows" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
+
+
+def test_metrics_that_are_shown_apart_keep_one_scale(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    specs = [one.metric for one in compared.metrics]
+    parts = [forest_data(compared, shown=[spec]) for spec in specs]
+    assert [[row["metric"] for row in part["rows"]] for part in parts] == [[spec] for spec in specs]
+    assert {part["reach"] for part in parts} == {forest_data(compared)["reach"]}
