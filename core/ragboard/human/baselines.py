@@ -48,7 +48,7 @@ class BaselineComparison:
 
     scorer: str
     title: str
-    """The scorer in this dimension as readers know it: `RAGAS faithfulness`."""
+    """The scorer in this dimension as readers know it: `RAGAS faithfulness`, `the embedded score`."""
     dimension: str
     measured: Literal["AUROC", "accuracy"]
     items: str
@@ -83,7 +83,8 @@ class BaselineComparison:
         of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
         task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
         baseline = f"{BASELINES_IN_WORDS.get(self.baseline, self.baseline)} {self.baseline_value:.0%}"
-        figures = f"{self.title}{of} {task} {self.value.value:.0%} of the time, {baseline}"
+        title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
+        figures = f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}"
         if self.verdict == "not shown":
             return f"{figures}: these labels do not show that the metric adds anything."
         return f"{figures}: {self.result}."
@@ -196,7 +197,8 @@ def _graded(
 
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
-    return next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+    title = next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+    return f"the {title}" if scorer in {one.name for one in judge_scorers(data.stored.agreement.judge)} else title
 
 
 def _items(data: AgreementData, dimension: str) -> str:

@@ -89,14 +89,15 @@ def _interval(
     if isinstance(one, NoInterval) or isinstance(other, NoInterval):
         return min(refused, key=lambda found: (found.n, found.reason))
     difference = group_moments.mean - other_moments.mean
-    groups = sum(len(known.counts) for known in (group_moments, other_moments) if isinstance(known, ClusterMoments))
+    clusters = [str(len(side.counts)) for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
     return Interval(
         estimate=difference,
         low=difference - math.hypot(group_moments.mean - one.low, other.high - other_moments.mean),
         high=difference + math.hypot(one.high - group_moments.mean, other_moments.mean - other.low),
         level=level,
         n=group_moments.n + other_moments.n,
-        method="two means, variance recovered from their intervals" + (f", {groups} clusters" if groups else ""),
+        method="two means, variance recovered from their intervals"
+        + (f", {' and '.join(clusters)} clusters" if clusters else ""),
         warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 

@@ -92,7 +92,7 @@ def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
     first, second, *_ = said.stdout.splitlines()
-    assert first.startswith("embedded score ranks a supported statement above an unsupported one 89% of the time")
+    assert first.startswith("The embedded score ranks a supported statement above an unsupported one 89% of the time")
     assert first.endswith("these labels do not show that the metric adds anything.")
     assert second.startswith(
         "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"

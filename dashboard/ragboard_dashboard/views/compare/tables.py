@@ -176,8 +176,9 @@ def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
         return "no pair is scored in both runs"
-    same = ": no question differs" if found.ties == found.n else ""
-    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}{same}"
+    if found.ties == found.n:  # the CI would say only how few questions there are
+        return "no question differs"
+    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
 
 
 def _counted(metric: MetricComparison) -> str:
