@@ -1,11 +1,11 @@
 """The exceptions of ragboard.
 
     RagboardError
-    ├── RunFileError         an invalid run file: `file:line: field: got, expected`
+    ├── RunFileError         an invalid input file: `file:line: field: got, expected`
     ├── StoreError           the store's folder or database cannot be used
-    │   ├── StoreBusyError   another process holds the database or an evaluation's journal
+    │   ├── StoreBusyError   the database, an evaluation or the query console is in use
     │   ├── RunExistsError   a different run already has that name
-    │   └── NotFoundError    no such run, sample, evaluation or metric
+    │   └── NotFoundError    nothing in the store has this name or id
     ├── JudgeError           a judge cannot work at all (no judge for a role, no credentials)
     ├── SettingError         invalid setting or argument: what was given, what is allowed
     └── QueryError           an SQL statement that is forbidden or invalid
@@ -66,7 +66,7 @@ class RagboardError(Exception):
 
 
 class RunFileError(RagboardError):
-    """A run file, or one of its rows, cannot be read.
+    """An input file or folder (run, labels, examples, recording), or one of its rows, cannot be read.
 
     Rendered as `file:line: field: message`; line and field are optional. `remedy`: the option or argument that fixes
     it, appended to the message; the dashboard omits it if it has a control for it.
@@ -99,7 +99,7 @@ class StoreError(RagboardError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the database or a journal for too long."""
+    """The database, an evaluation or the query console is in use; try again later."""
 
     exit_code = ExitCode.BUSY
 
@@ -111,7 +111,7 @@ class RunExistsError(StoreError):
 
 
 class NotFoundError(StoreError):
-    """There is no run, sample, evaluation or metric with this name."""
+    """Nothing in the store has this name or id."""
 
     exit_code = ExitCode.NOT_FOUND
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import forwards_key, start_evaluation
-from ragboard.evaluation.progress import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
+from ragboard.evaluation.progress import LiveEvaluation, LiveState, live_evaluations, stop_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
@@ -163,7 +163,7 @@ def _cancel(live: LiveEvaluation) -> None:
         disabled=live.state != "running",
         help="Sends no more requests. Open requests finish and are saved.",
     ):
-        cancel_evaluation(store(), live.evaluation_id)
+        stop_evaluation(store(), live.evaluation_id)
         st.rerun(scope="fragment")
 
 

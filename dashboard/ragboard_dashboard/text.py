@@ -25,15 +25,15 @@ __all__ = [
     "config_line",
     "dollars",
     "earlier_turns",
-    "escaped",
     "facts",
     "file_facts",
     "folded_facts",
+    "html_escaped",
     "judged_line",
+    "markdown_escaped",
     "mean_shown",
     "outcome_fact",
     "plain",
-    "safe",
     "shortened",
     "summary_facts",
 ]
@@ -58,7 +58,7 @@ _STYLES: dict[Style, str] = {
 }
 
 
-def safe(text: str) -> str:
+def html_escaped(text: str) -> str:
     """Escape text of users and models for HTML."""
     return escape(inert(text))
 
@@ -73,7 +73,7 @@ def plain(text: str, style: Style = "line", width: Literal["content", "stretch"]
     tag = "h1" if style == "title" else "div"
     bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
-    st.html(f'<{tag} style="{css}">{safe(text)}</{tag}>', width=width)
+    st.html(f'<{tag} style="{css}">{html_escaped(text)}</{tag}>', width=width)
 
 
 def earlier_turns(history: Sequence[Turn]) -> None:
@@ -90,8 +90,8 @@ def facts(items: Sequence[Fact]) -> None:
     """Draw a row of figures."""
     pieces = "".join(
         '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
-        f"{escape(number)}</b> {safe(title)}</div>"
-        f'<div style="font-size:0.87rem;opacity:0.75">{safe(note)}</div></div>'
+        f"{escape(number)}</b> {html_escaped(title)}</div>"
+        f'<div style="font-size:0.87rem;opacity:0.75">{html_escaped(note)}</div></div>'
         for number, title, note in items
     )
     st.html(
@@ -130,10 +130,10 @@ def column_title(column: str) -> str:
 
 def column_label(column: str) -> str:
     """`column_title`, escaped for a widget that renders Markdown in its options."""
-    return escaped(column_title(column))
+    return markdown_escaped(column_title(column))
 
 
-def escaped(text: str) -> str:
+def markdown_escaped(text: str) -> str:
     """Escape text of users and models for a widget that renders Markdown.
 
     Names of icons and emoji are found after escapes are resolved: a word joiner after a colon breaks them.
@@ -153,23 +153,23 @@ def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
 
 
 def summary_facts(
-    metrics: Mapping[str, MetricSummary], people: OverruledVerdicts | None = None, run: RunSummary | None = None
+    metrics: Mapping[str, MetricSummary], overruled: OverruledVerdicts | None = None, run: RunSummary | None = None
 ) -> dict[str, Fact]:
     """Metrics as facts: mean, interval, number of scored samples, and the mean with overruled verdicts.
 
     With `run`, a metric from another evaluation than the run's main one names its judge.
     """
     return {
-        spec: _summary_fact(metric, _by_people(spec, people), run.other_judge_note(spec) if run else "")
+        spec: _summary_fact(metric, _overruled_note(spec, overruled), run.other_judge_note(spec) if run else "")
         for spec, metric in metrics.items()
     }
 
 
-def _by_people(spec: str, people: OverruledVerdicts | None) -> str:
-    recomputed = people.metrics.get(spec) if people else None
-    if people is None or recomputed is None or recomputed.mean is None:
+def _overruled_note(spec: str, overruled: OverruledVerdicts | None) -> str:
+    recomputed = overruled.metrics.get(spec) if overruled else None
+    if overruled is None or recomputed is None or recomputed.mean is None:
         return ""
-    return f"{recomputed.mean:.2f} with {people.in_words}"
+    return f"{recomputed.mean:.2f} with {overruled.in_words}"
 
 
 def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:

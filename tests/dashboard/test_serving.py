@@ -23,7 +23,7 @@ from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.evaluation.background import start_evaluation, start_retry
 from ragboard.evaluation.identity import Choice
-from ragboard.evaluation.progress import cancel_evaluation
+from ragboard.evaluation.progress import stop_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
 from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers
@@ -202,7 +202,7 @@ def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, mon
         lambda: store.set_tags("r", []),
         lambda: store.set_notes("r", ""),
         lambda: store.change_tags("r", add=[], drop=[]),
-        lambda: cancel_evaluation(store, "e"),
+        lambda: stop_evaluation(store, "e"),
         lambda: start_evaluation(store, run, Choice(metrics=("ragas.faithfulness",)), data.launch_context()),
         lambda: start_retry(store, run, data.launch_context()),
     ):

@@ -132,7 +132,14 @@ from ragboard.analysis.samples import (
     samples_sql,
     unsupported_statements,
 )
-from ragboard.analysis.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.analysis.thresholds import (
+    STANDINGS,
+    ShareMeetingThreshold,
+    Standing,
+    Threshold,
+    set_threshold,
+    thresholds,
+)
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
@@ -217,7 +224,7 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "ScoreChange",
-    "Share",
+    "ShareMeetingThreshold",
     "Standing",
     "StatementChange",
     "StoreColumn",

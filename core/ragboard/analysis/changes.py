@@ -18,7 +18,7 @@ from ragboard.metrics.refusal import Refusal
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.pairs import SAME, PairedRuns
+from ragboard.store.queries.pairs import TOLERANCE, PairedRuns
 from ragboard.store.queries.samples import sample_texts
 
 __all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
@@ -106,7 +106,7 @@ def most_changed(
             [
                 (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
-                if changes[spec][row] > SAME
+                if changes[spec][row] > TOLERANCE
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
         )
@@ -132,7 +132,7 @@ def _largest(
     """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
     total = np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
-    changed = [row for row in order if total[row] > SAME]
+    changed = [row for row in order if total[row] > TOLERANCE]
     further = [row for row in changed if refused[row]][1:]
     changed = [row for row in changed if row not in further] + further
     first, rest = changed[:limit], changed[limit:]

@@ -53,7 +53,7 @@ class GateResult:
     fail: Literal["below", "above"]
     threshold: float
     verdict: GateVerdict
-    """pass or fail if the whole interval is on that side of the threshold; else inconclusive."""
+    """pass: the whole interval is on the good side or at the threshold; fail: it is beyond; else inconclusive."""
     estimate: float | None
     """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval

@@ -85,7 +85,7 @@ def list_hallucinations(
     ragboard hallucinations
     ragboard hallucinations bm25-k3 --verdict contradicted --text tunnel
     ragboard hallucinations --by passage
-    ragboard hallucinations -o made-up.csv
+    ragboard hallucinations -o unsupported.csv
     """
     query = HallucinationQuery(
         runs=tuple(map(store.resolve, runs)),

@@ -10,7 +10,7 @@ from typing import Any
 
 from ragboard.readers.cells import storable
 from ragboard.readers.columns import FIELDS, MEANINGS, column_uses, match_columns, unclear_answer
-from ragboard.readers.files import ENDINGS
+from ragboard.readers.files import EXTENSIONS
 from ragboard.readers.packed import stem_of
 from ragboard.readers.paths import root_of, with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
@@ -27,7 +27,7 @@ from ragboard.readers.tables import RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
 __all__ = [
-    "ENDINGS",
+    "EXTENSIONS",
     "FIELDS",
     "MEANINGS",
     "SUGGESTED_FIELDS",

@@ -11,7 +11,7 @@ import numpy as np
 from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
-    FEWEST,
+    MIN_FOR_INTERVAL,
     ClusterMoments,
     Interval,
     Moments,
@@ -111,8 +111,8 @@ def _p(
     seed: int,
 ) -> tuple[float, str]:
     clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
-    if clustered and min(group_moments.df, other_moments.df) + 1 < FEWEST:
-        return 1.0, f"not tested: one side has fewer than {FEWEST} clusters of equal size"
+    if clustered and min(group_moments.df, other_moments.df) + 1 < MIN_FOR_INTERVAL:
+        return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} clusters of equal size"
     if clustered or min(group_moments.varying, other_moments.varying) >= FEWEST_VARYING:
         return _welch(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)

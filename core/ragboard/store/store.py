@@ -24,11 +24,11 @@ from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agre
 from ragboard.store.reading import (
     column,
     evaluation_named,
-    find_run,
     find_sample,
     metrics_of,
     read_evaluations,
     read_samples,
+    run_id_and_name,
     run_shown,
 )
 from ragboard.store.writing import (
@@ -151,8 +151,8 @@ class Store:
         if not rows["runs"].num_rows:
             raise NotFoundError(f"run {run.name!r} is no longer in the store")
         with self.database.write() as connection:
-            existing = find_run(connection, run.run_id)
-            named = find_run(connection, name)
+            existing = run_id_and_name(connection, run.run_id)
+            named = run_id_and_name(connection, name)
             if named and named[0] != run.run_id:
                 raise RunExistsError(f"another run is already called {name!r}")
             insert_rows(connection, rows, name)
@@ -174,7 +174,7 @@ class Store:
         check_run(run)
         run_id = growing_id(run.name)
         with self.database.write() as connection:
-            existing = find_run(connection, run.name)
+            existing = run_id_and_name(connection, run.name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
             if not existing:
@@ -219,7 +219,7 @@ class Store:
         """
         check_name(name)
         with self.database.write() as connection:
-            existing = find_run(connection, name)
+            existing = run_id_and_name(connection, name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"another run is already called {name!r}")
             set_column(connection, run_id, "name", name)
@@ -267,11 +267,11 @@ class Store:
         scores of run files do not count. Raises NotFoundError, whose message lists the existing names.
         """
         with self.database.read() as connection:
-            found = find_run(connection, name)
+            found = run_id_and_name(connection, name)
             if found:
                 return run_shown(connection, *found)
             run, _, evaluation = name.rpartition("@")
-            found = find_run(connection, run)
+            found = run_id_and_name(connection, run)
             if not found:
                 names = column(connection, "SELECT name FROM runs ORDER BY imported DESC LIMIT 20", [])
                 existing = f"there are {', '.join(names)}" if names else "the store is empty"

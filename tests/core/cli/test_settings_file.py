@@ -75,7 +75,7 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
         ('metrics = "ragas"', "metrics is 'ragas', expected a list of strings"),
         ("judge-param = 3", "judge-param is 3, expected a table of parameters"),
         ("judge_param = 3", "judge_param is 3, expected a table of parameters"),
-        ("judge = ", "no TOML"),
+        ("judge = ", "invalid TOML"),
         ('api_key = "abc"', "api_key holds a key or password; keep keys in the environment"),
         ('OPENAI_API_KEY = "abc"', "OPENAI_API_KEY holds a key or password"),
         ('judge = "sk-abcdef"', "judge holds a key or password"),

@@ -72,7 +72,7 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
         "documents: 24 train, 12 validation, 12 held out; none is in two splits",
         "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
         "On held-out synthetic documents: 24 examples in 12 clusters; 12 are positive.",
-        "On people's labels: 72 examples",  # not the 24 of validation, which are the same
+        "On human labels: 72 examples",  # not the 24 of validation, which are the same
         "people.tsv; without the training examples, but labelled passages may be from documents",
         "| word overlap | 0.500 (no CI: every draw gives the same value)",
         "| majority class | 0.5 | 0.5 | |",

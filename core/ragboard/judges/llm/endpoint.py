@@ -105,7 +105,7 @@ class Endpoint:
     """Maximum number of retries of a request."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
     chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Returns a random number between two, so that pauses do not all end at the same time."""
+    """Returns a random number between two, as `random.uniform`: pauses then do not all end at the same time."""
     _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
         default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
         init=False,
@@ -334,14 +334,14 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
     Only OpenAI's own server always needs a key. Raises JudgeError if it is missing, SettingError for an address that is
-    no http(s) URL.
+    not an http(s) URL.
     """
     known = os.environ if environment is None else environment
     address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
     key = known.get("OPENAI_API_KEY", "").strip()
     require_address(address)
     if not re.fullmatch(r"[!-~]*", key):
-        raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
+        raise SettingError("OPENAI_API_KEY holds a space or a character that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
     return Endpoint(address, key or NO_KEY)
@@ -362,7 +362,7 @@ def require_address(address: str) -> None:
         possible = False
     if not possible:
         raise SettingError(
-            "the base URL (OPENAI_BASE_URL) is no http(s) address; expected one such as http://localhost:8000/v1"
+            "the base URL (OPENAI_BASE_URL) is not an http(s) URL; expected one such as http://localhost:8000/v1"
         )
     if "@" in urlsplit(address).netloc:
         raise SettingError(

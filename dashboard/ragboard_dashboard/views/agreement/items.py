@@ -21,7 +21,7 @@ from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_v
 from ragboard_dashboard.controls import last_page, page_number, pager
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
 from ragboard_dashboard.links import address
-from ragboard_dashboard.text import earlier_turns, escaped, facts, plain, shortened
+from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
 __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
 
@@ -181,7 +181,7 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
     for dimension in found.human_ratings:
         scores = _scores(stored, found, dimension)
         if scores:
-            st.subheader(f"Scores for {escaped(dimension.replace('_', ' '))}", anchor=False)
+            st.subheader(f"Scores for {markdown_escaped(dimension.replace('_', ' '))}", anchor=False)
             facts(scores)
 
 

@@ -34,7 +34,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, open_sample
-from ragboard_dashboard.text import ago, plain, safe
+from ragboard_dashboard.text import ago, html_escaped, plain
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
@@ -48,7 +48,7 @@ from ragboard_dashboard.views.agreement.tables import (
 
 __all__ = ["answers_html", "draw"]
 
-ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
 TIES: dict[Ties, str] = {
     "random": "A tie is a coin flip",
@@ -178,14 +178,14 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{ANSWERS[one.verdict].format(baseline=safe(one.baseline))}</b><p>{safe(one.sentence)}</p>"
-        f"<small>{safe(one.details)}</small></div>"
+        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
     nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
     title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
-    return f'<div class="rb-answer{many}"><h1>Can {safe(title)} be trusted?</h1>{rows or nobody}</div>'
+    return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
@@ -299,7 +299,7 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of human labels: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+        "A file of human labels: pairs, graded answers or labelled statements", type=EXTENSIONS, key="opinions"
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]

@@ -16,7 +16,16 @@ from ragboard.store.queries.annotation import Draw
 from ragboard.store.queries.labels import LabelKind, Queue
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
-from ragboard_dashboard.data import get_batch, get_draw, get_kappas, get_queue, get_runs, resolve, store, writable
+from ragboard_dashboard.data import (
+    get_annotator_agreement,
+    get_batch,
+    get_draw,
+    get_queue,
+    get_runs,
+    resolve,
+    store,
+    writable,
+)
 from ragboard_dashboard.links import bound, link_to, open_page, open_run
 from ragboard_dashboard.text import plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
@@ -225,7 +234,7 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
     why = f"disagreement: {item.why}" if item and item.why else ""
-    kappas = get_kappas(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
+    kappas = get_annotator_agreement(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 

@@ -31,6 +31,7 @@ from ragboard.analysis.verdict_style import (
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
 from ragboard.stats import Interval, ci_text
+from ragboard.tasks.base import count_of
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
@@ -74,7 +75,7 @@ def forest(
 
 
 def cost_table(compared: Comparison, *, key: str) -> None:
-    """Draw what an answer took, column by column."""
+    """Draw the cost and time of an answer, column by column."""
     _draw_forest(key=key, data=cost_data(compared))
 
 
@@ -91,7 +92,7 @@ def forest_data(
     left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
     caption = (
         "Dashed: no difference. Grey: not significant.",
-        "Pale band: two evaluations of one run by the same judge differ so much." if noise else "",
+        "Pale band: two evaluations of one run by the same judge differ by this much." if noise else "",
         _THICK if compared.policy == "bounds" else "",
         _MEANS if left_out or compared.unpaired_a.only or compared.unpaired_b.only else "",
         *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared),
@@ -198,11 +199,11 @@ def unscored_in_words(metric: MetricComparison) -> str:
         side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
     }
-    said = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
+    unscored = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
     named = {side: reason for side, reason in reasons.items() if reason}
     alike = len(set(named.values())) == 1
     why = next(iter(named.values())) if alike else "; ".join(f"{side}: {reason}" for side, reason in named.items())
-    return f"{said} ({why})" if why else said
+    return f"{unscored} ({why})" if why else unscored
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
@@ -256,18 +257,26 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _score(outcome: Outcome, claims: int) -> dict[str, str]:
-    said = f"{claims} statements" if claims != 1 else "1 statement"
+def _score(outcome: Outcome, statements: int) -> dict[str, str]:
+    note = f"{statements} statements" if statements != 1 else "1 statement"
     if isinstance(outcome, Score):
-        return {"shown": f"{outcome.value:.2f}", "note": said}
-    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {said}")}
+        return {"shown": f"{outcome.value:.2f}", "note": note}
+    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {note}")}
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    recut = (
-        (f"Re-chunked: {len(found.rechunked_a)} passages of A that B has cut differently", "A", found.rechunked_a),
-        (f"Re-chunked: {len(found.rechunked_b)} passages of B that A has cut differently", "B", found.rechunked_b),
+    rechunked = (
+        (
+            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",
+            "A",
+            found.rechunked_a,
+        ),
+        (
+            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B that A has cut differently",
+            "B",
+            found.rechunked_b,
+        ),
     )
     return {
         "a": _answer(found, found.a, "A"),
@@ -275,9 +284,9 @@ def pair_data(found: PairReport) -> dict[str, Any]:
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
         "statements": [_change(change, found) for change in found.statements],
         "groups": [
-            _passages(f"Lost: {len(found.lost)} passages only in A", "A", found.lost),
-            _passages(f"Gained: {len(found.gained)} passages only in B", "B", found.gained),
-            *([_passages(title, letter, passages) for title, letter, passages in recut] if found.rechunked_a else []),
+            _passages(f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
+            _passages(f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
+            *(_passages(title, letter, passages) for title, letter, passages in rechunked if passages),
         ],
         "opened": True,
     }
@@ -299,19 +308,19 @@ def _change(change: StatementChange, found: PairReport) -> dict[str, Any]:
         "look": look,
         "kind": change.kind,
         "how": MATCHED_BY[change.how],
-        "a": _said(change.a, change.number_a, found.a),
-        "b": _said(change.b, change.number_b, found.b),
+        "a": _statement(change.a, change.number_a, found.a),
+        "b": _statement(change.b, change.number_b, found.b),
     }
 
 
-def _said(judged: JudgedStatement | None, number: int | None, report: SampleReport) -> dict[str, Any] | None:
+def _statement(judged: JudgedStatement | None, number: int | None, report: SampleReport) -> dict[str, Any] | None:
     if judged is None:
         return None
-    look = statement_style(judged)
+    style = statement_style(judged)
     return {
-        "icon": look.icon,
+        "icon": style.icon,
         "word": verdict_words(judged, rule_based=report.judged is not None and report.judged.heuristic),
-        "look": look.css,
+        "look": style.css,
         "number": number,
         "text": inert(judged.statement.text),
         "reason": inert(judged.verdict.reason) if judged.verdict else "",

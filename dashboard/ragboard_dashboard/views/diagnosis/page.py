@@ -37,7 +37,7 @@ from ragboard_dashboard.controls import breadcrumb, choose_run, trust_line
 from ragboard_dashboard.data import evaluates, get_diagnosis, get_run, get_runs
 from ragboard_dashboard.links import Link, link_to, open_page
 from ragboard_dashboard.progress import run_panels
-from ragboard_dashboard.text import column_label, column_title, judged_line, plain, safe
+from ragboard_dashboard.text import column_label, column_title, html_escaped, judged_line, plain
 from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
@@ -253,10 +253,10 @@ def _rules(found: Diagnosis) -> None:
 def finding_html(found: Finding, css_class: str = "") -> str:
     """A finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
-    small = "".join(f'<p class="rb-note">{safe(note)}</p>' for note in notes if note)
+    small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     return (
         f'<div class="rb-finding {css_class}"><div class="rb-part">{PARTS[found.rule.component]}</div>'
-        f'<p class="rb-says">{safe(found.sentence)}</p><p>{safe(found.rule.advice)}</p>{small}</div>'
+        f'<p class="rb-says">{html_escaped(found.sentence)}</p><p>{html_escaped(found.rule.advice)}</p>{small}</div>'
     )
 
 
@@ -266,8 +266,8 @@ def figure_html(found: Finding) -> str:
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
     return (
-        f'<div class="rb-finding">{_scale(found)}<p>{safe(str(found.figure))}</p>'
-        f'<p class="rb-note">{safe(condition)}</p></div>'
+        f'<div class="rb-finding">{_scale(found)}<p>{html_escaped(str(found.figure))}</p>'
+        f'<p class="rb-note">{html_escaped(condition)}</p></div>'
     )
 
 
@@ -310,8 +310,9 @@ def _row(one: Finding | NotTriggered) -> str:
         result = "◐ hint" if one.held_back else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
-        f'<tr><th scope="row">{safe(condition_of(one.rule))}<div class="rb-note">{safe(quantity.text)}</div></th>'
-        f"<td>{safe(str(one.figure) if one.figure else '–')}</td>"
-        f'<td class="{"rb-spoke" if triggered else ""}">{safe(result)}</td>'
-        f'<td class="rb-note">{safe(source_of(one.rule, quantity.inputs))}</td></tr>'
+        f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'
+        f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
+        f"<td>{html_escaped(str(one.figure) if one.figure else '–')}</td>"
+        f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
+        f'<td class="rb-note">{html_escaped(source_of(one.rule, quantity.inputs))}</td></tr>'
     )

@@ -21,9 +21,9 @@ from ragboard_dashboard.text import (
     earlier_turns,
     file_facts,
     folded_facts,
+    html_escaped,
     outcome_fact,
     plain,
-    safe,
     shortened,
 )
 from ragboard_dashboard.views.sample.reader import statement_reader
@@ -227,14 +227,14 @@ def calls_html(found: SampleCalls) -> str:
 def _call(number: int, one: TaskCalls) -> str:
     sign = "✗ failed" if one.failed else "✓ parsed as"
     return (
-        f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
-        f'<div class="quiet">{safe(one.facts)}</div><div>{sign}: {safe(one.outcome)}</div>'
+        f'<div class="call"><div><b>{number}. {html_escaped(one.task)}</b></div>'
+        f'<div class="quiet">{html_escaped(one.facts)}</div><div>{sign}: {html_escaped(one.outcome)}</div>'
         f"{_quiet(one.no_prompt)}{_messages(number, one)}</div>"
     )
 
 
 def _quiet(text: str) -> str:
-    return f'<div class="quiet">{safe(text)}</div>' if text else ""
+    return f'<div class="quiet">{html_escaped(text)}</div>' if text else ""
 
 
 def _messages(number: int, one: TaskCalls) -> str:
@@ -246,6 +246,6 @@ def _messages(number: int, one: TaskCalls) -> str:
         label = f"{what} of task {number}"
         pieces.append(
             f'<details><summary>{what} <span class="quiet">{size}</span></summary>'
-            f'<pre tabindex="0" role="region" aria-label="{label}">{safe(message.text)}</pre></details>'
+            f'<pre tabindex="0" role="region" aria-label="{label}">{html_escaped(message.text)}</pre></details>'
         )
     return "".join(pieces)

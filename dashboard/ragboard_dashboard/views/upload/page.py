@@ -18,7 +18,7 @@ from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorabl
 from ragboard.evaluation.progress import live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
-from ragboard.readers import ENDINGS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -65,7 +65,7 @@ def draw() -> None:
         return
     file = st.file_uploader(
         "A run file: JSONL, JSON, CSV, Excel or Parquet with questions, passages and answers",
-        type=[ending[1:] for ending in ENDINGS],
+        type=[ending[1:] for ending in EXTENSIONS],
         key="file",
     )
     if file is None:

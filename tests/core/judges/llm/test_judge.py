@@ -54,7 +54,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteQuestions,
     Written,
-    fitting,
+    reply_or_failure,
 )
 
 PASSAGES = ("The tower is red and 30 m high. It stands.", "Ships pass by.")
@@ -161,7 +161,7 @@ def failure(judge: Judge, task: Task = RATE) -> str:
 @pytest.mark.parametrize(("task", "expected"), WELL, ids=lambda value: type(value).__name__)
 def test_every_task_is_answered_in_one_call(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
-    assert fitting(task, expected) is expected
+    assert reply_or_failure(task, expected) is expected
     assert len(server.asked) == 1
 
 
@@ -188,7 +188,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
 @pytest.mark.parametrize(("task", "expected"), NOTHING, ids=lambda value: type(value).__name__)
 def test_nothing_is_asked_about_nothing(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
-    assert fitting(task, expected) is expected
+    assert reply_or_failure(task, expected) is expected
     assert server.asked == []
 
 
@@ -198,7 +198,7 @@ def test_without_passages_every_statement_is_unsupported(judge: LlmJudge, server
     assert isinstance(reply, Verification)
     assert [verdict.label for verdict in reply.joint] == ["unsupported"] * 2
     assert reply.single == ((), ())
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
     assert server.asked == []
 
 
@@ -245,8 +245,8 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (RATE, replies('{"rating": 5, "reason": "\\ud800"}'), "JSON that cannot be read"),
     (RATE, replies("[" * 100_000), "no whole JSON object with the key"),
     (RATE, replies('{"a":' * 100_000 + "1" + "}" * 100_000), "no whole JSON object with the key"),
-    (GenerateQuestions(answer="a", n=2), spoils(drop_last("questions")), "1 questions, 2 were asked for"),
-    (GenerateQuestions(answer="a", n=2), spoils(again("questions")), "3 questions, 2 were asked for"),
+    (GenerateQuestions(answer="a", n=2), spoils(drop_last("questions")), "expected 2 questions, got 1"),
+    (GenerateQuestions(answer="a", n=2), spoils(again("questions")), "expected 2 questions, got 3"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [0]}'), "only the sentences 1 to 2"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": ["x"]}'), "only the sentences 1 to 2"),
     (ExtractStatements(question="q", text="It is."), replies('{"statements": []}'), "`refuses` is neither"),

@@ -167,6 +167,17 @@ def test_passages_that_are_only_cut_elsewhere_are_apart_from_lost_and_gained(sto
     assert [len(group["passages"]) for group in found["groups"]] == [0, 2, 2, 2]
 
 
+def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    found = pair_report(store, a, b, pair_runs(store, a, b), "q23")
+    only_b = replace(found, rechunked_a=(), rechunked_b=found.rechunked_b[:1], gained=found.gained[:1])
+    assert [(group["title"], len(group["passages"])) for group in pair_data(only_b)["groups"]] == [
+        ("Lost: 0 passages only in A", 0),
+        ("Gained: 1 passage only in B", 1),
+        ("Re-chunked: 1 passage of B that A has cut differently", 1),
+    ]
+
+
 def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
     one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
