@@ -185,6 +185,47 @@ def test_a_path_into_a_column_can_be_typed(dashboard: str, open_page: OpenPage, 
     expect(page.get_by_text("Imported 1 sample")).to_be_visible()
 
 
+def test_the_first_samples_are_shown_as_they_will_be_read_with_every_change_of_the_columns(
+    dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    hostile = "<img src=x onerror=\"document.title='broken'\">**bold**"
+    row = {
+        "in": {"messages": [{"role": "user", "content": "Which bridge?"}, {"role": "user", "content": hostile}]},
+        "out": {"text": "In 2000.", "draft": hostile, "docs": [{"text": "x" * 1000, "id": "guide"}, {"text": "Red."}]},
+        "gold": "In July 2000.",
+    }
+    file = tmp_path / "nested.jsonl"
+    bad = {"in": {"messages": 3}, "out": {}, "gold": None}
+    file.write_text("\n".join(map(json.dumps, [*[row] * 3000, bad])), encoding="utf-8")
+    page = settled(open_page(f"{dashboard}/upload"))
+    page.set_input_files("input[type=file]", str(file))
+    first = page.get_by_role("region", name="First 3 samples as they will be read").get_by_role("article").first
+
+    def type_path(field: str, path: str) -> None:
+        box = settled(page).locator(f".st-key-map-{field}").get_by_role("combobox")
+        box.click()
+        box.press("ControlOrMeta+a")
+        box.press_sequentially(path)
+        box.press("Enter")
+
+    type_path("question", "in.messages[-1].content")
+    expect(first).to_contain_text(f"Question{hostile}Answernot in the file")
+    type_path("answer", "out.draft")
+    expect(first).to_contain_text(f"Answer{hostile}Passagesnot in the file")
+    type_path("answer", "out.text")
+    expect(first).to_contain_text("AnswerIn 2000.Passagesnot in the file")
+    type_path("contexts", "out.docs")
+    expect(first.get_by_role("listitem")).to_have_text([f"guide {'x' * 400}… 600 more characters", "Red."])
+    type_path("contexts", "out.docs[].text")
+    expect(first.get_by_role("listitem")).to_have_text([f"{'x' * 400}… 600 more characters", "Red."])
+    type_path("reference", "gold")
+    expect(first).to_contain_text("ReferenceIn July 2000.")
+    type_path("history", "in.messages")
+    expect(first).to_contain_text("Earlier turnsuser Which bridge?")
+    expect(page.get_by_text("nested.jsonl:3001: ")).to_be_visible()
+    expect(page).not_to_have_title("broken")
+
+
 def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
     for path in PAGES:
         page = settled(open_page(dashboard + path))

@@ -26,7 +26,7 @@ from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
-from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
@@ -61,7 +61,7 @@ MAX_FAILURES = 5
 
 
 @click.command()
-@click.argument("run")
+@click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
 @limit_options
@@ -72,7 +72,7 @@ MAX_FAILURES = 5
 @store_option
 @as_json
 def evaluate(
-    run: str,
+    places: tuple[str, ...],
     names: str | None,
     judge_options: JudgeOptions,
     limits: dict[str, Any],
@@ -92,6 +92,7 @@ def evaluate(
     ragboard evaluate answers.jsonl --name rerank --config k=5
     ragboard evaluate rerank --metrics faithfulness
     ragboard evaluate results.jsonl --run-column model --json
+    ragboard evaluate part-*.jsonl --as-one nightly
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
@@ -101,12 +102,14 @@ def evaluate(
     known = metrics_with(plugins)
     options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
     panel = panel_named(judge_options)
-    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    named = metrics_named(split_names(names), known) if names else ()
     print_judge_note(panel, judge_options)
-    refs, report = resolve_or_import(store, run, reading)
+    refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [evaluate_with_bar(store, ref, metrics, panel, options) for ref in refs]
+    done = [
+        evaluate_with_bar(store, ref, named or _missing_defaults(store, ref, panel), panel, options) for ref in refs
+    ]
     _report_results(store, refs, done, as_json=as_json, report=report)
 
 
@@ -150,6 +153,16 @@ def print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
         hidden = f", without what {len(judge_options.redact)} patterns match" if judge_options.redact else ""
         sent = "questions, passages, answers, references and earlier turns that the metrics need"
         click.echo(one_line(f"sent to {host}: {sent}{hidden}"), err=True)
+
+
+def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
+    """The default metrics for a run, without those that the verdicts in its file score; names these."""
+    judged = judged_in_file(store, ref.run_id)
+    left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
+    for spec in left_out:
+        note = f"{ref.name}: the file has the verdicts for {spec}; --metrics {spec} asks this judge for its own"
+        click.echo(one_line(note), err=True)
+    return default_metrics(panel, judged)
 
 
 def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
@@ -205,16 +218,19 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
         click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(run)}", err=True)
 
 
-def resolve_or_import(store: Store, run: str, reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """The run of this name in the store. If there is none, import this file, and return its runs and the report."""
-    file = Path(run)
-    if run != "-" and not is_address(run):
+def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
+    """The run of this name in the store. If there is none, import this file, and return its runs and the report.
+
+    Several places are files.
+    """
+    file = Path(places[0])
+    if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
         try:
-            return [store.resolve(run)], None
+            return [store.resolve(places[0])], None
         except NotFoundError:
             if not file.exists() and not file.suffix:
                 raise
-    added, report = add_file(store, run, **reading)
+    added, report = add_file(store, places, **reading)
     return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
 
 
@@ -304,7 +320,7 @@ PLAN_COLUMNS = (
 
 
 @click.command()
-@click.argument("run")
+@click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
 @no_cache_option
@@ -331,7 +347,7 @@ PLAN_COLUMNS = (
 @store_option
 @as_json
 def plan(
-    run: str,
+    places: tuple[str, ...],
     names: str | None,
     judge_options: JudgeOptions,
     no_cache: bool,
@@ -356,16 +372,16 @@ def plan(
     assumed = Assumptions(characters_per_token=characters_per_token, samples=planned_on, seed=seed)
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
     panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
-    metrics = metrics_named(split_names(names), known) if names else default_metrics(panel)
+    named = metrics_named(split_names(names), known) if names else ()
     print_judge_note(panel, judge_options)
-    refs, report = resolve_or_import(store, run, reading)
+    refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
     plans = {
         ref.name: plan_run(
             store,
             ref.run_id,
-            metrics,
+            named or _missing_defaults(store, ref, panel),
             panel,
             replace(assumed, expected=expected),
             known=known,

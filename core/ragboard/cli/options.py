@@ -360,6 +360,7 @@ _skip_bad_option = click.option(
 
 _READING = (
     click.option("--name", help="Run name.  [default: the name in the file, or the file name]"),
+    click.option("--as-one", metavar="NAME", help="Read several files, the parts of one, as the run NAME."),
     click.option("--config", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the run; repeatable."),
     click.option(
         "--config-file",

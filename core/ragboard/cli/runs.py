@@ -66,9 +66,10 @@ MAX_LISTED_ROWS = 5
 
 def add_file(
     store: Store,
-    file: str,
+    files: Sequence[str],
     *,
     name: str | None,
+    as_one: str | None,
     pairs: tuple[str, ...],
     config_file: Path | None,
     dataset: str | None,
@@ -78,12 +79,20 @@ def add_file(
     sheet: str | None,
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-    """Read a run file, `-` for standard input, and add its runs to the store."""
+    """Read a run file, `-` for standard input, or the parts of one run, and add its runs to the store."""
     from dataclasses import replace
 
+    if as_one and name:
+        raise click.UsageError("--as-one NAME names the run; leave out --name")
+    if len(files) > 1 and not as_one:
+        raise click.UsageError(
+            f"got {len(files)} files. To read them as the parts of one run, add --as-one NAME; for a run of each,"
+            " give one file at a time"
+        )
+    parts = [Path(file) for file in files] if len(files) > 1 else None
     result = read_runs(
-        sys.stdin.buffer if file == "-" else file,
-        name=name,
+        parts or (sys.stdin.buffer if files[0] == "-" else files[0]),
+        name=as_one or name,
         config=config_of(pairs, config_file),
         dataset=dataset,
         mapping=mapping_of(maps),
@@ -96,21 +105,23 @@ def add_file(
 
 
 @click.command("import")
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE")
 @reading_options
 @store_option
 @as_json
-def import_runs(file: str, store: Store, as_json: bool, **reading: Any) -> None:
+def import_runs(files: tuple[str, ...], store: Store, as_json: bool, **reading: Any) -> None:
     """Import a run FILE (JSONL, JSON, CSV, Excel, Parquet, or of another tool) without evaluating it.
 
     FILE may be packed (.gz, .zst, .zip), a folder with the parts of one file, an address, or - for standard input.
+    --as-one takes several files.
 
     \b
     ragboard import answers.jsonl --name rerank --config k=5 --config model=small
     ragboard import table.csv --map question=query --map contexts=docs
     ragboard import results.jsonl --run-column model
+    ragboard import part-*.jsonl --as-one nightly
     """
-    added, report = add_file(store, file, **reading)
+    added, report = add_file(store, files, **reading)
     if as_json:
         print_json({"runs": added, "report": report})
         return

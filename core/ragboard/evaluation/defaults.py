@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, Metric
+from ragboard.store import Store
 from ragboard.tasks import RateAnswer
 
-__all__ = ["default_metrics"]
+__all__ = ["default_metrics", "judged_in_file"]
 
 
-def default_metrics(panel: Panel) -> tuple[Metric, ...]:
+def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
     """Faithfulness, answer relevance and context relevance, each in the way that these judges are good at.
 
-    A rule-based judge writes poor questions, so it rates the relevance of an answer directly.
+    A rule-based judge writes poor questions, so it rates the relevance of an answer directly. Metrics in `judged` are
+    left out: the judge of the tool that wrote the run file has asked for them already.
     """
     rating = panel.answering(RateAnswer)
-    return DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
+    found = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
+    return tuple(metric for metric in found if metric.spec not in judged)
+
+
+def judged_in_file(store: Store, run_id: str) -> frozenset[str]:
+    """The names of metrics that the verdicts in the run's file score; empty if the file has none."""
+    from_file = (one for one in store.evaluations(run_id) if "imported" in one.identity)
+    return frozenset(spec for one in from_file for spec in one.metrics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -190,15 +190,20 @@ def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> s
     return f"{first}, and {other} cannot be scored either. Remove them, or choose another judge or run."
 
 
-def scorable_defaults(contents: Contents, panel: Panel) -> tuple[Metric, ...]:
-    """The default metrics for these judges that can score some of these samples."""
-    return tuple(metric for metric in default_metrics(panel) if not why_unscorable(metric, contents, panel))
+def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
+    """The default metrics for these judges that can score some of these samples, without those in `judged`."""
+    return tuple(metric for metric in default_metrics(panel, judged) if not why_unscorable(metric, contents, panel))
 
 
-def make_offer(samples: Sequence[Sample], panel: Panel, prices: Prices | None = None) -> Offer | None:
-    """The offer of these judges for samples that are not stored yet; None if no default metric can be scored."""
+def make_offer(
+    samples: Sequence[Sample], panel: Panel, prices: Prices | None = None, judged: Collection[str] = ()
+) -> Offer | None:
+    """The offer of these judges for samples that are not stored yet; None if no default metric can be scored.
+
+    Metrics in `judged` are not offered, because the file of the samples has verdicts for them.
+    """
     contents = contents_of(samples)
-    metrics = scorable_defaults(contents, panel)
+    metrics = scorable_defaults(contents, panel, judged)
     if not metrics:
         return None
     plan = plan_samples(samples, metrics, panel, Assumptions(samples=PLANNED_SAMPLES), prices=prices)

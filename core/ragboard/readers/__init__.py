@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ragboard.errors import RunFileError
 from ragboard.readers.cells import storable
 from ragboard.readers.columns import FIELDS, MEANINGS, column_uses, match_columns, unclear_answer
 from ragboard.readers.files import EXTENSIONS
+from ragboard.readers.formats import format_of
 from ragboard.readers.packed import stem_of
 from ragboard.readers.paths import root_of, with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
@@ -60,20 +63,23 @@ def read_runs(
     skip_bad: bool = False,
     table: Table | None = None,
     sheet: str | None = None,
+    limit: int | None = None,
 ) -> ReadResult:
     """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, packed or not, or a file of another tool.
 
-    `file` is a path, also of a folder with the parts of one file; an address (`https://...`, `s3://...`), which needs
-    the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is read from where its name
-    does not tell, or which path into one (`outputs.documents[].page_content`), or None where it is read from none;
-    `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows out and lists them;
-    `sheet` names a sheet of an Excel file; `table` is the file as `read_table` parsed it, if it was. Raises
-    RunFileError, `file:line: field: got, expected`, where the file or a row cannot be read, or where it is not clear
-    which column holds the answer.
+    `file` is a path, also of a folder with the parts of one file; the paths of such parts; an address (`https://...`,
+    `s3://...`), which needs the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is
+    read from where its name does not tell, or which path into one (`outputs.documents[].page_content`), or None where
+    it is read from none; `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows
+    out and lists them; `table` is the file as `read_table` parsed it, if it was; `sheet` names a sheet of an Excel
+    file; `limit` reads only so many rows from the top, at least one. Raises RunFileError, `file:line: field: got,
+    expected`, where the file or a row cannot be read, or where it is not clear which column holds the answer.
     """
     with opened(file) as source:
         path = source.path
-        table = _table(path, mapping, sheet, table)
+        table = _table(path, mapping, sheet, table, source.parts)
+        if limit is not None:
+            table = _first_rows(path, table, mapping or {}, limit)
         own = own_run(path, table)
         base = replace(
             own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset
@@ -97,7 +103,7 @@ def preview(
 
     `table` is the file as `read_table` parsed it, if it was.
     """
-    table = with_paths(path, _table(path, mapping, table=table), mapping or {})
+    table = _first_rows(path, _table(path, mapping, table=table), mapping or {}, limit)
     if not table.columns:
         raise empty_file_error(path, table)
     ours = table.ours_by_name
@@ -115,13 +121,35 @@ def preview(
 
 
 def _table(
-    path: Path, mapping: Mapping[str, str | None] | None, sheet: str | None = None, table: Table | None = None
+    path: Path,
+    mapping: Mapping[str, str | None] | None,
+    sheet: str | None = None,
+    table: Table | None = None,
+    parts: Sequence[Path] = (),
 ) -> Table:
     """The table of a file. A tool's file is read as a plain one where the mapping names what only its rows have."""
-    table = table or read_table(path, sheet=sheet)
+    table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
-    return read_table(path, plain=True, sheet=sheet) if table.tool and other else table
+    return read_table(path, plain=True, sheet=sheet, parts=parts) if table.tool and other else table
+
+
+def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:
+    """The table up to its row number `limit` that can be read, with a column for each path in the mapping.
+
+    A table with a row for each passage stays whole, because the rows of a sample may be anywhere in it. Raises
+    RunFileError for a path that leads nowhere in every row, not only in the first ones.
+    """
+    known = None if table.tool else format_of(table.columns)
+    if known and known.passage_rows:
+        return with_paths(path, table, mapping)
+    ends = (place for place, row in enumerate(table.rows, 1) if isinstance(row, RawRow))
+    end = next(islice(ends, limit - 1, None), None)
+    try:
+        return with_paths(path, replace(table, rows=table.rows[:end]), mapping)
+    except RunFileError:
+        whole = with_paths(path, table, mapping)
+        return replace(whole, rows=whole.rows[:end])
 
 
 def own_run(path: Path, table: Table) -> Run:

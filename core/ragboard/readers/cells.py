@@ -22,6 +22,7 @@ from ragboard.records import JsonValue, Passage, Turn
 __all__ = [
     "NAMES_ONLY",
     "PASSAGE_TEXTS",
+    "QUESTION_KEYS",
     "BadCellError",
     "Conversation",
     "Note",
@@ -60,6 +61,8 @@ PASSAGE_TEXTS = (*TEXTS, "passage", "document")
 MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 """Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
+QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
+"""Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
 """The note on a passage that is a file name or an address."""
 EXTENSIONS = (
@@ -300,7 +303,8 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
         if key is not None:
             note(f"{name}: the {key!r} of an object taken")
             return read_text(name, inner[key], note)
-    raise BadCellError(name, f"got {kind_of_value(value)}, expected text")
+    parts = _parts_of(value) if isinstance(value, Mapping) else ""
+    raise BadCellError(name, f"got {kind_of_value(value)}, expected text{parts}")
 
 
 def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
@@ -315,6 +319,12 @@ def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> 
         return value
     note(f"{name}: text taken from a printed object")
     return clean(found, note)
+
+
+def _parts_of(value: Mapping[str, JsonValue]) -> str:
+    """How to read a text in an object, for the message that the object is none."""
+    texts = [key for key, one in value.items() if isinstance(one, str)]
+    return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
 
 
 def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
@@ -334,8 +344,10 @@ def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
         return listed
     if PYTHON_MESSAGE.fullmatch(found.strip()):
         raise BadCellError(name, f"is a printed message that cannot be read back; {WRITE}")
+    if name == "question" and isinstance(listed, Mapping) and any(key in listed for key in QUESTION_KEYS):
+        raise BadCellError(name, f"got an object written as text, expected text{_parts_of(listed)}")
     if isinstance(listed, Mapping):
-        note(f"{name}: an object written as text, taken as it is")
+        note(f"{name}: an object written as text, taken as it is; a path into its column reads a part")
     return found
 
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, cast
 
 from ragboard.errors import RunFileError
+from ragboard.readers.cells import QUESTION_KEYS
 from ragboard.readers.files import KINDS, MAX_ROW, PROTOBUF, TOOL_FILE_SIGNATURES, is_folder, open_file, parse
 
 __all__ = ["LARGEST", "copy_bounded", "ending_of", "expansion_limit", "packed_name", "shown_as", "stem_of", "unpacked"]
@@ -107,9 +108,6 @@ def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
             return False
         target.write(block)
     return True
-
-
-QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 
 
 def ending_of(path: Path, name: str) -> str:

@@ -29,10 +29,11 @@ from ragboard.readers.cells import (
     read_reference,
     storable,
 )
-from ragboard.readers.columns import column_uses, format_name, list_columns, match_columns, unclear_answer
+from ragboard.readers.columns import FIELDS, column_uses, format_name, list_columns, match_columns, unclear_answer
 from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
+from ragboard.readers.formats.shapes import as_object, decoded
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
@@ -207,12 +208,27 @@ def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_co
     matched = match_columns(path, columns, mapping, ours=table.ours_by_name)
     if "question" not in matched:
         there = list_columns(table.columns)
-        how = _option(table, {"question": "COLUMN"})
+        how = _option(table, {"question": _likely_question(table, matched)})
         raise RunFileError(path, f"no column is read as the question; it has {there}: {how}")
     unclear = unclear_answer(columns, mapping, ours=table.ours_by_name)
     if unclear:
         raise RunFileError(path, _which_answer(table, unclear, {*matched, *mapping}))
     return matched
+
+
+def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
+    """The column of a conversation, or the path into an object, that looks like the question; else `COLUMN`."""
+    free = [column for column in table.columns if column not in matched.values()]
+    found = suggested_fields(table, matched, free)
+    talk = next((column for column, field in found.items() if field == "question"), "")
+    row = next((row.cells for row in table.rows if isinstance(row, RawRow)), {})
+    inside = (
+        f"{column}.{key}"
+        for column in free
+        for key, value in as_object(decoded(row.get(column))).items()
+        if key in FIELDS["question"] and isinstance(value, str)
+    )
+    return talk or next(inside, "COLUMN")
 
 
 def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:

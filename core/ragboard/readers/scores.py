@@ -7,6 +7,7 @@ missing; any other column stays metadata.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard, cast
@@ -33,6 +34,21 @@ ROUNDED = 0.051
 
 LARGEST = 2**53
 """A whole number beyond this is no score."""
+
+_ACRONYMS = "ap bleu f1 gpt hhem id llm mrr ndcg nli nv rouge sql umbrela"
+SPELLING = {word: word.upper() for word in _ACRONYMS.split()} | {
+    "chrf": "chrF",
+    "deepeval": "DeepEval",
+    "ragas": "ragas",
+    "trulens": "TruLens",
+}
+"""Words in the names of metrics that are written the same at any place."""
+
+SPELT = re.compile(rf"\b(?:{'|'.join(SPELLING)})\b")
+UNUSUAL = re.compile(r"[^\w()=.,@-]+")
+"""What the name of a metric is shown without."""
+
+METRIC_RESULT = re.compile(r"MetricResult\(value=(.+)\)")
 
 NO_VALUE = Unscored(reason="skipped", detail="the file has no value")
 
@@ -75,18 +91,21 @@ def file_scores(
         tool=scores.tool,
         format=file_format,
         columns=scores.columns,
-        metrics=tuple(describe_file_metric(scores.tool, spec, scores.directions) for spec in scores.columns),
+        metrics=tuple(
+            describe_file_metric(scores.tool, spec, column, scores.directions)
+            for spec, column in scores.columns.items()
+        ),
         outcomes=tuple(outcomes),
     )
 
 
-def describe_file_metric(tool: str, spec: str, directions: Mapping[str, Direction]) -> MetricDescription:
-    """What is known of another tool's metric: its name, and which way is better where the name tells."""
+def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping[str, Direction]) -> MetricDescription:
+    """What is known of another tool's metric: its name as `written` in the file, and which way is better if known."""
     source, _, name = spec.partition(".")
-    plain, bracket, settings = name.partition("(")
+    plain = name.partition("(")[0]
     return MetricDescription(
         spec=spec,
-        label=f"{plain.replace('_', ' ').capitalize()}{f' ({settings}' if bracket else ''} ({tool} file)",
+        label=f"{_label(written)} ({tool} file)",
         source=source,
         name=plain,
         text=f"A score that a run file brought: {tool} counted it, nobody here.",
@@ -99,6 +118,16 @@ def describe_file_metric(tool: str, spec: str, directions: Mapping[str, Directio
         calls="nothing",
         settings=(),
     )
+
+
+def _label(written: str) -> str:
+    """A metric's name as pages show it: in the capitals of the file, or if it has none, in those of a sentence."""
+    plain, bracket, settings = (UNUSUAL.sub(" ", part).strip() for part in written.partition("("))
+    shown = " ".join(plain.replace("_", " ").split()) or "score"
+    if shown == shown.lower():
+        begins = shown if SPELT.match(shown) else shown.capitalize()
+        shown = SPELT.sub(lambda found: SPELLING[found[0]], begins)
+    return f"{shown} ({settings}" if bracket else shown
 
 
 def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
@@ -131,9 +160,11 @@ def is_score(value: JsonValue) -> bool:
 
 
 def _written(text: str) -> float | None:
-    """The number a text is; NaN for an empty one, None for any other."""
+    """The number a text is, also as ragas prints its results; NaN for an empty one, None for any other."""
+    printed = METRIC_RESULT.fullmatch(text.strip())
+    number = printed[1] if printed else text.strip()
     try:
-        return float(text) if text.strip() else math.nan
+        return float(number) if number else math.nan
     except ValueError:
         return None
 

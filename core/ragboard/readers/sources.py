@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -19,8 +19,8 @@ from ragboard.readers.report import ReadResult
 
 __all__ = ["Place", "Source", "is_address", "opened"]
 
-Place: TypeAlias = "Path | str | BinaryIO"
-"""A path, an address (`https://...`, `s3://...`), or a stream of bytes."""
+Place: TypeAlias = "Path | str | BinaryIO | Sequence[Path]"
+"""A path, an address (`https://...`, `s3://...`), a stream of bytes, or the paths of the parts of one file."""
 
 SCHEMES = ("http://", "https://", "s3://")
 STREAM = "stdin"
@@ -34,6 +34,8 @@ class Source:
     path: Path
     shown: str = ""
     """Empty for a local file, which is called by its path."""
+    parts: tuple[Path, ...] = ()
+    """The files to read in place of `path`, which then only names them all."""
 
     def labelled(self, result: ReadResult) -> ReadResult:
         """What was read, under the name of where it came from."""
@@ -56,6 +58,9 @@ def opened(place: Place) -> Generator[Source]:
     """
     if isinstance(place, Path) or (isinstance(place, str) and not is_address(place)):
         yield Source(path=Path(place))
+        return
+    if isinstance(place, Sequence) and not isinstance(place, str):
+        yield Source(path=Path(f"{place[0].name} to {place[-1].name}"), parts=tuple(place))
         return
     if isinstance(place, str):
         parts = urlsplit(place)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ragboard.errors import RunFileError
 from ragboard.readers.binary import arrow_rows, parquet_rows, sheet_rows
 from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, storable
-from ragboard.readers.columns import list_columns
+from ragboard.readers.columns import FIELDS, list_columns
 from ragboard.readers.files import (
     KINDS,
     MAX_ROW,
@@ -40,6 +40,9 @@ SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
 }
 """Keys under which an object keeps its samples, ours first, and whose they are."""
+
+FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
+"""What the columns of samples are called."""
 
 NUMBER = re.compile(r"\d{1,18}")
 SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
@@ -110,12 +113,15 @@ class Table:
         return self.run is not None or self.tool is not None
 
 
-def read_table(path: Path, *, plain: bool = False, sheet: str | None = None) -> Table:
+def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, parts: Sequence[Path] = ()) -> Table:
     """Read every row of a file, or of a folder of shards, `plain` without a look at which tool wrote them.
 
-    `sheet` names a sheet of an Excel file; else its first is read. Raises RunFileError where the file as a whole cannot
-    be read.
+    `sheet` names a sheet of an Excel file; else its first is read. `parts` are the files of one run, read in their
+    order in place of `path`, which then only names them all in errors. Raises RunFileError where a file as a whole
+    cannot be read.
     """
+    if parts:
+        return _joined_files(path, parts, plain=plain)
     if is_folder(path):
         return _folder_table(path, plain=plain)
     with unpacked(path) as file:
@@ -258,13 +264,13 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
     name, run = "", None
     totals: dict[str, float] = {}
     if isinstance(value, dict):
-        name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "")
+        name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "") or _only_rows(value)
         if not name:
             rows = _rows_of_columns(path, value)
             return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(path, rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
-        owner = SAMPLE_KEYS[name]
+        owner = SAMPLE_KEYS.get(name)
         totals = owner.totals(value) if owner else {}
         value = value[name]
     if not isinstance(value, list):
@@ -279,11 +285,31 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         run=run,
         ours=name == "samples",
         totals=totals,
+        notes=(f"the samples are those under {name!r}",) if name and name not in SAMPLE_KEYS else (),
     )
 
 
+def _only_rows(value: dict[str, Any]) -> str:
+    """The key of the only list in an object, if it is a list of objects and nothing beside it is part of a sample."""
+    lists = [key for key, one in value.items() if isinstance(one, list)]
+    beside = [value, *(one for one in value.values() if isinstance(one, dict))]
+    part_of_sample = any(FIELD_COLUMNS.intersection(one) for one in beside)
+    rows = value[lists[0]] if len(lists) == 1 and not part_of_sample else []
+    return lists[0] if rows and all(isinstance(row, dict) for row in rows) else ""
+
+
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
-    """`{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` in place of lists, as pandas writes them."""
+    """`{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` in place of lists, as pandas writes them.
+
+    Also its `{"columns": ["question", ..], "data": [[..], ..]}`.
+    """
+    names, data = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(data, list) and value.keys() <= {"columns", "index", "data"}:
+        if not all(isinstance(cells, list) and len(cells) == len(names) for cells in data):
+            raise RunFileError(path, f"holds a row that has not the {len(names)} cells of `columns`", field="data")
+        return tuple(
+            _row(number, dict(zip(map(str, names), cells, strict=True))) for number, cells in enumerate(data, 1)
+        )
     columns = {name: cells if isinstance(cells, dict) else _by_place(cells) for name, cells in value.items()}
     places = next(iter(columns.values()), {})
     if not places or any(cells.keys() != places.keys() for cells in columns.values()):
@@ -431,6 +457,11 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
     if len(files) == 1:
         table = read_table(files[0], plain=plain)
         return replace(table, notes=(*table.notes, f"read from {files[0].name}"))
+    return _joined_files(path, files, plain=plain)
+
+
+def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
+    """The rows of files that are parts of one, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)

@@ -32,7 +32,7 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
         tool=file.tool,
         format=file_format,
         columns={spec: name for name, spec in specs.items()},
-        metrics=tuple(describe_file_metric(file.tool, spec, directions) for spec in specs.values()),
+        metrics=tuple(describe_file_metric(file.tool, spec, name, directions) for name, spec in specs.items()),
         outcomes=tuple(
             {spec: _outcome(sample, name, recounted.get(name)) for name, spec in specs.items()} for sample in samples
         ),

@@ -142,6 +142,30 @@ def test_the_store_describes_them(store: Store, spec: str, label: str, direction
     assert "nobody here" in found.text
 
 
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("RAGAS Faithfulness", "RAGAS Faithfulness"),
+        ("ragas_faithfulness", "ragas faithfulness"),
+        ("Answer Relevancy", "Answer Relevancy"),
+        ("llm_context_precision", "LLM context precision"),
+        ("citation_f1_score", "Citation F1 score"),
+        ("ndcg@10", "NDCG@10"),
+        ("validity", "Validity"),
+        ("Correctness [GEval]", "Correctness GEval"),
+        ("<b>**x**</b> (strict)", "B x b (strict)"),
+        ("***", "Score"),
+    ],
+)
+def test_a_metric_is_called_as_its_tool_writes_it(tmp_path: Path, written: str, label: str) -> None:
+    result = {"name": "q", "input": "Q", "actual_output": "A", "metrics_data": [{"name": written, "score": 0.5}]}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"test_results": [result]}), encoding="utf-8")
+    (run,) = read_runs(path).runs
+    assert run.scores
+    assert [metric.label for metric in run.scores.metrics] == [f"{label} (DeepEval file)"]
+
+
 SIX: dict[str, Any] = ITEM | {
     "response": "One. Two. Three. Four. Five. Six.",
     "retrieved_context": [{"doc_id": "a", "text": "Relevant."}, {"doc_id": "b", "text": "Not."}],

@@ -1,4 +1,4 @@
-"""A RAGChecker output file is evaluated from its own claims and verdicts, and no judge is asked."""
+"""What the verdicts in a file score is not asked again: those of RAGChecker, and those of a tool's judge."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.core.readers.formats.test_ragas import ROW, run_tree
 
 from ragboard import RunRef, Score, Store
 from ragboard.analysis import SampleQuery, sample_rows
@@ -122,3 +123,28 @@ def test_compat_gives_numbers_where_there_are_none(tmp_path: Path) -> None:
     assert metrics["ragchecker.precision"]["mean"] is None
     assert metrics["ragchecker.precision"]["unscored"] == {"undefined": 1}
     assert len(values(done, store)[0]) == 11
+
+
+def test_a_metric_that_the_verdicts_in_the_file_score_is_asked_again_only_by_name(tmp_path: Path) -> None:
+    path, store = tmp_path / "traces.json", tmp_path / "store"
+    path.write_text(json.dumps(run_tree([ROW])), encoding="utf-8")
+
+    def said(*words: str) -> tuple[str, set[str]]:
+        done = CliRunner().invoke(main, ["evaluate", *words, "--store", str(store), "--json"])
+        assert done.exit_code == 0, done.output
+        return done.stderr, set(json.loads(done.stdout)["evaluations"][0]["evaluation"]["metrics"])
+
+    note = "traces: the file has the verdicts for ragas.faithfulness; --metrics ragas.faithfulness asks this judge"
+    noted, metrics = said(str(path))
+    assert note in noted
+    assert metrics == {"ragas.answer_relevance(method=direct)", "ragas.context_relevance"}
+    planned = CliRunner().invoke(main, ["plan", "traces", "--store", str(store)])
+    assert note in planned.stderr
+    assert "ragas.faithfulness " not in planned.stdout
+    noted, metrics = said("traces", "--metrics", "ragas.faithfulness")
+    assert note not in noted
+    assert "ragas.faithfulness" in metrics
+    kept = Store(store)
+    run = kept.resolve("traces")
+    judges = {one.judge for one in kept.evaluations(run.run_id) if "ragas.faithfulness" in one.metrics}
+    assert judges == {"ragas (file)", "embedded"}

@@ -243,6 +243,83 @@ def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> Non
     assert seen.rows == (("x" * 200, "", ""), ("", "", "[1]"))
 
 
+def test_the_first_rows_are_read_whatever_is_wrong_below_them(write: Write) -> None:
+    path = write("long.jsonl", jsonl(3, {"question": "Q1"}, {"question": "Q2"}, {"question": "Q3"}, {"question": []}))
+    with pytest.raises(RunFileError):
+        read_runs(path, limit=2)
+    result = read_runs(path, skip_bad=True, limit=2)
+    assert [sample.question for sample in result.runs[0].samples] == ["Q1", "Q2"]
+    assert (result.report.rows_read, [row.line for row in result.report.dropped]) == (3, [1])
+
+
+ANSWERED = pd.DataFrame([{"user_input": "Q1", "response": "A1"}, {"user_input": "Q2", "response": "A2"}])
+
+
+@pytest.mark.parametrize("orient", ["records", "columns", "split", "table"])
+def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient: Any) -> None:
+    (run,) = read_runs(write("frame.json", ANSWERED.to_json(orient=orient))).runs
+    assert [(sample.question, sample.answer) for sample in run.samples] == [("Q1", "A1"), ("Q2", "A2")]
+
+
+def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
+    with pytest.raises(RunFileError, match="data: holds a row that has not the 2 cells of `columns`"):
+        read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
+
+
+def test_the_only_list_of_objects_in_a_file_is_its_samples(write: Write) -> None:
+    result = read_runs(write("page.json", '{"data": [{"question": "Q"}], "meta": {"page": 1}}'))
+    assert result.runs[0].samples[0].question == "Q"
+    assert "the samples are those under 'data'" in result.report.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"question": "Q", "passages": [{"text": "p"}]}',
+        '{"trace": {"input": "Q"}, "observations": [{"input": "prompt"}]}',
+        '{"left": [{"question": "Q"}], "right": [{"question": "Q"}]}',
+        '{"data": [{"question": "Q"}, 3]}',
+    ],
+)
+def test_a_list_that_may_be_part_of_one_sample_is_not_taken_for_samples(write: Write, text: str) -> None:
+    with pytest.raises(RunFileError, match=r"holds one object without|no column is read as the question"):
+        read_runs(write("one.json", text))
+
+
+@pytest.mark.parametrize(
+    ("row", "way"),
+    [
+        ({"inputs": {"k": 3, "query": "Q"}, "n": 1}, "inputs.query"),
+        ({"inputs": '{"question": "Q"}'}, "inputs.question"),
+        ({"messages": [{"role": "user", "content": "Q"}]}, "messages"),
+        ({"inputs": {"k": 3}}, "COLUMN"),
+    ],
+)
+def test_where_no_column_is_the_question_the_message_names_what_may_hold_it(
+    write: Write, row: dict[str, Any], way: str
+) -> None:
+    path = write("odd.jsonl", jsonl(row))
+    with pytest.raises(RunFileError, match=rf"--map question={way}$"):
+        read_runs(path)
+    if way != "COLUMN":
+        assert read_runs(path, mapping={"question": way}).runs[0].samples[0].question == "Q"
+
+
+def test_an_object_is_no_question_also_where_it_is_written_as_text(write: Write) -> None:
+    for name, text in (("o.jsonl", jsonl({"input": {"question": "Q"}})), ("o.csv", 'input\n"{""question"": ""Q""}"\n')):
+        path = write(name, text)
+        with pytest.raises(RunFileError, match=r"question: got an object.*a path reads a part of it, such as COLUMN"):
+            read_runs(path)
+        assert read_runs(path, mapping={"question": "input.question"}).runs[0].samples[0].question == "Q"
+
+
+def test_a_sample_of_many_rows_is_whole_among_the_first_rows(write: Write) -> None:
+    rows = "".join(f"{n},s1,Q,t{n},p{n}\n" for n in range(3))
+    path = write("r.csv", f"document_position,context.span_id,input,context.trace_id,document\n{rows}")
+    (sample,) = read_runs(path, mapping={"question": "input"}, limit=1).runs[0].samples
+    assert [passage.text for passage in sample.contexts or ()] == ["p0", "p1", "p2"]
+
+
 def test_a_number_in_a_csv_is_one_only_where_nothing_is_lost(write: Write) -> None:
     cells = ["7", "0.5", "1e-05", "007", "1_000", "1.10", "12e99999", "inf", "1" * 500]
     head = ",".join(f"c{place}" for place in range(len(cells)))

@@ -138,3 +138,12 @@ def test_a_path_into_the_samples_of_a_tools_file_keeps_its_scores(tmp_path: Path
     (run,) = read_runs(path, mapping={"id": "metadata.extra.ticket"}).runs
     assert run.samples[0].id == "T1"
     assert run.scores is not None
+
+
+def test_a_path_that_reaches_something_only_below_the_first_rows_is_no_error(write: Write) -> None:
+    rows = [{"question": "Q"}, {"question": "Q", "out": {}}, {"question": "Q", "out": {"text": "A"}}]
+    file = write("late.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    mapping: dict[str, str | None] = {"answer": "out.text"}
+    assert len(preview(file, mapping=mapping, limit=1).rows) == 1
+    (run,) = read_runs(file, mapping=mapping, limit=2).runs
+    assert [sample.answer for sample in run.samples] == [None, None]

@@ -169,3 +169,11 @@ def test_a_frame_of_ragas_keeps_its_scores_too() -> None:
     frame = pd.DataFrame({"user_input": ["A?", "B?"], "faithfulness": [0.5, math.nan]})
     (run,) = read_samples(frame, name="frame").runs
     assert outcomes(run) == [{"ragas-file.faithfulness": theirs(0.5)}, {"ragas-file.faithfulness": MISSING}]
+
+
+def test_results_as_ragas_prints_them_are_scores(write: Write) -> None:
+    row = "Q,MetricResult(value=0.5),MetricResult(value=pass),0.5)\n"
+    path = write("e.csv", f"user_input,faithfulness,context_recall,answer_accuracy\n{row}")
+    (run,) = read_runs(path).runs
+    assert outcomes(run) == [{"ragas-file.faithfulness": theirs(0.5)}]
+    assert run.samples[0].metadata == {"context_recall": "MetricResult(value=pass)", "answer_accuracy": "0.5)"}

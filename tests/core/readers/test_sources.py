@@ -19,10 +19,10 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from tests.core.readers.conftest import Write
 
-from ragboard import Passage, ReadResult, RunFileError, preview, read_runs
+from ragboard import Passage, ReadResult, RunFileError, Store, preview, read_runs
 from ragboard.cli import main
 
 ROWS = [
@@ -198,6 +198,32 @@ def test_the_shards_of_a_tools_file_are_the_tools(tmp_path: Path) -> None:
     result = read_runs(tmp_path)
     assert result.report.format == "LlamaIndex responses (JSONL)"
     assert len(result.runs[0].samples) == 2
+
+
+@pytest.mark.parametrize("command", ["import", "evaluate", "plan"])
+def test_several_files_are_one_run_only_where_one_says_so(tmp_path: Path, command: str) -> None:
+    files: list[str] = []
+    for number, row in enumerate(JSONL.splitlines(), 1):
+        file = tmp_path / f"day-{number}.jsonl"
+        file.write_text(row, encoding="utf-8")
+        files.append(str(file))
+
+    def said(*words: str) -> Result:
+        return CliRunner().invoke(main, [command, *words, "--store", str(tmp_path / "store")])
+
+    refused = said(*files)
+    assert refused.exit_code == 2
+    assert "got 2 files. To read them as the parts of one run, add --as-one NAME; for a run of each" in refused.stderr
+    assert "leave out --name" in said(*files, "--as-one", "week", "--name", "month").stderr
+    assert not (tmp_path / "store").exists()
+    done = said(*files, "--as-one", "week")
+    assert done.exit_code == 0, done.output
+    assert "day-1.jsonl to day-2.jsonl: table (JSONL), utf-8, 2 rows read" in done.stderr
+    store = Store(tmp_path / "store")
+    assert [sample.question for _, sample in store.samples(store.resolve("week").run_id)] == ["When?", "Who?"]
+    Path(files[1]).write_text('{"question": "Who?", "contexts": 3}', encoding="utf-8")
+    broken = said(*files, "--as-one", "next")
+    assert "day-1.jsonl to day-2.jsonl:1: day-2.jsonl.contexts: got a number" in broken.stderr
 
 
 def test_a_folder_of_different_files_is_refused(tmp_path: Path) -> None:

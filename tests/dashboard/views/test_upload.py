@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import openpyxl
 import pytest
 from streamlit.testing.v1 import AppTest
+from tests.core.readers.formats.test_ragas import ROW, run_tree
 from tests.dashboard.views.conftest import SCRIPT
 
 from ragboard import Store, readers
@@ -256,3 +259,45 @@ def test_what_cannot_be_scored_is_not_offered() -> None:
     assert "None of the usual metrics can be scored" in said(page)
     assert "Import and evaluate" not in labels(page)
     assert "Import only" in labels(page)
+
+
+def first_samples(page: AppTest) -> str:
+    """The first samples as the page shows them, without markup; empty without them."""
+    html = next((one.proto.body for one in page.get("html") if "<section" in one.proto.body), "")
+    return unescape(re.sub("<[^>]+>", " ", html))
+
+
+def test_the_first_samples_have_what_a_tool_scored_and_judged_and_only_the_rest_is_offered(kept: Store) -> None:
+    page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
+    rows = [{**ROW, "user_input": f"When did mill {number} close?"} for number in range(4)]
+    content = json.dumps(run_tree(rows)).encode()
+    page = page.file_uploader[0].set_value(("traces.json", content, "application/json")).run()
+    shown = " ".join(first_samples(page).split())
+    assert shown.startswith("First 3 samples as they will be read")
+    assert "When did mill 2 close?" in shown
+    assert "When did mill 3 close?" not in shown
+    assert "Passages The mill closed in 1931. Its wheel is oak. Reference In 1931. Gold passages The mill" in shown
+    assert "Scores faithfulness 0.50 context_recall 1.00" in shown
+    assert "answer_relevancy unscored: the file has no value" in shown
+    assert (
+        "✓ supported It closed in 1931. ? unsupported Its wheel is iron. ✓ supported In 1931. of the reference" in shown
+    )
+    assert "question generated from the answer 1: What closed?" in shown
+    assert ">Answer relevance and Context relevance by the embedded judge" in said(page)
+    press(page, "Import only")
+    assert kept.sample_count(kept.resolve("traces").run_id) == 4
+
+
+def test_the_first_samples_are_named_after_the_runs_that_a_column_makes_of_them() -> None:
+    page = uploaded("runs.jsonl", *[{"question": f"Q{n}", "answer": None, "k": f"k{n}"} for n in range(2)])
+    assert "Run" not in first_samples(page)
+    page.selectbox(key="upload-split").set_value("k").run()
+    shown = " ".join(first_samples(page).split())
+    assert "Run k0 Question Q0 Answer not in the file" in shown
+    assert "Run k1 Question Q1" in shown
+
+
+def test_what_cannot_be_read_is_not_shown_as_a_sample() -> None:
+    page = uploaded("bad.jsonl", {"question": "Q", "answer": "A", "contexts": 3}, {"question": "Q2"})
+    assert first_samples(page) == ""
+    assert "Q2" in first_samples(press(page, "Skip bad rows and list them"))

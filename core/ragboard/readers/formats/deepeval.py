@@ -67,6 +67,7 @@ USES = {
     "additional_metadata": "metadata",
     "turns": "question, answer, contexts, history",
     "metrics_data": "score",
+    "metrics_metadata": "score",
     "trace": "left out: import traces by themselves",
     **dict.fromkeys(
         ("success", "flaky", "order", "index", "conversational", "multimodal", "run_duration", "evaluation_cost"),
@@ -109,7 +110,7 @@ def _read_test_run(file: ParsedFile) -> ToolFile:
 
 
 def _is_list(file: ParsedFile) -> bool:
-    return any(isinstance(_snake(row).get("metrics_data"), list) for row in file.rows[:20])
+    return any(isinstance(_case(row).get("metrics_data"), list) for row in file.rows[:20])
 
 
 def _read_list(file: ParsedFile) -> ToolFile:
@@ -117,7 +118,8 @@ def _read_list(file: ParsedFile) -> ToolFile:
 
 
 def _is_result(file: ParsedFile) -> bool:
-    return any("metrics_data" in case for case in as_objects(as_object(file.value).get("test_results"))[:20])
+    cases = as_objects(as_object(file.value).get("test_results"))[:20]
+    return any("metrics_data" in _case(case) for case in cases)
 
 
 def _read_result(file: ParsedFile) -> ToolFile:
@@ -171,7 +173,7 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
 def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
     """The test cases with their places, in the order in which they were given, not that in which they finished."""
     placed = [
-        (key, place, _snake(case))
+        (key, place, _case(case))
         for key in ("testCases", "test_results", "conversationalTestCases")
         for place, case in enumerate(run[key] if isinstance(run.get(key), list) else [])
         if isinstance(case, Mapping)
@@ -184,6 +186,17 @@ def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
 
 def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
     return {re.sub("(?<=[a-z])(?=[A-Z])", "_", str(key)).lower(): inner for key, inner in value.items()}
+
+
+def _case(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A test case in snake case. Before version 1 its metrics were called metadata, and their names metrics."""
+    case = _snake(value)
+    if "metrics_metadata" in case:
+        older = as_objects(case.pop("metrics_metadata"))
+        case["metrics_data"] = [
+            {"name": one.get("metric"), "threshold": one.get("minimumScore"), **one} for one in older
+        ]
+    return case
 
 
 def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:

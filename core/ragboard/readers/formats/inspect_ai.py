@@ -47,7 +47,8 @@ LABELS: dict[str, Label] = {
     **dict.fromkeys(("0", "0.0", "false", "no", "unsupported", "not supported", "neutral"), "unsupported"),
     **dict.fromkeys(("contradicted", "contradiction"), "contradicted"),
 }
-PARTS = {"id", "epoch", "input", "choices", "target", "output", "scores", "metadata", "store", "messages", "error"}
+_PARTS = "id epoch input choices target output score scores metadata store messages error"
+PARTS = frozenset(_PARTS.split())
 FIELDS = {
     "samples[].id": "id",
     "samples[].epoch": "run",
@@ -159,15 +160,17 @@ def _tool_file(
     dataset = as_object(said.get("dataset")).get("name")
     config = {"task": said.get("task"), "model": model, "dataset": dataset}
     config |= {**as_object(said.get("task_args")), **as_object(said.get("metadata"))}
-    scores = [_scores(as_object(one.get("scores"))) for *_, one in placed]
+    scorer = as_text(as_object(as_object(log.get("results")).get("scorer")).get("name")) or "score"
+    said_scores = [_said_scores(one, scorer) for *_, one in placed]
+    scores = list(map(_scores, said_scores))
     metrics = dict.fromkeys(metric for found in scores for metric in found)
     runs = _runs(name, [one.get("epoch") for *_, one in placed])
     samples: list[ToolSample] = []
-    for (line, place, one), found, run in zip(placed, scores, runs, strict=True):
+    for (line, place, one), given, found, run in zip(placed, said_scores, scores, runs, strict=True):
         error = as_text(as_object(one.get("error")).get("message"))
         failed = dict.fromkeys(metrics, Unscored(reason="failed", detail=error)) if error else {}
         cells = _cells(one, answered=not error)
-        recorded = _recorded(cells, as_object(one.get("scores")))
+        recorded = _recorded(cells, given)
         samples.append(
             ToolSample(cells=cells, line=line, place=place, run=run, scores={**failed, **found}, recorded=recorded)
         )
@@ -180,7 +183,7 @@ def _tool_file(
         judge=as_text(as_object(as_object(said.get("model_roles")).get("grader")).get("model")),
         fields=FIELDS,
         same_as={metric: "ragas.faithfulness" for metric in metrics if FAITHFUL.search(metric)},
-        notes=_notes(value for *_, one in placed for value in _values(as_object(one.get("scores")))),
+        notes=_notes(value for given in said_scores for value in _values(given)),
     )
 
 
@@ -216,6 +219,11 @@ def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
     messages = as_objects(said.get("messages"))
     replies = [one for one in messages if one.get("role") == "tool" and SEARCH.search(as_text(one.get("function")))]
     return [one.get("content") for one in replies] or None
+
+
+def _said_scores(said: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
+    """What the scorers said of a sample, by name; the first versions had only one, `scorer`."""
+    return as_object(said.get("scores")) or ({scorer: said["score"]} if as_object(said.get("score")) else {})
 
 
 def _scores(said: Mapping[str, Any]) -> dict[str, Outcome]:

@@ -6,6 +6,8 @@ statement against the passages, so all are kept as judgements.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import RunFileError
-from ragboard.readers.files import parse
+from ragboard.readers.files import encoding_of, file_text, parse
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
 from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
 from ragboard.readers.scores import is_score, read_score
@@ -23,6 +25,8 @@ __all__ = ["FILE_FORMATS"]
 
 NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
 """What its connectors write where the system gave no answer."""
+QUERIES = "queries.csv"
+"""What its documentation calls the file of queries."""
 ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
 OF_RUN = re.compile(
     r"run_(?P<run>\w+?)_(?P<name>generated_answer|retrieved_passages|(?:retrieval|generation)_score_.+|total_\w*tokens)"
@@ -40,6 +44,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
     for place, row in enumerate(file.rows):
         groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(place)
     several = len({run for _, run in groups}) > 1
+    references, note = _references(file)
     samples: list[ToolSample] = []
     for (query, run), places in groups.items():
         rows = [file.rows[place] for place in places]
@@ -57,6 +62,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
             "question": given["query"],
             "answer": None if failed else answer,
             "contexts": passages or None,
+            "reference": references.get(query),
             "metadata": {**metadata, **({"generated_answer": answer} if failed else {})} or None,
         }
         samples.append(
@@ -76,11 +82,37 @@ def _read_answers(file: ParsedFile) -> ToolFile:
             "query_run": "run",
             "passage_id, passage": "contexts",
             "generated_answer": "answer",
+            **({f"{QUERIES} expected_answer": "reference"} if references else {}),
             **dict.fromkeys(sorted(file.columns - ANSWER_COLUMNS), "metadata"),
         },
         configs={f"run_{run}": {"query_run": run} for _, run in groups} if several else {},
-        notes=(f"{len(file.rows)} rows, one for each passage, read as {len(samples)} samples",),
+        notes=(f"{len(file.rows)} rows, one for each passage, read as {len(samples)} samples", *note),
     )
+
+
+def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The expected answers by query_id, from the tool's file of queries, and a note on where it was found.
+
+    It is beside the answers, or above a folder `results`. Files without expected answers or of other queries are not
+    taken. Raises RunFileError where the file cannot be read.
+    """
+    asked = {str(row.get("query_id")): row.get("query") for row in file.rows}
+    folder = file.path.absolute().parent
+    for path in (folder / QUERIES, *((folder.parent / QUERIES,) if folder.name == "results" else ())):
+        if not path.is_file():
+            continue
+        try:
+            rows = list(csv.DictReader(io.StringIO(file_text(path, encoding_of(path)), newline="")))
+        except csv.Error as error:
+            raise RunFileError(path, f"not CSV ({error})") from error
+        known = [row for row in rows if row.get("query_id") in asked]
+        expected = {str(row["query_id"]): row["expected_answer"] for row in known if row.get("expected_answer")}
+        if not expected:
+            continue
+        if any(row.get("query") != asked[str(row["query_id"])] for row in known):
+            return {}, (f"{QUERIES} is left out: it has other queries under the same query_id",)
+        return expected, (f"references are from {QUERIES}, joined by query_id",)
+    return {}, ()
 
 
 def _once(file: ParsedFile, places: Sequence[int], column: str) -> Any:
@@ -217,7 +249,7 @@ def _scores(said: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]
             yield f"{measure}{k}", read_score(value)
     nuggets = as_object(as_object(said["generation_score_autonugget_scores"]).get("nuggetizer_scores"))
     for name, value in nuggets.items():
-        yield f"nuggets {name}", read_score(value)
+        yield f"Nuggets {name}", read_score(value)
     cited = as_object(said["generation_score_citation_scores"])
     for name in ("weighted_precision", "weighted_recall"):
         if name in cited:

@@ -32,6 +32,8 @@ __all__ = ["FILE_FORMATS", "FORMATS"]
 
 _SPANS = ("context.span_id", "document_position")
 _TRACES = ("context.trace_id", "document_score", "input")
+_ROWS = frozenset({"document", "document_position", "document_score"})
+"""Columns of tables that have a row for each passage."""
 
 FORMATS = (
     *(
@@ -310,21 +312,22 @@ CONTEXT = {
     "context.span_id": "id",
     "input": "question",
     "output": "answer",
-    "context": "contexts",
-    "context.trace_id": "metadata",
-    "metadata": "metadata",
 }
 
 
 def _is_joined(file: ParsedFile) -> bool:
-    return {"context.span_id", "input", "output", "context"} <= file.columns and "document_position" not in file.columns
+    texts = {"context", "reference"} & file.columns
+    return {"context.span_id", "input", "output"} <= file.columns and bool(texts) and not _ROWS & file.columns
 
 
 def _read_joined(file: ParsedFile) -> ToolFile:
+    """What `get_input_output_context` gives, and before it `get_qa_with_reference`, which calls the passages so."""
+    texts = "context" if "context" in file.columns else "reference"
+    rest = sorted(file.columns - {*CONTEXT, texts})
     samples: list[ToolSample] = []
     for place, row in enumerate(as_objects(clean_value(file))):
-        text = row.get("context")
-        metadata = {name: row.get(name) for name in ("context.trace_id", "metadata")}
+        text = row.get(texts)
+        metadata = {name: row.get(name) for name in rest}
         cells = {
             "id": row.get("context.span_id"),
             "question": row.get("input"),
@@ -333,8 +336,15 @@ def _read_joined(file: ParsedFile) -> ToolFile:
             "metadata": without(metadata),
         }
         samples.append(ToolSample(cells=without(cells), line=file.line(place)))
-    notes = (JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)")
-    return ToolFile(tool="Phoenix", samples=samples, fields=CONTEXT, notes=notes)
+    notes = [JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)"]
+    if texts == "reference":
+        notes.append("Phoenix calls the passages `reference`; to read it as the reference, --map reference=reference")
+    return ToolFile(
+        tool="Phoenix",
+        samples=samples,
+        fields={**CONTEXT, texts: "contexts", **dict.fromkeys(rest, "metadata")},
+        notes=notes,
+    )
 
 
 FILE_FORMATS = (

@@ -165,14 +165,16 @@ def _is_table(file: ParsedFile) -> bool:
 def _read_table(file: ParsedFile) -> ToolFile:
     """A row for each record; passages are the source that groundedness was given, or what each call judged."""
     records: list[tuple[int, _Record]] = []
+    texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
     directions: dict[str, Direction] = {}
     for place, row in enumerate(file.rows):
         record = _record(
             {
-                "record_root.input": row["input"],
-                "record_root.output": row.get("output"),
-                **{key: row.get(key) for key in ("record_id", "input_id", "app_name", "app_version")},
+                "record_root.input": texts["input"][place],
+                "record_root.output": texts["output"][place],
+                "app_name": row.get("app_name") or row.get("app_id"),
+                **{key: row.get(key) for key in ("record_id", "input_id", "app_version")},
             }
         )
         for name in metrics:
@@ -210,6 +212,12 @@ def _read_table(file: ParsedFile) -> ToolFile:
         if written
         else ["the table has no retriever's passages: those that were judged are read"],
     )
+
+
+def _decoded_texts(cells: Sequence[object]) -> Sequence[Any]:
+    """Inputs or outputs; the first versions wrote them as JSON, in quotes."""
+    quoted = all(isinstance(cell, str) and cell.startswith('"') and decoded(cell) != cell for cell in cells if cell)
+    return list(map(decoded, cells)) if quoted else cells
 
 
 def _reasons(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import destination, plan_choice, planning_panel, start_evaluation
+from ragboard.evaluation.defaults import judged_in_file
 from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import (
     duration_in_words,
@@ -73,7 +74,7 @@ def _form(run: RunRef) -> None:
     with start, st.spinner("Reading the run"):
         contents = get_contents(run.run_id)
     panel = _panel(kind, judge_options if ready else None)
-    usual = scorable_defaults(contents, panel)
+    usual = scorable_defaults(contents, panel, judged_in_file(store(), run.run_id))
     with picker:
         chosen = chosen_metrics(run.run_id, usual)
         refused = unscorable(

@@ -63,6 +63,8 @@ class Matched:
 
     file: UploadedFile
     seen: Preview
+    own_columns: frozenset[str]
+    """The file's columns, without the paths that are mapped."""
     mapping: FieldMap
     columns: FieldMap
     """The column of every field."""
@@ -84,7 +86,8 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     Raises RunFileError.
     """
     seen = preview(path, table=table)
-    chosen = _chosen(file, seen)
+    own_columns = frozenset(use.column for use in seen.columns)
+    chosen = _chosen(file, own_columns)
     unclear: FieldMap = {"answer": None, "reference": None} if seen.unclear else {}
     mapping = unclear | chosen.mapping
     columns = dict.fromkeys(MEANINGS) | {use.field: use.column for use in seen.columns if use.field} | mapping
@@ -101,6 +104,7 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     return Matched(
         file=file,
         seen=seen,
+        own_columns=own_columns,
         mapping=mapping,
         columns=columns,
         asked=asked,
@@ -123,22 +127,18 @@ def _may_hold_passages(seen: Preview, columns: FieldMap, chosen: Chosen) -> bool
 
 def has_no_passages(matched: Matched) -> None:
     """Keep that a person says of this file that no column holds passages."""
-    _choose(matched.file, matched.seen, {"contexts": None})
+    _choose(matched, {"contexts": None})
 
 
-def _chosen(file: UploadedFile, seen: Preview) -> Chosen:
+def _chosen(file: UploadedFile, own_columns: frozenset[str]) -> Chosen:
     kept: dict[frozenset[str], Chosen] = st.session_state.get(CHOSEN, {})
-    return kept.get(_columns(seen)) or Chosen(file=file, mapping={})
+    return kept.get(own_columns) or Chosen(file=file, mapping={})
 
 
-def _choose(file: UploadedFile, seen: Preview, mapping: FieldMap, turned_down: Collection[str] = ()) -> None:
-    before = _chosen(file, seen)
-    now = Chosen(file=file, mapping=before.mapping | mapping, turned_down=before.turned_down.union(turned_down))
-    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {_columns(seen): now}
-
-
-def _columns(seen: Preview) -> frozenset[str]:
-    return frozenset(use.column for use in seen.columns)
+def _choose(matched: Matched, mapping: FieldMap, turned_down: Collection[str] = ()) -> None:
+    before = _chosen(matched.file, matched.own_columns)
+    now = Chosen(file=matched.file, mapping=before.mapping | mapping, turned_down=before.turned_down.union(turned_down))
+    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {matched.own_columns: now}
 
 
 def field_of(error: RunFileError) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def draw_columns(matched: Matched, asked: Collection[str], above: DeltaGenerator
             format_func=lambda column: "(none)" if column is None else _named(column, first),
             help=f"{MEANINGS[field]}; a column, or type a path into one: outputs.documents[].text",
             key=key,
-            on_change=lambda: _choose(matched.file, matched.seen, {field: st.session_state[key]}),
+            on_change=lambda: _choose(matched, {field: st.session_state[key]}),
             accept_new_options=True,
         )
 
@@ -185,9 +185,8 @@ def _named(column: str, first: Mapping[str, str]) -> str:
 
 def draw_suggestions(matched: Matched) -> None:
     """Ask for each column that looks like a field that nothing was read as whether to read it so."""
-    file, seen = matched.file, matched.seen
-    turned_down = _chosen(file, seen).turned_down
-    for column, field in seen.suggested.items():
+    turned_down = _chosen(matched.file, matched.own_columns).turned_down
+    for column, field in matched.seen.suggested.items():
         if column in turned_down:
             continue
         with st.container(border=True):
@@ -198,12 +197,12 @@ def draw_suggestions(matched: Matched) -> None:
                 key=f"turns-{column}",
                 type="primary" if field == "contexts" else "secondary",
                 on_click=_choose,
-                args=(file, seen, {field: column}),
+                args=(matched, {field: column}),
             )
             row.button(
                 "Keep it as metadata",
                 key=f"no-turns-{column}",
                 type="tertiary",
                 on_click=_choose,
-                args=(file, seen, {}, (column,)),
+                args=(matched, {}, (column,)),
             )

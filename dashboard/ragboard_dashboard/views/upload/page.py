@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
@@ -35,6 +36,7 @@ from ragboard_dashboard.views.upload.columns import (
     has_no_passages,
     match_columns,
 )
+from ragboard_dashboard.views.upload.samples import draw_samples
 
 __all__ = ["draw"]
 
@@ -50,6 +52,8 @@ EXAMPLE_MODEL = "gpt-4o-mini"
 """The chat model whose prices stand for what one costs."""
 EMBEDDED = JudgeOptions()
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
+FIRST_ROWS = 10
+"""Rows that are read for the first samples: more than are shown, because some may be bad."""
 NAMED = 3
 """Metrics that are named of those that a chat model scores besides."""
 
@@ -114,7 +118,7 @@ def _file(file: UploadedFile, path: Path) -> None:
     """
     of_file, last = st.session_state.get("upload-head", ("", ""))
     head = st.markdown(last if of_file == file.file_id else READING)
-    above, boxes, suggested, judge, offers, buttons, done = (st.container() for _ in range(7))
+    above, boxes, suggested, judge, offers, buttons, done, first = (st.container() for _ in range(8))
     try:
         table = _computed(head, READING, "upload-table", file.file_id, lambda: read_table(path))
         matched = match_columns(path, table, file)
@@ -128,6 +132,8 @@ def _file(file: UploadedFile, path: Path) -> None:
         with above:
             _refused(file.name, matched.error) if matched.error else _ask(matched.missing)
     else:
+        with first:
+            _first_samples(path, table, matched, options)
         try:
             read = _read(head, path, table, matched, options)
         except RagboardError as error:
@@ -242,15 +248,28 @@ def _read(head: DeltaGenerator, path: Path, table: Table, matched: Matched, opti
         READING,
         "upload-read",
         (matched.file.file_id, tuple(matched.mapping.items()), options),
-        lambda: read_runs(
-            path,
-            name=options.name.strip() if options.name != own_run(path, table).name else None,
-            config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
-            mapping=matched.mapping,
-            run_column=options.split,
-            skip_bad=options.skip,
-            table=table,
-        ),
+        lambda: _read_file(path, table, matched, options),
+    )
+
+
+def _first_samples(path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
+    """Draw the first samples, before the whole file is read; nothing if they cannot be read, which the page says."""
+    with suppress(RagboardError):
+        draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
+
+
+def _read_file(
+    path: Path, table: Table, matched: Matched, options: ReadOptions, limit: int | None = None
+) -> ReadResult:
+    return read_runs(
+        path,
+        name=options.name.strip() if options.name != own_run(path, table).name else None,
+        config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
+        mapping=matched.mapping,
+        run_column=options.split,
+        skip_bad=options.skip,
+        table=table,
+        limit=limit,
     )
 
 
@@ -283,6 +302,13 @@ def brought_by(read: ReadResult) -> str:
 
 def _samples(read: ReadResult) -> list[Sample]:
     return [sample for run in read.runs for sample in run.samples]
+
+
+def _judged(read: ReadResult) -> frozenset[str]:
+    """Our metrics that the verdicts in the file score, in all of its runs."""
+    return frozenset.intersection(
+        *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
+    )
 
 
 def _next_step(offer: Offer | None, first: Then) -> Then | None:
@@ -330,7 +356,7 @@ def _offer(head: DeltaGenerator, read: ReadResult, judge_options: JudgeOptions) 
         PLANNING,
         f"offer-{judge_options == EMBEDDED}",
         (of_file, judge_options.judge),
-        lambda: make_offer(_samples(read), planning_panel(judge_options), prices),
+        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _judged(read)),
     )
 
 

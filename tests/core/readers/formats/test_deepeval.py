@@ -136,6 +136,18 @@ def test_cases_stand_in_their_order_and_without_a_name_of_their_own_get_an_id_fr
     assert not any(sample.id.startswith("test_case") for sample in run.samples)
 
 
+@pytest.mark.parametrize("name", ["run.json", "result.json"])
+def test_metrics_of_the_first_versions_are_scores(write: Write, name: str) -> None:
+    older = {key: value for key, value in case().items() if key != "metricsData"}
+    older["metricsMetadata"] = [{"metric": "Faithfulness", "score": 0.5, "minimumScore": 0.7, "success": False}]
+    whole = test_run(older) if name == "run.json" else {"test_results": [older]}
+    (run,) = read_runs(write(name, json.dumps(whole))).runs
+    assert run.scores
+    assert run.scores.outcomes[0] == {"deepeval-file.faithfulness": Score(value=0.5, counted="as the file has it")}
+    assert run.scores.recorded[0].judgements[0].says == "fail, threshold 0.7"
+    assert run.samples[0].metadata == {"topic": "mills"}
+
+
 def test_an_evaluation_result_is_read_like_a_test_run(write: Write) -> None:
     snake = {
         "name": "mill",

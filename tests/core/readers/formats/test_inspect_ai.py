@@ -133,6 +133,14 @@ def test_values_of_every_kind_are_scores_or_said_to_be_none(write: Write) -> Non
     assert "no score: vague" in result.report.notes
 
 
+def test_a_log_of_the_first_versions_has_one_score_without_a_name(write: Write) -> None:
+    old = {key: value for key, value in sample().items() if key != "scores"} | {"score": {"value": "C"}}
+    whole = log(old) | {"results": {"scorer": {"name": "match"}}}
+    (run,) = read_runs(write("log.json", json.dumps(whole))).runs
+    assert run.scores
+    assert run.scores.outcomes[0] == {"inspect-file.match": Score(value=1.0, counted="as the file has it")}
+
+
 def test_a_sample_that_failed_is_unscored_with_its_error(write: Write) -> None:
     failed = sample(id="late", output={"completion": ""}, scores=None, error={"message": "timed out", "traceback": "…"})
     (run,) = read_runs(write("log.json", json.dumps(log(sample(), failed)))).runs

@@ -59,6 +59,29 @@ def test_rows_of_one_query_are_one_sample_of_its_run(tmp_path: Path) -> None:
     assert "4 rows, one for each passage, read as 3 samples" in result.report.notes
 
 
+QUERIES = "query_id,query,expected_answer\nq1,Which?,Red\nq2,Why?,\nq9,Where?,Here\n"
+
+
+def test_references_are_taken_from_the_queries_beside_the_answers_or_above_the_results(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for place in (tmp_path, tmp_path / "results"):
+        (place / "queries.csv").write_text(QUERIES, encoding="utf-8")
+        result = read_runs(written(tmp_path / "results" / "answers.csv", ANSWERS))
+        assert [sample.reference for run in result.runs for sample in run.samples] == ["Red", None, "Red"]
+        assert "references are from queries.csv, joined by query_id" in result.report.notes
+        (place / "queries.csv").unlink()
+
+
+def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> None:
+    (tmp_path / "queries.csv").write_text(QUERIES.replace("Why?", "How?"), encoding="utf-8")
+    result = read_runs(written(tmp_path / "answers.csv", ANSWERS))
+    assert {sample.reference for run in result.runs for sample in run.samples} == {None}
+    assert "queries.csv is left out: it has other queries under the same query_id" in result.report.notes
+    (tmp_path / "queries.csv").write_bytes(b"query_id,query,expected_answer\nq1,Which?,R\xf6t\n")
+    with pytest.raises(RunFileError, match=r"queries\.csv:2: byte 0xf6 is not utf-8"):
+        read_runs(written(tmp_path / "answers.csv", ANSWERS))
+
+
 def test_two_answers_to_one_query_of_one_run_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' differs between rows"):
         read_runs(written(tmp_path / "a.csv", [ANSWERS[0], {**ANSWERS[1], "generated_answer": "Blue"}]))
@@ -119,6 +142,12 @@ def test_real_files_have_what_a_careful_reader_finds(data: Path) -> None:
     runs = {path.stem: read_runs(path).runs[0] for path in folder.glob("*.csv")}
     assert [sample.id for sample in runs["answers"].samples] == ["q1", "q2", "q3", "q4"]
     assert runs["answers"].samples[2].answer is None
+    assert [sample.reference for sample in runs["answers"].samples] == [
+        "It opened in July 2000.",
+        "Ada Moreno",
+        "40 million",
+        "Four",
+    ]
     for name in ("eval_trec", "eval_golden"):
         assert [sample.answer for sample in runs[name].samples] == [
             "The Harrow Bridge opened in July 2000. It is made of steel",

@@ -260,6 +260,17 @@ def test_evaluations_bring_scores_labels_and_the_judge(write: Write) -> None:
         assert any(note.startswith("passages are joined") for note in result.report.notes)
 
 
+def test_the_passages_that_phoenix_calls_reference_are_no_reference(write: Write) -> None:
+    path = write("qa.csv", "context.span_id,input,output,reference,label\ns1,When?,In 2000.,It opened. It is red.,ok\n")
+    result = read_runs(path)
+    (sample,) = result.runs[0].samples
+    assert sample.contexts == (Passage(id="1", text="It opened. It is red.", rank=1),)
+    assert (sample.id, sample.reference, sample.metadata) == ("s1", None, {"label": "ok"})
+    assert any(note.endswith("--map reference=reference") for note in result.report.notes)
+    (sample,) = read_runs(path, mapping={"reference": "reference"}).runs[0].samples
+    assert (sample.reference, sample.contexts) == ("It opened. It is red.", None)
+
+
 def test_inputs_outputs_and_contexts_have_one_joined_passage(write: Write) -> None:
     cells = {"context.span_id": "a", "context.trace_id": "t", "input": QUESTION, "output": ANSWER, "metadata": None}
     result = read_runs(write("qa.csv", pd.DataFrame([{**cells, "context": "One.\n\n['Two']"}]).to_csv(index=False)))

@@ -193,6 +193,20 @@ def test_the_table_of_records_is_read_like_the_database(write: Write, ending: st
     ]
 
 
+def test_a_table_of_the_first_versions_has_its_texts_in_quotes_and_an_app_id_for_a_run(write: Write) -> None:
+    rows = [
+        {**table(input=json.dumps(text), output=json.dumps("So."), app_id=app), "app_name": None, "app_version": None}
+        for text, app in (('Which "mill"?', "a"), ("And when?", "b"))
+    ]
+    runs = read_runs(write("records.json", json.dumps(rows))).runs
+    assert [(run.name, run.samples[0].question, run.samples[0].answer) for run in runs] == [
+        ("a", 'Which "mill"?', "So."),
+        ("b", "And when?", "So."),
+    ]
+    (run,) = read_runs(write("records.json", json.dumps([rows[0], rows[1] | {"input": "When?", "app_id": "a"}]))).runs
+    assert [sample.question for sample in run.samples] == ['"Which \\"mill\\"?"', "When?"]
+
+
 def test_calls_that_are_python_text_are_left_out_and_named(write: Write) -> None:
     cells = table(Groundedness_calls="[{'ts': datetime.datetime(2026, 1, 1)}]", Distance_calls="[]")
     result = read_runs(write("records.json", json.dumps([cells])))
