@@ -39,7 +39,7 @@ from ragboard.judges.embedded.changes import changed, names_in
 from ragboard.judges.embedded.index import Library, lookups
 from ragboard.judges.embedded.matching import FEATURES, Model, Seen, best_match, judged, look
 from ragboard.judges.embedded.select import FEATURES as HELP
-from ragboard.judges.embedded.select import marks
+from ragboard.judges.embedded.select import sentence_features
 from ragboard.judges.embedded.statements import extract
 from ragboard.records import Passage, Sample
 from ragboard.stats import NoInterval, auroc
@@ -177,7 +177,7 @@ def fit_selection(folder: Path, clapnq: Sequence[JudgedRow]) -> Model:
         [
             (values, label)
             for row in rows
-            for values, label in zip(marks(row.sample.question, row.texts), row.labels, strict=True)
+            for values, label in zip(sentence_features(row.sample.question, row.texts), row.labels, strict=True)
         ]
         for rows in (read_set("sample_sentences", folder), list(written_from(folder)), clapnq)
     ]
@@ -321,7 +321,9 @@ def sentences_held_out(folder: Path, folds: int = 5) -> dict[str, Any]:
     scores: list[float] = []
     for fold in range(folds):
         model = fit_selection(folder, [row for at, row in enumerate(rows) if at % folds != fold])
-        scores += [model(values) for row in rows[fold::folds] for values in marks(row.sample.question, row.texts)]
+        scores += [
+            model(values) for row in rows[fold::folds] for values in sentence_features(row.sample.question, row.texts)
+        ]
     rows = [row for fold in range(folds) for row in rows[fold::folds]]
     overlap = [word_overlap(row.sample.question, [text]) for row in rows for text in row.texts]
     length = [float(len(text)) for row in rows for text in row.texts]

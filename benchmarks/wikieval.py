@@ -18,7 +18,7 @@ from ragboard.judges.embedded.index import Library, lookups
 from ragboard.judges.embedded.judge import rated
 from ragboard.judges.embedded.matching import FEATURES, SUPPORTED, Model, best_match, supporting
 from ragboard.judges.embedded.select import FEATURES as HELP
-from ragboard.judges.embedded.select import HELPS, marks, selecting
+from ragboard.judges.embedded.select import HELPS, helpfulness_model, sentence_features
 from ragboard.judges.embedded.statements import extract
 from ragboard.text.sentences import sentence_spans
 
@@ -48,11 +48,11 @@ def faithfulness(dropped: set[str]) -> Side:
 
 def context_relevance(dropped: set[str]) -> Side:
     """Chosen sentences of all sentences."""
-    model = without(selecting(), tuple(HELP), dropped)
+    model = without(helpfulness_model(), tuple(HELP), dropped)
 
     def score(row: Row, contexts: Sequence[str]) -> float:
         sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
-        chosen = [model(values) >= HELPS for values in marks(row["question"], sentences)]
+        chosen = [model(values) >= HELPS for values in sentence_features(row["question"], sentences)]
         return sum(chosen) / len(chosen) if chosen else 0.0
 
     return score

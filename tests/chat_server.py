@@ -46,6 +46,8 @@ class ChatServer:
     asked: list[Asked] = field(default_factory=list[Asked])
     """Bodies of the requests, in order of arrival."""
     keys: list[str] = field(default_factory=list[str])
+    paths: list[str] = field(default_factory=list[str])
+    headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     queries: list[str] = field(default_factory=list[str])
     """The query of each request's address."""
     connections: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
@@ -74,6 +76,8 @@ class ChatServer:
             routes=[
                 Route("/v1/chat/completions", self._chat, methods=["POST"]),
                 Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+                Route("/openai/deployments/{name}/chat/completions", self._chat, methods=["POST"]),
+                Route("/openai/deployments/{name}/embeddings", self._embeddings, methods=["POST"]),
             ]
         )
 
@@ -93,6 +97,8 @@ class ChatServer:
             self.asked.append(asked)
             self.keys.append(request.headers.get("authorization", ""))
             self.queries.append(request.url.query)
+            self.paths.append(request.url.path)
+            self.headers.append(dict(request.headers))
             if request.client:
                 self.connections.add((request.client.host, request.client.port))
         response = await self._response(request, asked, good, wrap)

@@ -1,7 +1,8 @@
-"""A small server that answers as the Hugging Face hub does, for the models in a folder."""
+"""A small server that answers as the Hugging Face hub does, for the models in a folder; it takes data sets."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Generator
@@ -27,6 +28,11 @@ class Hub(ThreadingHTTPServer):
         self.folder = folder
         self.fetched: list[str] = []
         """Paths of files that were downloaded."""
+        self.created: dict[str, bool] = {}
+        """Data sets that were created, and whether they are private."""
+        self.pushed: dict[str, bytes] = {}
+        """Files of data sets, by `OWNER/NAME/PATH`."""
+        self.tokens: list[str] = []
 
     @property
     def url(self) -> str:
@@ -58,6 +64,39 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer, and remember the files."""
         self._answer()
+
+    def do_POST(self) -> None:
+        """Create a data set, or take a commit; without a token, refuse."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        token = self.headers.get("Authorization", "")
+        self.server.tokens.append(token)
+        if not token:
+            self._json({"error": "Invalid username or password."}, status=401)
+            return
+        match unquote(urlsplit(self.path).path).strip("/").split("/"):
+            case ["api", "repos", "create"]:
+                asked = json.loads(body)
+                assert asked["type"] == "dataset"
+                name = "/".join(filter(None, (asked.get("organization"), asked["name"])))
+                self.server.created.setdefault(name, asked.get("private") or asked.get("visibility") == "private")
+                self._json({"url": f"{self.server.url}/datasets/{name}", "name": name})
+            case ["api", "validate-yaml"]:
+                self._json({"warnings": [], "errors": []})
+            case ["api", "datasets", _, _, "preupload", _]:
+                files = [{"path": one["path"], "uploadMode": "regular"} for one in json.loads(body)["files"]]
+                self._json({"files": [one | {"shouldIgnore": False} for one in files]})
+            case ["api", "datasets", owner, name, "commit", _]:
+                for line in map(json.loads, body.splitlines()):
+                    if line["key"] == "file":
+                        path = f"{owner}/{name}/{line['value']['path']}"
+                        self.server.pushed[path] = base64.b64decode(line["value"]["content"])
+                address = f"{self.server.url}/datasets/{owner}/{name}/commit/{COMMIT}"
+                self._json({"commitUrl": address, "commitOid": COMMIT, "success": True})
+            case _:
+                self._json({"error": "not here"}, status=404)
+
+    def _json(self, value: Any, *, status: int = 200) -> None:
+        self._send(json.dumps(value).encode(), {"Content-Type": "application/json"}, status=status)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
         """Say nothing."""
@@ -101,5 +140,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        if self.command == "GET":
+        if self.command != "HEAD":
             self.wfile.write(content)

@@ -21,7 +21,7 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("text",),
-    ("settings", "schema", "stats", "problems", "spans", "outputs"),
+    ("settings", "schema", "stats", "problems", "spans", "outputs", "display"),
     ("readers", "database", "prices"),
     ("tasks", "sample_files"),
     ("judges",),
@@ -30,7 +30,9 @@ LAYERS = (
     ("evaluation", "analysis", "query"),
     ("human",),
     ("export",),
-    ("api", "demo", "training"),
+    ("api", "demo", "training", "mcp_server"),
+    ("testing",),
+    ("pytest_plugin",),
     ("cli",),
 )
 """From the bottom up: a module imports from its own layer's own package, or from below."""
@@ -129,6 +131,7 @@ HEAVY = frozenset(
         ("import ragboard, ragboard.cli", set()),
         ("from ragboard.cli import main; main(['--help'], standalone_mode=False)", set()),
         ("import ragboard; ragboard.Sample, ragboard.Run", set()),
+        ("import ragboard.pytest_plugin; ragboard.assert_evaluation", set()),
         ("import ragboard; ragboard.evaluate", {"duckdb", "numpy", "pyarrow", "pydantic"}),
         ("import ragboard.cli.runs", {"duckdb", "numpy", "pyarrow", "pydantic"}),
     ],

@@ -94,7 +94,7 @@ def test_a_metric_over_verdicts_is_a_module_and_a_line(copy: Copy) -> None:
 import json, ragboard
 sample = {"question": "Where is it?", "answer": "It is in Fara.", "contexts": ["It is in Fara."]}
 result = ragboard.evaluate([sample], metrics=["citation_precision"])
-print(json.dumps({"from": ragboard.__file__, "mean": result.metric("citation_precision").mean}))
+print(json.dumps({"from": ragboard.__file__, "mean": result["citation_precision"].mean}))
 """)
     assert found == {"mean": 1.0}
     assert copy.touched() == {"metrics/citations.py", "metrics/__init__.py"}
@@ -110,7 +110,7 @@ def model(prompts):
     return ['{"reason": "so", "rating": 7}' for _ in prompts]
 sample = {"question": "Where is it?", "answer": "In Fara.", "contexts": ["It is in Fara."], "reference": "Fara"}
 result = ragboard.evaluate([sample], metrics=["nugget_recall"], judge=ragboard.judge_from(model, version="1"))
-print(json.dumps({"from": ragboard.__file__, "mean": result.metric("nugget_recall").mean, "asked": asked}))
+print(json.dumps({"from": ragboard.__file__, "mean": result["nugget_recall"].mean, "asked": asked}))
 """)
     asked = found.pop("asked")
     assert found == {"mean": 0.7}

@@ -162,7 +162,7 @@ def test_the_five_commands_of_ares_lead_from_passages_to_a_ranked_table(tmp_path
     card = (tmp_path / "judge" / "card.md").read_text(encoding="utf-8")
     for quality in ("context_relevance", "answer_faithfulness", "answer_relevance"):
         (part,) = re.findall(rf"^## {quality}$(.*?)(?=^## |\Z)", card, flags=re.DOTALL | re.MULTILINE)
-        for on in ("held-out synthetic documents", "people's labels"):
+        for on in ("held-out synthetic documents", "human labels"):
             assert f"On {on}: " in part
             assert re.search(rf"On {on} .*word overlap", part)
     assert "60/60" in said[2]

@@ -1,5 +1,6 @@
-from .api import EvaluationResult, aevaluate, evaluate, log
+from .api import EvaluationResult, aevaluate, alog, evaluate, log
 from .errors import (
+    InconclusiveWarning,
     JudgeError,
     NotFoundError,
     RagboardError,
@@ -45,6 +46,7 @@ from .records import (
 from .sample_files import sample_runs
 from .stats import Interval
 from .store import RunRef, Store
+from .testing import assert_evaluation
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -57,6 +59,7 @@ __all__ = [
     "Evidence",
     "FinishedEvaluation",
     "ImportReport",
+    "InconclusiveWarning",
     "Interval",
     "Judge",
     "JudgeError",
@@ -92,6 +95,8 @@ __all__ = [
     "Unscored",
     "Verdict",
     "aevaluate",
+    "alog",
+    "assert_evaluation",
     "evaluate",
     "evaluate_run",
     "from_deepeval",

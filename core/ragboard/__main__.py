@@ -1,5 +1,5 @@
 """`python -m ragboard`."""
 
-from ragboard.cli import main
+from ragboard.cli import run
 
-main(prog_name="ragboard")
+run()

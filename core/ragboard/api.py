@@ -3,73 +3,190 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from ragboard.analysis import MetricSummary, RunSummary, SampleQuery, SampleRow, run_summary, sample_rows
+from ragboard.analysis import (
+    Comparison,
+    Hallucination,
+    HallucinationQuery,
+    MetricSummary,
+    RunSummary,
+    SampleQuery,
+    SampleRow,
+    UnscoredPolicy,
+    compare_runs,
+    hallucinations,
+    resolve_spec,
+    run_summary,
+    sample_rows,
+)
+from ragboard.display import html_table, one_line, text_table
 from ragboard.errors import NotFoundError, RunFileWarning, SettingError
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import Judge, JudgeOptions, Panel, panel_named
-from ragboard.metrics import Metric, metrics_named
+from ragboard.metrics import METRICS, Metric, metrics_named
 from ragboard.readers import ImportReport, read_runs
 from ragboard.readers.objects import read_samples
 from ragboard.records import JsonValue, Outcome, Run, Score
+from ragboard.stats import interval_text
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.statements import answer_verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EvaluationResult", "aevaluate", "evaluate", "log"]
+__all__ = [
+    "EvaluationResult",
+    "aevaluate",
+    "alog",
+    "evaluate",
+    "gate_metrics",
+    "log",
+    "panel_of",
+    "read_run",
+    "temporary_store",
+]
 
 ALL = 2**31 - 1
 WARNED = 10
 """Most changes that a warning names; the report lists all."""
 
+_HEAD = ("metric", "mean", "95% CI", "n", "unscored")
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EvaluationResult:
-    """The result of an evaluation: a summary of each metric, and the outcomes of every sample."""
+    """The result of an evaluation: a summary of each metric, and the outcomes of every sample.
+
+    `result["faithfulness"]` is the summary of a metric; `print(result)` shows all of them.
+    """
 
     summary: RunSummary
     samples: tuple[SampleRow, ...]
+    """The evaluated samples, in order."""
     finished: FinishedEvaluation
     report: ImportReport
     """How the samples were read: columns, and values that were changed, left out or renamed."""
+    store: Store
+    """Where the run is; a temporary store is deleted with the last result that uses it."""
+    run: RunRef
+    """The run and its evaluation in `store`, for the functions of `ragboard.analysis`."""
 
-    def metric(self, name: str) -> MetricSummary:
+    def __getitem__(self, metric: str) -> MetricSummary:
         """Return the summary of a metric by name, as in `evaluate`. Raises NotFoundError with the possible names."""
-        return self.summary.metrics[self._spec(name)]
+        return self.summary.metrics[self._spec(metric)]
 
-    def outcomes(self, name: str) -> tuple[Outcome, ...]:
+    def __repr__(self) -> str:
+        """The judge, a line for each metric, and how many statements are not supported; no more than a screen."""
+        return "\n".join((one_line(self._title()), text_table(_HEAD, self._rows()), *map(one_line, self._notes())))
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEAD, self._rows(), above=(self._title(),), below=self._notes())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was changed, left out or renamed while the samples were read; RunFileWarning names the first of them."""
+        return _changes(self.report)
+
+    def outcomes(self, metric: str) -> tuple[Outcome, ...]:
         """Return the outcome of each sample, in order."""
-        spec = self._spec(name)
+        spec = self._spec(metric)
         return tuple(row.scores[spec] for row in self.samples)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a DataFrame with one row per sample: id, question, and the value of each metric or why it is missing.
+    def hallucinations(self) -> tuple[Hallucination, ...]:
+        """Return the statements that no passage supports: contradicted before unsupported, least supported first.
 
-        Values are nullable floats: a missing one is `<NA>` with its reason in the column `METRIC: why`.
+        Each has its `sample_id`, `question`, `statement`, `verdict`, `reason` and `evidence`.
+        """
+        return hallucinations(self.store, HallucinationQuery(runs=(self.run,), limit=ALL)).rows
+
+    def compare(
+        self, other: EvaluationResult, *, unscored: UnscoredPolicy = "excluded", allow_different_judges: bool = False
+    ) -> Comparison:
+        """Compare another result with this one, question by question; differences are `other` minus this result.
+
+        `unscored` says how samples without a score count. A metric that different judges scored gets no p value and no
+        verdict, unless `allow_different_judges`.
+        """
+        store, a, b = self.store, self.run, other.run
+        if other.store.folder.resolve() != store.folder.resolve():
+            store = temporary_store()
+            a = store.copy_run(self.store, a)
+            b = store.copy_run(other.store, b, name=f"{b.name} (B)" if b.name == a.name else b.name)
+        return compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a DataFrame with one row per sample: its texts, the value of each metric or why it is missing.
+
+        Columns: id, question, answer, passages (a list of texts, or None), reference; for each metric its value, a
+        nullable float, and `METRIC: why`, the reason for a missing value; verdicts: a list with the statement, verdict,
+        score and reason of each statement of the answer.
         """
         import pandas as pd
 
+        texts = {sample.id: sample for _, sample in self.store.samples(self.run.run_id)}
+        samples = [texts[row.sample_id] for row in self.samples]
+        with self.store.database.read() as connection:
+            verdicts = answer_verdicts(connection, self.run.evaluation_id)
         columns: dict[str, Any] = {
-            "id": [row.sample_id for row in self.samples],
-            "question": [row.question for row in self.samples],
+            "id": [sample.id for sample in samples],
+            "question": [sample.question for sample in samples],
+            "answer": [sample.answer for sample in samples],
+            "passages": [
+                None if sample.contexts is None else [passage.text for passage in sample.contexts] for sample in samples
+            ],
+            "reference": [sample.reference for sample in samples],
         }
         for spec in self.summary.metrics:
             outcomes = [row.scores[spec] for row in self.samples]
             values = [outcome.value if isinstance(outcome, Score) else None for outcome in outcomes]
             columns[spec] = pd.array(values, dtype="Float64")
             columns[f"{spec}: why"] = [_why(outcome) for outcome in outcomes]
+        columns["verdicts"] = [[one._asdict() for one in verdicts.get(row.position, ())] for row in self.samples]
         return pd.DataFrame(columns)
+
+    def _title(self) -> str:
+        count = len(self.samples)
+        title = f"{self.summary.name}: {count:,} sample{'' if count == 1 else 's'}"
+        if self.summary.judged is None:
+            return title
+        hint = "; treat as hints" if self.summary.judged.heuristic else ""
+        return f"{title}, judge {self.summary.judged.in_words}{hint}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                spec,
+                "none" if one.mean is None else f"{one.mean:.3f}",
+                interval_text(one.interval) or "none",
+                f"{one.scored:,}",
+                one.unscored_text or "0",
+            )
+            for spec, one in self.summary.metrics.items()
+        ]
+
+    def _notes(self) -> list[str]:
+        labels = self.summary.labels
+        wrong = labels.get("contradicted", 0) + labels.get("unsupported", 0)
+        notes: list[str] = []
+        if wrong:
+            notes.append(f"{wrong:,} of {sum(labels.values()):,} statements are not supported; see .hallucinations()")
+        if self.warnings:
+            notes.append(f"{len(self.warnings)} changes while reading the samples; see .warnings")
+        if self.finished.stopped:
+            notes.append(f"stopped: {self.finished.stopped}")
+        return notes
 
     def _spec(self, name: str) -> str:
         there = self.summary.metrics
@@ -91,8 +208,12 @@ def evaluate(
     samples: Any,
     *,
     metrics: str | Iterable[str | Metric] | None = None,
-    judge: str | Judge | Panel = "embedded",
+    judge: str | JudgeOptions | Judge | Panel = "embedded",
     embed: str | None = None,
+    base_url: str | None = None,
+    concurrency: int | None = None,
+    sample: int | None = None,
+    max_cost: float | None = None,
     options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
     name: str | None = None,
@@ -105,24 +226,63 @@ def evaluate(
     `samples` are the path of a run file, a Run, Samples, mappings or pydantic models, a dict of columns, a data frame
     (pandas, polars), an Arrow table, or a dataset of Hugging Face, ragas or DeepEval; `mapping` says which column a
     field is read from where its name does not tell (None: from none). `name` is the run's; None: the file's or the
-    Run's, else `run`. `metrics` are one or several, by name or as
-    objects; None: faithfulness, answer relevance and context relevance. `judge` is a name as on the command line, a
-    judge, or a panel of judges by role; `options` limit what is asked. With a `store` the run is kept there under its
-    name, what was answered before is not asked again, and the dashboard shows it; without one nothing is kept. Works
-    where an event loop runs already, as in a notebook. Warns with RunFileWarning of what was read as something else,
-    left out or renamed; the result's `report` lists it. Raises the errors of the command line.
+    Run's, else `run`. `metrics` are one or several, by name or as objects; None: faithfulness, answer relevance and
+    context relevance.
+
+    `judge` is a name as on the command line, JudgeOptions, a judge, or a panel of judges by role. `embed` names the
+    embedder and `base_url` is the URL of the model server, for judges given by name. `concurrency` is the maximum
+    number of concurrent requests, `sample` the number of samples to draw at random, `max_cost` a limit in US dollars;
+    `options` has the rest, and these arguments override it.
+
+    With a `store` the run is kept there under its name, what was answered before is not asked again, and the dashboard
+    shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Warns with
+    RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists it. Raises the
+    errors of the command line.
     """
-    run, report = _read(samples, name=name, config=config, dataset=dataset, mapping=mapping)
-    panel = _panel(judge, embed)
+    run, report = read_run(samples, name=name, config=config, dataset=dataset, mapping=mapping)
+    panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency)
     named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
-    with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder:
-        kept = store if isinstance(store, Store) else Store(store or folder)
-        (added,) = kept.add_runs([run])
-        finished = evaluate_run(kept, added.id, chosen, panel, options)
-        ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
-        rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
-        return EvaluationResult(summary=run_summary(kept, ref), samples=rows, finished=finished, report=report)
+    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
+    given = {option: value for option, value in limits.items() if value is not None}
+    given |= {"judge_options": judge_options} if judge_options else {}
+    kept = store if isinstance(store, Store) else Store(store) if store else temporary_store()
+    (added,) = kept.add_runs([run])
+    finished = evaluate_run(kept, added.id, chosen, panel, replace(options or EvaluationOptions(), **given))
+    ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
+    rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
+    return EvaluationResult(
+        summary=run_summary(kept, ref),
+        samples=tuple(row for row in rows if row.scores),
+        finished=finished,
+        report=report,
+        store=kept,
+        run=ref,
+    )
+
+
+def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
+    """Return the metrics that conditions name; of a name with several settings, the one of `default_metrics`.
+
+    Names of other metrics are left out: they may be scores that the run file has.
+    """
+    usual = {metric.spec: metric for metric in default_metrics(panel)}
+    found: dict[str, Metric] = {}
+    for name in names:
+        try:
+            spec = resolve_spec(name, tuple(usual))
+            found[spec] = usual[spec]
+        except NotFoundError:
+            with suppress(SettingError):
+                found |= {metric.spec: metric for metric in metrics_named([name], known)}
+    return tuple(found.values())
+
+
+def temporary_store() -> Store:
+    """Return a store in a new temporary folder, which is deleted when nothing uses the store any more."""
+    store = Store(Path(tempfile.mkdtemp(prefix="ragboard-")))
+    weakref.finalize(store, rmtree, store.folder, ignore_errors=True)
+    return store
 
 
 async def aevaluate(samples: Any, **given: Any) -> EvaluationResult:
@@ -163,12 +323,17 @@ def log(
         "metadata": metadata,
     }
     given = {name: value for name, value in row.items() if value is not None}
-    sample, _ = _read([given], name=run, config=config, dataset=dataset)
+    sample, _ = read_run([given], name=run, config=config, dataset=dataset)
     kept = store if isinstance(store, Store) else Store(store)
     return kept.append(replace(sample, source="logged"))[0]
 
 
-def _read(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
+async def alog(run: str, **given: Any) -> str:
+    """Append one sample to a run as `log` does, without blocking the event loop, and return the sample's id."""
+    return await asyncio.to_thread(partial(log, run, **given))
+
+
+def read_run(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
     """Return the run of samples and how they were read; warn, at the caller's line, about changes."""
     if isinstance(samples, (str, Path)):
         result = read_runs(samples, name=name, **given)
@@ -185,18 +350,29 @@ def _read(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportR
     else:
         result = read_samples(samples, name=name or "run", **given)
     report = result.report
-    said = [f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced]
-    said += [f"row {same.line}: duplicate id {same.given}, renamed to {same.assigned}" for same in report.duplicated]
+    said = _changes(report)
     if said:
         more = f"; and {len(said) - WARNED} more" if len(said) > WARNED else ""
         warnings.warn(f"{report.path}: {'; '.join(said[:WARNED])}{more}", RunFileWarning, stacklevel=3)
     return next(iter(result.runs)), report
 
 
-def _panel(judge: str | Judge | Panel, embed: str | None) -> Panel:
-    if isinstance(judge, Panel):
-        return judge
-    return panel_named(JudgeOptions(judge=judge, embed=embed)) if isinstance(judge, str) else Panel(judge=judge)
+def _changes(report: ImportReport) -> tuple[str, ...]:
+    coerced = (f"{change.count} x {change.what} (row {', '.join(map(str, change.lines))})" for change in report.coerced)
+    renamed = (f"row {same.line}: duplicate id {same.given}, renamed to {same.assigned}" for same in report.duplicated)
+    return (*coerced, *renamed)
+
+
+def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
+    """Return the judges, and their options if they are given by name. Raises SettingError for options of others."""
+    given = {option: value for option, value in given.items() if value is not None}
+    if isinstance(judge, (str, JudgeOptions)):
+        options = replace(JudgeOptions(judge=judge) if isinstance(judge, str) else judge, **given)
+        return panel_named(options), options
+    for option in ("embed", "base_url"):
+        if option in given:
+            raise SettingError(f"{option} is for a judge given by name, not for {type(judge).__name__}; set it there")
+    return judge if isinstance(judge, Panel) else Panel(judge=judge), None
 
 
 def _metrics(metric: str | Metric) -> tuple[Metric, ...]:

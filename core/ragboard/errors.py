@@ -1,24 +1,31 @@
 """The exceptions of ragboard.
 
     RagboardError
-    ├── RunFileError         an invalid run file: `file:line: field: got, expected`
+    ├── RunFileError         an invalid input file: `file:line: field: got, expected`
     ├── StoreError           the store's folder or database cannot be used
-    │   ├── StoreBusyError   another process holds the database or an evaluation's journal
+    │   ├── StoreBusyError   the database, an evaluation or the query console is in use
     │   ├── RunExistsError   a different run already has that name
-    │   └── NotFoundError    no such run, sample or evaluation
+    │   └── NotFoundError    nothing in the store has this name or id
     ├── JudgeError           a judge cannot work at all (no judge for a role, no credentials)
     ├── SettingError         invalid setting or argument: what was given, what is allowed
-    └── QueryError           an SQL statement that is forbidden, invalid, or exceeds a limit
+    └── QueryError           an SQL statement that is forbidden or invalid
+        └── QueryLimitError  an SQL statement that takes too long or too much memory
 
 The failure of one sample is never an exception: it is an `Unscored` with its reason.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
+from typing import Self
+
 __all__ = [
+    "ExitCode",
+    "InconclusiveWarning",
     "JudgeError",
     "NotFoundError",
     "QueryError",
+    "QueryLimitError",
     "RagboardError",
     "RunExistsError",
     "RunFileError",
@@ -29,20 +36,43 @@ __all__ = [
 ]
 
 
+class ExitCode(IntEnum):
+    """The exit codes of all commands."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """Attach the meaning, as the documentation lists it."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    DONE = 0, "done, or passed"
+    GATE_FAILED = 1, "a quality gate failed"
+    BAD_INPUT = 2, "a bad or absent file, or a bad argument"
+    STOPPED = 3, "stopped by a limit on calls, cost, time or memory, or cancelled; results so far are kept"
+    INCONCLUSIVE = 4, "a quality gate is inconclusive"
+    NOT_FOUND = 5, "no such run, evaluation, sample or metric in the store"
+    ERROR = 6, "any other error"
+    BUSY = 75, "another process is using the store or the evaluation; try again"
+    INTERRUPTED = 130, "stopped by the user (Ctrl-C, or no to a question)"
+
+
 class RagboardError(Exception):
     """An error that the user can fix; its message is one line: what is wrong, where, what to do."""
 
-    exit_code = 1
+    exit_code = ExitCode.ERROR
 
 
 class RunFileError(RagboardError):
-    """A run file, or one of its rows, cannot be read.
+    """An input file or folder (run, labels, examples, recording), or one of its rows, cannot be read.
 
     Rendered as `file:line: field: message`; line and field are optional. `remedy`: the option or argument that fixes
     it, appended to the message; the dashboard omits it if it has a control for it.
     """
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
 
     def __init__(
         self, path: object, message: str, *, line: int | None = None, field: str | None = None, remedy: str = ""
@@ -60,22 +90,30 @@ class RunFileWarning(UserWarning):
     """Rows were converted or read incompletely; the message says what was changed, how often, and in which rows."""
 
 
+class InconclusiveWarning(UserWarning):
+    """An assertion on an evaluation passed, but the data cannot decide: the threshold is inside the 95% CI."""
+
+
 class StoreError(RagboardError):
     """The store cannot be used: no permission, full disk, damaged, or newer than this version."""
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the database or a journal for too long."""
+    """The database, an evaluation or the query console is in use; try again later."""
 
-    exit_code = 75
+    exit_code = ExitCode.BUSY
 
 
 class RunExistsError(StoreError):
     """A different run already has the name."""
 
+    exit_code = ExitCode.BAD_INPUT
+
 
 class NotFoundError(StoreError):
-    """There is no run, sample or evaluation with this name."""
+    """Nothing in the store has this name or id."""
+
+    exit_code = ExitCode.NOT_FOUND
 
 
 class JudgeError(RagboardError):
@@ -85,10 +123,16 @@ class JudgeError(RagboardError):
 class SettingError(RagboardError):
     """A setting is invalid; the message says what was given and what is allowed."""
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
 
 
 class QueryError(RagboardError):
     """An SQL statement is forbidden, invalid, or exceeds a limit."""
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
+
+
+class QueryLimitError(QueryError):
+    """An SQL statement takes too long or too much memory."""
+
+    exit_code = ExitCode.STOPPED

@@ -41,10 +41,10 @@ __all__ = [
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 
 Side = Literal["response", "reference"]
-"""Whose statements: of the answer (`response`) or of the reference."""
+"""The text that statements are from: the answer (`response`, as in ragas) or the reference."""
 
 Label = Literal["supported", "contradicted", "unsupported"]
-"""What a target says about a statement: supports it, contradicts it, or neither."""
+"""The value of a verdict: the target supports the statement, contradicts it, or neither. Not a person's label."""
 
 VerdictTarget = Literal["passages", "reference", "response"]
 """What each statement is judged against: every passage separately, the reference, or the answer."""
@@ -56,7 +56,11 @@ MorePassages = Literal["", "falls", "rises"]
 """How a metric of the retrieved passages moves if further passages are appended; empty if it does not depend on k."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
-"""Why there is no score: nothing to judge; the answer only refuses; the judge failed; a column is missing."""
+"""Why there is no score.
+
+undefined: there is nothing to judge; refusal: the answer only refuses; failed: the judge gave no usable reply; skipped:
+the file lacks a column that the metric needs.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +107,7 @@ class Score:
 
     value: float
     counted: str = ""
-    """How the value was computed, in words: `4 of 7 statements`."""
+    """The basis of the value, in words: `4 of 7 statements`, `rated directly by the judge`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,7 +177,7 @@ class FileScores:
     recorded: tuple[RecordedSample, ...] = ()
     """What the tool's judge said of each sample besides scores, in order; empty if the file has only scores."""
     recounted: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Metrics whose scores are what our formula gives for the recorded verdicts, each with our metric."""
+    """The tool's metrics that our metric reproduces from the recorded verdicts, each with that metric."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -33,11 +33,11 @@ def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict
     toml = kind == "toml" or path.suffix == ".toml"
     try:
         text = path.read_text(encoding="utf-8-sig")
-        config: Any = tomllib.loads(text) if toml else json.loads(text, parse_constant=str)
+        config: Any = tomllib.loads(text) if toml else json.loads(text, parse_constant=str)  # NaN is text
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
-        wrong = "no TOML" if toml else "neither JSON nor (named .toml) TOML"
+        wrong = "invalid TOML" if toml else "invalid JSON (for TOML, name the file .toml)"
         raise SettingError(f"{path}: {wrong}: {error}") from error
     if not isinstance(config, dict):
         raise SettingError(f"{path}: expected an object of settings, got {type(config).__name__}")

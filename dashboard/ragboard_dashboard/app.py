@@ -7,18 +7,21 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard_dashboard.components.drawer import closing_drawer
+from ragboard_dashboard.components.frame import page_frame
 from ragboard_dashboard.links import keep_pages
 from ragboard_dashboard.pages import bar_of, build_pages
 from ragboard_dashboard.text import plain
 from ragboard_dashboard.theme import STYLE
 
-st.set_page_config(page_title="ragboard", page_icon=str(Path(__file__).parent / "static" / "icon.svg"), layout="wide")
+ICON = str(Path(__file__).parent / "static" / "icon.svg")
+
+st.set_page_config(page_title="ragboard", page_icon=ICON, layout="wide")
+st.logo(ICON, size="small")
 pages = build_pages()
 keep_pages(pages)
 st.html(STYLE)
 page = st.navigation(bar_of(pages), position="top")
-closing_drawer()
+page_frame(st.query_params.get("item", ""))
 try:
     page.run()
 except RagboardError as error:  # a store that is busy, damaged or newer, a spoiled plugin: on every page

@@ -32,7 +32,7 @@ from ragboard_dashboard.links import (
     open_run,
     put_into_address,
 )
-from ragboard_dashboard.text import escaped, plain
+from ragboard_dashboard.text import markdown_escaped, plain, shortened
 
 __all__ = [
     "breadcrumb",
@@ -109,9 +109,9 @@ def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
         link_to("runs", "Runs", {})
         plain("›", "note", "content")
         if here != "run":
-            link_to("run", escaped(run.name), query)
+            link_to("run", markdown_escaped(shortened(run.name)), query)
             plain("›", "note", "content")
-        plain(leaf or run.name, "note", "stretch")
+        plain(leaf or shortened(run.name), "note", "stretch")
         for page, title, icon in RUN_PAGES:
             if page != here:
                 link_to(page, title, query if page != "hallucinations" else {"runs": query["run"]}, icon)
@@ -130,7 +130,7 @@ def compare_link(run_id: str, *, named: bool = False) -> None:
     other = next((run for run in listed if this and run is not this and run.dataset_key == this.dataset_key), None)
     if this and other:
         a, b = sorted((other, this), key=lambda run: run.imported)
-        label = f"Compare with {escaped(other.name)}" if named else "Compare"
+        label = f"Compare with {markdown_escaped(shortened(other.name))}" if named else "Compare"
         link_to("compare", label, {"a": a.name, "b": b.name}, ":material/compare_arrows:")
 
 
@@ -168,7 +168,7 @@ def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "
 
 def evaluations_help(choices: Mapping[str, str]) -> str | None:
     """Help for `run_choices`: the evaluations behind the names; None if there are none."""
-    lines = [f"{escaped(name)}: {escaped(title)}" for name, title in choices.items() if title != name]
+    lines = [f"{markdown_escaped(name)}: {markdown_escaped(title)}" for name, title in choices.items() if title != name]
     if len(lines) > HELP_LINES:
         lines = [*lines[: HELP_LINES - 1], f"and {len(lines) - HELP_LINES + 1:,} more"]
     return "\n\n".join(lines) or None

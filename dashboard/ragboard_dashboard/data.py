@@ -157,7 +157,7 @@ def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[
 
 
 resolve = cached(64)(Store.resolve)
-get_leaderboard = cached(4)(leaderboard)
+get_leaderboard = cached(4, spinner="Reading the runs")(leaderboard)
 get_runs = cached(4)(list_runs)
 get_run = cached()(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
@@ -172,12 +172,12 @@ get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
 get_contents = cached()(run_contents)
 get_failures = cached()(failures)
-get_failed = cached()(failed_evaluations)
+get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
 get_batch = cached(64)(batch_of)
 get_draw = cached(64)(draw_of)
 get_queue = cached()(annotation_queue)
-get_kappas = cached()(annotator_agreement)
+get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
 get_distribution = cached(64)(distribution)
 get_breakdown = cached(64)(breakdown)
@@ -294,7 +294,7 @@ def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
 ) -> BaselineComparison | None:
     """The judge's scorer compared with the best trivial baseline; fast, unlike the tables. Raises SettingError."""
-    del store
+    del store  # `_agreement_data` reads the store
     return compare_with_baselines(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 
 
@@ -314,14 +314,14 @@ def get_grades(
     return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
-def get_pair_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[PairVerdict, ...]:
+def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
     """How one scorer decided every pair."""
-    return pair_verdicts(_agreement_data(agreement_id), dimension, contender)
+    return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
-def get_grade_verdicts(agreement_id: str, dimension: str, contender: str) -> tuple[GradeVerdict, ...]:
+def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
     """The disagreement of one scorer with annotators on every item."""
-    return grade_verdicts(_agreement_data(agreement_id), dimension, contender)
+    return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:

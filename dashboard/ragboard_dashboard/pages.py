@@ -12,7 +12,7 @@ from typing import Literal
 
 import streamlit as st
 
-from ragboard_dashboard.data import writable
+from ragboard_dashboard.settings import settings
 
 __all__ = ["PAGES", "Page", "bar_of", "build_pages"]
 
@@ -64,7 +64,7 @@ def build_pages() -> dict[str, st.Page]:
             icon=f":material/{page.icon}:" if page.icon else None,
             url_path=page.slug,
             default=page is PAGES[0],
-            visibility="hidden" if page.menu is None or (page.only_writable and not writable()) else "visible",
+            visibility="hidden" if page.menu is None or (page.only_writable and settings().read_only) else "visible",
         )
         for page in PAGES
     }

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import forwards_key, start_evaluation
-from ragboard.evaluation.progress import LiveEvaluation, LiveState, cancel_evaluation, live_evaluations
+from ragboard.evaluation.progress import LiveEvaluation, LiveState, live_evaluations, stop_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.judges.registry import asks_models
 from ragboard.store import RunRef
@@ -136,8 +136,8 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
     found.append((dollars(now.cost), "cost", "since the last start"))
-    tasks = now.asked + now.replayed + now.cached
-    found.append((f"{now.failed:,}", "failed", f"of {tasks:,} tasks") if tasks else ("–", "failed", "no task done yet"))
+    if now.failed:
+        found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
     return found
 
 
@@ -163,7 +163,7 @@ def _cancel(live: LiveEvaluation) -> None:
         disabled=live.state != "running",
         help="Sends no more requests. Open requests finish and are saved.",
     ):
-        cancel_evaluation(store(), live.evaluation_id)
+        stop_evaluation(store(), live.evaluation_id)
         st.rerun(scope="fragment")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import threading
 import time
 import webbrowser
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -17,14 +19,15 @@ from urllib.request import urlopen
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.routing import Route
 
 from ragboard.errors import SettingError, StoreBusyError, StoreError
 from ragboard.store import Store
+from ragboard_dashboard.pages import PAGES
 from ragboard_dashboard.security import RequestGuard, names_of, security_headers
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings, settings
-from ragboard_dashboard.theme import OPTIONS
+from ragboard_dashboard.theme import DARK, LIGHT, OPTIONS
 from ragboard_dashboard.ticks import PageKeeper
 
 __all__ = ["app_of", "find_problem", "free_port", "health_route", "serve", "server_options", "wait_until_healthy"]
@@ -41,6 +44,8 @@ SERVER = {
     "server.enableStaticServing": False,
     "server.enableAgentApi": False,
     "browser.gatherUsageStats": False,
+    # Keys pressed quickly interrupt runs: a browser that forgets after 2 has forgotten what the server refers to.
+    "global.maxCachedMessageAge": 30,
     "client.toolbarMode": "minimal",
     "client.showErrorLinks": False,
     "client.showErrorDetails": "type",
@@ -48,6 +53,14 @@ SERVER = {
     "logger.level": "warning",
 }
 """Options that a Streamlit configuration file on this machine cannot override."""
+
+NO_SCRIPT = "ragboard needs JavaScript."
+LOADING = f"""<style>
+.loading {{ position: fixed; inset: 0; padding: 0.7rem 1.6rem; color-scheme: light dark; font: 1rem Georgia, serif;
+  background: light-dark({LIGHT["backgroundColor"]}, {DARK["backgroundColor"]});
+  color: light-dark({LIGHT["textColor"]}, {DARK["textColor"]}); }}
+</style><div class="loading"><b>ragboard</b><p>Loading…</p></div>"""
+"""What a browser shows until Streamlit's scripts are loaded and replace it."""
 
 WAIT_SECONDS = 5.0
 """Seconds to wait for a store that another process has open, before it counts as busy."""
@@ -73,9 +86,23 @@ def app_of(given: ServerSettings, script: Path = APP) -> st.App:
     """Build the dashboard as an ASGI application, with its request guard and health route."""
     keep_settings(given)
     guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
-    return st.App(
-        script, routes=[health_route, Route("/runs", _redirect_to_start)], middleware=[guard, Middleware(PageKeeper)]
-    )
+    start, *others = (page.slug for page in PAGES)
+    pages = [Route(f"/{slug}", _first_paint) for slug in ("", *others)]
+    routes = [health_route, Route(f"/{start}", _redirect_to_start), *pages]
+    return st.App(script, routes=routes, middleware=[guard, Middleware(PageKeeper)])
+
+
+def _first_paint(_request: Request) -> HTMLResponse:
+    """Return Streamlit's page with a title and a first line: its own is blank until its scripts are loaded."""
+    return HTMLResponse(_first_page(), headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _first_page() -> str:
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    page = re.sub(r"<title>.*?</title>", "<title>ragboard</title>", page)
+    page = re.sub(r"<noscript>.*?</noscript>", f"<noscript>{NO_SCRIPT}</noscript>", page, flags=re.DOTALL)
+    return page.replace('<div id="root"></div>', f'<div id="root">{LOADING}</div>')
 
 
 def _health(_request: Request) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -11,29 +12,42 @@ import streamlit as st
 
 from ragboard.analysis import STANDINGS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
 from ragboard.metrics import metric_of
-from ragboard.records import Outcome, Score
+from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import inert
 from ragboard.stats import interval_text, range_text
 from ragboard_dashboard.data import get_metrics
 
 __all__ = [
+    "UNSCORED_REASONS",
     "ago",
     "column_label",
     "column_title",
     "config_line",
     "dollars",
-    "escaped",
+    "earlier_turns",
     "facts",
     "file_facts",
     "folded_facts",
+    "html_escaped",
     "judged_line",
+    "markdown_escaped",
     "mean_shown",
     "outcome_fact",
     "plain",
-    "safe",
+    "shortened",
     "summary_facts",
 ]
 
+UNSCORED_REASONS: Mapping[str, str] = {
+    "undefined": "with nothing to judge",
+    "refusal": "refused in full",
+    "failed": "failed",
+    "skipped": "without a column that the metric needs",
+}
+"""Completes a count of unscored samples."""
+
+TURNS_IN_SIGHT = 2
+"""Most earlier turns that are not folded."""
 Fact: TypeAlias = tuple[str, str, str]
 """A number, its name, and a note."""
 Style = Literal["title", "line", "note"]
@@ -44,9 +58,14 @@ _STYLES: dict[Style, str] = {
 }
 
 
-def safe(text: str) -> str:
+def html_escaped(text: str) -> str:
     """Escape text of users and models for HTML."""
     return escape(inert(text))
+
+
+def shortened(text: str, length: int = 40) -> str:
+    """Cut a long name of a user's, for where it stands beside other things."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
@@ -54,15 +73,25 @@ def plain(text: str, style: Style = "line", width: Literal["content", "stretch"]
     tag = "h1" if style == "title" else "div"
     bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
-    st.html(f'<{tag} style="{css}">{safe(text)}</{tag}>', width=width)
+    st.html(f'<{tag} style="{css}">{html_escaped(text)}</{tag}>', width=width)
+
+
+def earlier_turns(history: Sequence[Turn]) -> None:
+    """Draw what was said before a question; a long conversation is folded."""
+    if not history:
+        return
+    count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
+    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
+        for turn in history:
+            plain(f"{turn.role}: {turn.text}", "note")
 
 
 def facts(items: Sequence[Fact]) -> None:
     """Draw a row of figures."""
     pieces = "".join(
         '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
-        f"{escape(number)}</b> {safe(title)}</div>"
-        f'<div style="font-size:0.87rem;opacity:0.75">{safe(note)}</div></div>'
+        f"{escape(number)}</b> {html_escaped(title)}</div>"
+        f'<div style="font-size:0.87rem;opacity:0.75">{html_escaped(note)}</div></div>'
         for number, title, note in items
     )
     st.html(
@@ -101,15 +130,19 @@ def column_title(column: str) -> str:
 
 def column_label(column: str) -> str:
     """`column_title`, escaped for a widget that renders Markdown in its options."""
-    return escaped(column_title(column))
+    return markdown_escaped(column_title(column))
 
 
-def escaped(text: str) -> str:
-    """Escape text of users and models for a widget that renders Markdown."""
-    return inert(text).translate(_MARKUP)
+def markdown_escaped(text: str) -> str:
+    """Escape text of users and models for a widget that renders Markdown.
+
+    Names of icons and emoji are found after escapes are resolved: a word joiner after a colon breaks them.
+    """
+    return _NAME_OF_ICON.sub(":\N{WORD JOINER}", inert(text)).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
+_NAME_OF_ICON = re.compile(r":(?=[\w+-])")
 
 
 def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
@@ -120,23 +153,23 @@ def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
 
 
 def summary_facts(
-    metrics: Mapping[str, MetricSummary], people: OverruledVerdicts | None = None, run: RunSummary | None = None
+    metrics: Mapping[str, MetricSummary], overruled: OverruledVerdicts | None = None, run: RunSummary | None = None
 ) -> dict[str, Fact]:
     """Metrics as facts: mean, interval, number of scored samples, and the mean with overruled verdicts.
 
     With `run`, a metric from another evaluation than the run's main one names its judge.
     """
     return {
-        spec: _summary_fact(metric, _by_people(spec, people), run.other_judge_note(spec) if run else "")
+        spec: _summary_fact(metric, _overruled_note(spec, overruled), run.other_judge_note(spec) if run else "")
         for spec, metric in metrics.items()
     }
 
 
-def _by_people(spec: str, people: OverruledVerdicts | None) -> str:
-    recomputed = people.metrics.get(spec) if people else None
-    if people is None or recomputed is None or recomputed.mean is None:
+def _overruled_note(spec: str, overruled: OverruledVerdicts | None) -> str:
+    recomputed = overruled.metrics.get(spec) if overruled else None
+    if overruled is None or recomputed is None or recomputed.mean is None:
         return ""
-    return f"{recomputed.mean:.2f} with {people.in_words}"
+    return f"{recomputed.mean:.2f} with {overruled.in_words}"
 
 
 def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
@@ -165,7 +198,7 @@ def dollars(cost: float | None) -> str:
 
 def config_line(run: RunSummary | SampleReport) -> str:
     """A run's configuration in one line."""
-    return ", ".join(f"{key} {value}" for key, value in run.config.items())
+    return ", ".join(f"{shortened(key)} {shortened(str(value))}" for key, value in run.config.items())
 
 
 def judged_line(summary: RunSummary) -> None:
@@ -179,7 +212,10 @@ def judged_line(summary: RunSummary) -> None:
         judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
     if summary.judged and summary.judged.heuristic:
-        plain('Rule-based verdicts are hints: read those marked "check". In means, each counts as it is shown.', "note")
+        plain(
+            'The judge is rule-based: check what it marks "possibly". In means, each verdict counts as it is shown.',
+            "note",
+        )
     if summary.clustered:
         plain(f"Intervals are clustered by {summary.clustered}.", "note")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-__all__ = ["OPTIONS", "STYLE", "Palette", "palette"]
+__all__ = ["DARK", "LIGHT", "OPTIONS", "STYLE", "Palette", "palette"]
 
 LIGHT = {
     "backgroundColor": "#fdfcf9",
@@ -57,16 +57,23 @@ OPTIONS: dict[str, Any] = {
 STYLE = """<style>
 [data-tag] { background: color-mix(in srgb, #6f95d2 28%, transparent) !important; color: inherit !important; }
 [data-tag] span, [data-tag] button { color: inherit !important; }
-.st-key-drawer { position: absolute; }
+.st-key-frame { position: absolute; width: 0 !important; overflow: hidden; }
+:has(> [data-testid=stHeaderLogo]) { display: flex; align-items: center; gap: 0.45rem; }
+:has(> [data-testid=stHeaderLogo])::after {
+  content: "ragboard"; font: 600 1.1rem "Source Serif", Georgia, serif; color: light-dark(#1d1c1a, #e9e6df);
+}
+[data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
+[data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
-  .st-key-samples-filters [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
-  .st-key-samples-filters [data-testid=stColumn] { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
+  .st-key-beside-on-phones [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
+  .st-key-beside-on-phones [data-testid=stColumn] { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
+  [data-testid=stButtonGroup] > div { flex-wrap: wrap; }
  }
 [data-testid^="stBaseButton-primary"] { color: light-dark(#fff, #15171b) !important; }
 </style>"""
 """Streamlit sets chosen options and primary buttons in white, which on a light primary cannot be read. On a
-phone a result comes before the choice of what it is of, and filters are side by side."""
+phone a result comes before the choice of what it is of, and choices are side by side."""
 
 
 Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]

@@ -119,8 +119,10 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     shown: list[Path] = []
 
     def show(folder: Path) -> None:
-        link.unlink(missing_ok=True)
-        link.symlink_to(folder, target_is_directory=True)
+        """Point the link at a folder in one step: without a link, the server would make a folder in its place."""
+        next_link = link.with_name("next")
+        next_link.symlink_to(folder, target_is_directory=True)
+        next_link.replace(link)
 
     with serving(link) as address:
 

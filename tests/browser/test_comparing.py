@@ -113,16 +113,16 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 minus bm25-k3")
     page.keyboard.press("Escape")
     page.get_by_role("row").filter(has_text="▼ worse -").get_by_role("link").first.click()
-    expect(page.get_by_text(re.compile(r"^1 of \d+ pairs \(▼ Worse, by Context relevance\)"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Pair 1 of \d+ \(▼ Worse, by Context relevance\)"))).to_be_visible()
     expect(page.get_by_role("button", name="Previous Shortcut K")).to_be_disabled()
     first = page.url
     settled(page).keyboard.press("j")
-    expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Pair 2 of \d+ "))).to_be_visible()
     assert page.url != first
     page.reload()
-    expect(page.get_by_text(re.compile(r"^2 of \d+ pairs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Pair 2 of \d+ "))).to_be_visible()
     settled(page).keyboard.press("k")
-    expect(page.get_by_text(re.compile(r"^1 of \d+ pairs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Pair 1 of \d+ "))).to_be_visible()
     expect(page).to_have_url(first)
 
 

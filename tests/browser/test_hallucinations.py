@@ -25,7 +25,7 @@ def test_a_made_up_sentence_is_two_clicks_away(
     kept(store, tmp_path, "rows")
     page = settled(open_page(dashboard))
     page.get_by_role("link", name="Hallucinations").click()
-    expect(page.get_by_role("heading", name="1 of 2 statements are likely not supported")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 of 2 statements are not supported (rule-based)")).to_be_visible()
     page.get_by_role("list", name=LIST).get_by_role("link").click()
     page.wait_for_url("**/sample?*statement=2*")
     expect(page.get_by_role("option", selected=True)).to_contain_text("9 million")
@@ -36,7 +36,7 @@ def test_the_address_holds_the_filters_and_a_group_leads_to_its_statements(
 ) -> None:
     kept(store, tmp_path, "one", "two")
     page = settled(open_page(f"{dashboard}/hallucinations?runs=two&q=million"))
-    expect(page.get_by_role("heading", name="1 of 1 statements are likely not supported")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 of 1 statements are not supported (rule-based)")).to_be_visible()
     page.goto(f"{dashboard}/hallucinations")
     settled(page).get_by_role("radio", name="by question").click()
     group = page.get_by_role("list", name="Statements by question").get_by_role("link")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,18 +11,22 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.chat_server import chat_server
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import (
+    JudgeOptions,
     NotFoundError,
     Panel,
     RunFileError,
     RunFileWarning,
     Sample,
     Score,
+    SettingError,
     Store,
     Unscored,
     aevaluate,
+    alog,
     evaluate,
 )
 from ragboard.metrics.ragas import Faithfulness
@@ -38,7 +43,7 @@ EMPTY = Unscored(reason="undefined", detail="the answer is empty")
 def test_rows_in_scores_and_reasons_out() -> None:
     found = evaluate(ROWS, metrics=["faithfulness"], judge=PlainJudge())
     assert found.outcomes("faithfulness") == (Score(value=0.5, counted="1 of 2 statements"), EMPTY)
-    assert (found.metric("faithfulness").mean, found.metric("faithfulness").scored) == (0.5, 1)
+    assert (found["faithfulness"].mean, found["faithfulness"].scored) == (0.5, 1)
 
 
 def test_one_metric_is_named_without_a_list() -> None:
@@ -188,9 +193,9 @@ def test_a_sample_read_again_is_the_same() -> None:
 
 def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None:
     with pytest.raises(NotFoundError, match=r"'refusal' was not evaluated; there are ragas\.faithfulness"):
-        evaluate([replace(make_sample(1))], metrics=["faithfulness"]).metric("refusal")
+        evaluate([replace(make_sample(1))], metrics=["faithfulness"])["refusal"]
     with pytest.raises(NotFoundError, match=r"'nonsense' was not evaluated; there are ragas\.faithfulness"):
-        evaluate([make_sample(1)], metrics=["faithfulness"]).metric("nonsense")
+        evaluate([make_sample(1)], metrics=["faithfulness"])["nonsense"]
 
 
 def test_a_metric_of_ones_own_is_found_by_its_bare_name_too() -> None:
@@ -200,4 +205,135 @@ def test_a_metric_of_ones_own_is_found_by_its_bare_name_too() -> None:
         source = "mine"
 
     found = evaluate(ROWS, metrics=[Mine()], judge=PlainJudge())
-    assert found.metric("faithfulness") == found.metric("mine.faithfulness")
+    assert found["faithfulness"] == found["mine.faithfulness"]
+
+
+def test_a_printed_result_is_a_short_table() -> None:
+    result = evaluate(ROWS, metrics=["faithfulness", "context_relevance"], judge=PlainJudge())
+    assert str(result).splitlines() == [
+        "run: 2 samples, judge plain",
+        "metric                   mean   95% CI  n  unscored",
+        "ragas.faithfulness       0.500  none    1  1 undefined",
+        "ragas.context_relevance  1.000  none    2  0",
+        "1 of 2 statements are not supported; see .hallucinations()",
+    ]
+    assert repr(result) == str(result)
+    assert repr(result["faithfulness"]) == (
+        "ragas.faithfulness: mean 0.500, no CI: an interval needs at least 5 values, got 1, n = 1 (1 undefined)"
+    )
+
+
+def test_a_printed_result_of_the_embedded_judge_says_that_it_is_rule_based() -> None:
+    assert "judge embedded (rule-based); treat as hints" in str(evaluate(ROWS, metrics="faithfulness"))
+
+
+def test_a_notebook_shows_an_escaped_table() -> None:
+    result = evaluate(ROWS, metrics="faithfulness", judge=PlainJudge(), name="<b>&\u202e")
+    shown = result._repr_html_()
+    assert "<p>&lt;b&gt;&amp;\N{REPLACEMENT CHARACTER}: 2 samples, judge plain</p><table>" in shown
+    assert "<td>ragas.faithfulness</td><td>0.500</td>" in shown
+
+
+def test_a_frame_has_the_texts_and_the_verdicts() -> None:
+    frame = evaluate(ROWS, metrics="faithfulness", judge=PlainJudge()).to_pandas()
+    assert frame["passages"].tolist() == [["The door is red."], ["Never."]]
+    assert frame["answer"].tolist() == ["Here. The door is red.", ""]
+    assert [[(one["statement"], one["verdict"]) for one in cell] for cell in frame["verdicts"]] == [
+        [("Here", "unsupported"), ("The door is red", "supported")],
+        [],
+    ]
+
+
+def test_hallucinations_are_the_statements_that_are_not_supported_contradicted_first() -> None:
+    answers = {"old": "It cost 9 euros.", "new": "Bridge 7 opened in 1990.", "true": "Bridge 7 opened in 2000."}
+    rows = [
+        {"id": name, "question": "When?", "answer": answer, "contexts": ["Bridge 7 opened in 2000."]}
+        for name, answer in answers.items()
+    ]
+    first, second = evaluate(rows, metrics="faithfulness").hallucinations()
+    assert (first.sample_id, first.verdict, first.statement) == ("new", "contradicted", "Bridge 7 opened in 1990.")
+    assert first.reason.startswith("Passage 1 says 2000")
+    assert [(one.rank, one.stance) for one in first.evidence] == [(1, "against")]
+    assert (second.sample_id, second.verdict) == ("old", "unsupported")
+    assert str(first).startswith("✕ ")
+    assert "Bridge 7 opened in 1990. (sample new: Passage 1 says 2000" in str(first)
+
+
+MANY = [
+    {"id": str(n), "question": f"Which door is {n}?", "answer": f"Door {n} is red. Door {n} is big.", "contexts": ["x"]}
+    for n in range(24)
+]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_results_are_compared_by_question(tmp_path: Path, kept: bool) -> None:
+    better = [row | {"answer": row["answer"].replace("big", "red too")} for row in MANY]
+    store = tmp_path if kept else None
+    a = evaluate(MANY, metrics="faithfulness", judge=PlainJudge(), store=store, name="a")
+    b = evaluate(better, metrics="faithfulness", judge=PlainJudge(), store=store, name="b")
+    compared = a.compare(b)
+    (metric,) = compared.metrics
+    assert metric.pairs
+    assert (metric.pairs.n, metric.pairs.difference, metric.change) == (24, 0.5, "better")
+    assert "24 pairs, judge plain" in repr(compared).splitlines()[0]
+    assert repr(compared).splitlines()[1] == "B is better on Faithfulness"
+    assert "<td>+0.500</td>" in compared._repr_html_()
+    assert b.compare(a).metrics[0].change == "worse"
+
+
+def test_results_of_different_judges_get_no_verdict_unless_allowed() -> None:
+    a = evaluate(MANY, metrics="faithfulness", judge=PlainJudge())
+    b = evaluate(MANY, metrics="faithfulness", judge=PlainJudge(name="other", version="2"))
+    assert a.compare(b).metrics[0].change == "different judges"
+    assert a.compare(b, allow_different_judges=True).metrics[0].change == "no significant difference"
+
+
+def test_a_result_without_a_store_leaves_nothing_behind() -> None:
+    result = evaluate(ROWS, metrics="faithfulness", judge=PlainJudge())
+    folder = result.store.folder
+    assert folder.is_dir()
+    del result
+    assert not folder.exists()
+
+
+def test_the_warnings_are_in_the_result() -> None:
+    with pytest.warns(RunFileWarning):
+        result = evaluate(UNTIDY, metrics="faithfulness", judge=PlainJudge())
+    assert result.warnings[-1] == "row 2: duplicate id a, renamed to a#2"
+    assert "5 changes while reading the samples; see .warnings" in str(result)
+
+
+def test_a_file_a_server_and_limits_are_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(json.dumps(row | {"frage": row["question"]}) for row in MANY), encoding="utf-8")
+    with chat_server() as server:
+        result = evaluate(
+            str(file),
+            metrics="faithfulness",
+            judge="openai:m",
+            base_url=server.url,
+            mapping={"question": "frage"},
+            concurrency=2,
+            sample=3,
+            store=tmp_path / "store",
+        )
+    assert (result.summary.name, len(result.samples), server.count) == ("answers", 3, 6)
+    options = Store(tmp_path / "store").judge_options(result.finished.evaluation.id)
+    assert options
+    assert (options.judge, options.base_url, options.concurrency) == ("openai:m", server.url, 2)
+    assert evaluate(MANY, metrics="faithfulness", judge=JudgeOptions(judge="embedded")).summary.judged
+
+
+def test_the_address_of_a_judge_that_is_an_object_is_refused() -> None:
+    with pytest.raises(SettingError, match="base_url is for a judge given by name, not for PlainJudge"):
+        evaluate(ROWS, judge=PlainJudge(), base_url="http://localhost")
+
+
+def test_a_sample_is_logged_without_blocking(tmp_path: Path) -> None:
+    async def pipeline() -> list[str]:
+        calls = (alog("live", question=f"Q{n}?", answer="A.", sample_id=str(n), store=tmp_path) for n in range(3))
+        return await asyncio.gather(*calls)
+
+    assert sorted(asyncio.run(pipeline())) == ["0", "1", "2"]
+    assert Store(tmp_path).sample_count(Store(tmp_path).resolve("live").run_id) == 3

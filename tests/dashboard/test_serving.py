@@ -23,7 +23,7 @@ from ragboard.cli import main
 from ragboard.errors import SettingError
 from ragboard.evaluation.background import start_evaluation, start_retry
 from ragboard.evaluation.identity import Choice
-from ragboard.evaluation.progress import cancel_evaluation
+from ragboard.evaluation.progress import stop_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
 from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers
@@ -202,7 +202,7 @@ def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, mon
         lambda: store.set_tags("r", []),
         lambda: store.set_notes("r", ""),
         lambda: store.change_tags("r", add=[], drop=[]),
-        lambda: cancel_evaluation(store, "e"),
+        lambda: stop_evaluation(store, "e"),
         lambda: start_evaluation(store, run, Choice(metrics=("ragas.faithfulness",)), data.launch_context()),
         lambda: start_retry(store, run, data.launch_context()),
     ):
@@ -233,3 +233,12 @@ def test_health_says_whether_the_store_answers_and_names_no_file(
     assert ill.status_code == 503
     assert ill.json()["status"] == "unavailable"
     assert str(tmp_path) not in ill.text
+
+
+def test_a_page_has_its_name_and_a_first_line_before_any_script_is_loaded(tmp_path: Path) -> None:
+    app = server.app_of(ServerSettings(store=tmp_path))
+    for path in ("/", "/compare", "/sample?run=x"):
+        page = TestClient(app, base_url="http://127.0.0.1:8501").get(path).text
+        assert "<title>ragboard</title>" in page
+        assert '<div class="loading"><b>ragboard</b>' in page
+        assert "Streamlit app" not in page

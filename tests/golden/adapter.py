@@ -96,7 +96,7 @@ from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
 from ragboard.readers.labels import read_labels
 from ragboard.records import Turn
-from ragboard.tasks import TASKS, Task, decode_reply, encode, fits, task_key
+from ragboard.tasks import TASKS, Task, decode_reply, encode, is_valid_reply, task_key
 
 __all__ = [
     "KINDS",
@@ -150,7 +150,7 @@ def asked(one: Task, examples: Path) -> dict[str, Any]:
         found["simulated"][size] = {
             "reply": encode(reply).decode(),
             "text": text,
-            "fits": fits(one, reply),
+            "fits": is_valid_reply(one, reply),
             "decoded": decode_reply(name, json.loads(encode(reply))) == reply,
         }
     if name == "Similarity":

@@ -34,8 +34,8 @@ from ragboard.analysis.diagnosis import (
     condition_of,
     diagnose,
     diagnosis_warning,
-    no_finding_text,
     source_of,
+    start_with,
     topic_in_words,
     why_not_triggered,
 )
@@ -58,6 +58,7 @@ from ragboard.analysis.gates import (
     check_run,
     check_thresholds,
     gate_comparison,
+    gate_text,
     overall_verdict,
     read_condition,
     resolve_spec,
@@ -131,7 +132,14 @@ from ragboard.analysis.samples import (
     samples_sql,
     unsupported_statements,
 )
-from ragboard.analysis.thresholds import STANDINGS, Share, Standing, Threshold, set_threshold, thresholds
+from ragboard.analysis.thresholds import (
+    STANDINGS,
+    ShareMeetingThreshold,
+    Standing,
+    Threshold,
+    set_threshold,
+    thresholds,
+)
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
@@ -216,7 +224,7 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "ScoreChange",
-    "Share",
+    "ShareMeetingThreshold",
     "Standing",
     "StatementChange",
     "StoreColumn",
@@ -249,6 +257,7 @@ __all__ = [
     "failed_evaluations",
     "failures",
     "gate_comparison",
+    "gate_text",
     "gate_workflow",
     "hallucination_groups",
     "hallucination_table",
@@ -271,7 +280,6 @@ __all__ = [
     "metric_summary",
     "missing_evaluations",
     "most_changed",
-    "no_finding_text",
     "overall_verdict",
     "overruled_verdicts",
     "pair_position",
@@ -296,6 +304,7 @@ __all__ = [
     "shared_words",
     "side_of",
     "source_of",
+    "start_with",
     "statement_changes",
     "store_tables",
     "threshold_conditions",

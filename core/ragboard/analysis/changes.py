@@ -12,13 +12,13 @@ import numpy as np
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
 from ragboard.analysis.metrics import described
-from ragboard.analysis.paired import MetricColumn, metric_columns, pair_runs, paired_refusals
+from ragboard.analysis.paired import Flags, MetricColumn, metric_columns, pair_runs, paired_refusals
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
 from ragboard.metrics.refusal import Refusal
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.pairs import SAME, PairedRuns
+from ragboard.store.queries.pairs import TOLERANCE, PairedRuns
 from ragboard.store.queries.samples import sample_texts
 
 __all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
@@ -76,7 +76,8 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
 
-    If only one of the two answers is a refusal, that counts as one metric over its whole range. Metrics without bounds,
+    If only one of the two answers is a refusal, that counts as one metric over its whole range; further such pairs come
+    after all others, so the answers that changed are not crowded out. Metrics without bounds,
     and metrics with different judges in A and B, do not count. If all of these pairs got better, or all got worse, the
     last one is the largest change in the other direction. Swapping the runs gives the same questions.
     """
@@ -97,7 +98,7 @@ def most_changed(
             refusals[both] = in_b - in_a
         gains = [_gains(columns[spec], changes[spec], known[spec].direction) for spec in changes]
         sizes = {REFUSAL: np.abs(refusals)} | changes
-        rows = _largest(paired, list(sizes.values()), np.sum([0 * refusals, *gains], axis=0), limit)
+        rows = _largest(paired, list(sizes.values()), np.sum([0 * refusals, *gains], axis=0), refusals != 0, limit)
         texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
     return tuple(
         _changed(
@@ -105,7 +106,7 @@ def most_changed(
             [
                 (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
-                if changes[spec][row] > SAME
+                if changes[spec][row] > TOLERANCE
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
         )
@@ -125,11 +126,15 @@ def _gains(column: MetricColumn, change: FloatArray, direction: Direction) -> Fl
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
 
-def _largest(paired: PairedRuns, changes: Sequence[FloatArray], gains: FloatArray, limit: int) -> list[int]:
+def _largest(
+    paired: PairedRuns, changes: Sequence[FloatArray], gains: FloatArray, refused: Flags, limit: int
+) -> list[int]:
     """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
     total = np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
-    changed = [row for row in order if total[row] > SAME]
+    changed = [row for row in order if total[row] > TOLERANCE]
+    further = [row for row in changed if refused[row]][1:]
+    changed = [row for row in changed if row not in further] + further
     first, rest = changed[:limit], changed[limit:]
     signs = np.sign(gains.round(9))
     direction: set[float] = set(signs[first].tolist())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from ragboard.analysis.metrics import in_order
+from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary
 from ragboard.judges.panel import NOBODY
 from ragboard.store import RunRef, Store
@@ -158,7 +158,7 @@ def comparison_warnings(
         *_run_warnings(a, b),
         *_judge_warnings(a, b, judges),
         *_metric_warnings(connection, a, b),
-        *_coverage_warnings(a, b),
+        *_coverage_warnings(connection, a, b),
     )
 
 
@@ -197,6 +197,7 @@ def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair
 
 
 def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+    named = _labels(connection)
     only_a, only_b = sorted(a.metrics.keys() - b.metrics.keys()), sorted(b.metrics.keys() - a.metrics.keys())
     for spec in only_a:
         other = next((one for one in only_b if _without_settings(one) == _without_settings(spec)), None)
@@ -206,10 +207,10 @@ def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> It
     for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
         left = [spec for spec in specs if _without_settings(spec) not in others]
         if left:
-            yield f"Not compared, only in {side}: {', '.join(left)}."
+            yield f"Not compared, only in {side}: {', '.join(map(named, left))}."
     changed = changed_descriptions(connection, _evaluations_used(a), _evaluations_used(b))
     if changed:
-        yield f"The definition changed between the evaluations of A and B: {', '.join(changed)}."
+        yield f"The definition changed between the evaluations of A and B: {', '.join(map(named, changed))}."
 
 
 def _evaluations_used(run: RunSummary) -> Iterator[tuple[str, str]]:
@@ -222,12 +223,19 @@ def _without_settings(spec: str) -> str:
     return spec.partition("(")[0]
 
 
-def _coverage_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
+def _labels(connection: Connection) -> Callable[[str], str]:
+    """Return a function that names a metric as pages do."""
+    known = described(connection)
+    return lambda spec: known[spec].label if spec in known else spec
+
+
+def _coverage_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
+    named = _labels(connection)
     for side, run in (("A", a), ("B", b)):
         parts: dict[tuple[int, int], list[str]] = {}
         for spec, summary in run.metrics.items():
             if summary.judged and summary.judged.part:
                 parts.setdefault((summary.judged.covered, summary.judged.samples), []).append(spec)
         for (covered, samples), specs in parts.items():
-            metrics = "" if len(specs) == len(run.metrics) else f" for {', '.join(specs)}"
+            metrics = "" if len(specs) == len(run.metrics) else f" for {', '.join(map(named, specs))}"
             yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{metrics}."

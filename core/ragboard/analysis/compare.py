@@ -32,8 +32,18 @@ from ragboard.analysis.paired import (
 )
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
+from ragboard.display import html_table, one_line, text_table
 from ragboard.records import Direction, JsonValue, MetricDescription
-from ragboard.stats import Interval, PairedDifference, SignTest, ci_text, holm, paired_difference, pairs_needed
+from ragboard.stats import (
+    Interval,
+    PairedDifference,
+    SignTest,
+    ci_text,
+    holm,
+    interval_text,
+    paired_difference,
+    pairs_needed,
+)
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters
 from ragboard.store.queries.pairs import PairedRuns, unpaired_rows
@@ -178,6 +188,43 @@ class Comparison:
         if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
             return next(iter(by_judge))
         return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
+
+    def __repr__(self) -> str:
+        """The result in words, a table of the metrics, and the warnings; `sentence` is the text to copy."""
+        table = text_table(_HEAD, self._rows())
+        return "\n".join((*map(one_line, self._title()), table, *map(one_line, self._warnings())))
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEAD, self._rows(), above=self._title(), below=self._warnings())
+
+    def _title(self) -> tuple[str, str]:
+        judge = f", judge {self.judged_by}" if self.judged_by else ""
+        return f"A is {self.a.name}, B is {self.b.name}: {self.paired:,} pairs{judge}", verdict_in_words(self)
+
+    def _warnings(self) -> tuple[str, ...]:
+        return tuple(f"caution: {caution}" for caution in self.cautions)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [_table_row(metric) for metric in self.metrics]
+
+
+_HEAD = ("metric", "A", "B", "B - A", "95% CI", "p (Holm)", "change", "pairs")
+
+
+def _table_row(metric: MetricComparison) -> tuple[str, ...]:
+    found = metric.pairs
+    if found is None:
+        return (metric.metric, "-", "-", "-", "-", "-", metric.change, "0")
+    return (
+        metric.metric,
+        f"{found.first:.3f}",
+        f"{found.second:.3f}",
+        f"{found.difference:+.3f}",
+        interval_text(found.interval, "+.3f") or "none",
+        "-" if metric.p is None else f"{metric.p:.2g}",
+        metric.change,
+        f"{found.n:,}",
+    )
 
 
 def compare_runs(
@@ -433,8 +480,8 @@ def _refusals(
     if abs(second - first) / n >= LARGE_REFUSALS:
         more = "B" if second > first else "A"
         warning = (
-            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals have no"
-            f" faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
+            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"
+            f" no faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
         )
     cluster_ids = clusters.of[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign

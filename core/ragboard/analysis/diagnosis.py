@@ -66,9 +66,9 @@ __all__ = [
     "diagnose",
     "diagnosis_warning",
     "measure",
-    "no_finding_text",
     "sentence_of",
     "source_of",
+    "start_with",
     "topic_in_words",
     "weak_topics",
     "why_not_triggered",
@@ -97,9 +97,11 @@ EVALUATED_WITH = {
 }
 """Counts that rules use besides metrics, each with the metric whose evaluation provides it."""
 
+COMPONENTS = {"retriever": "the retriever", "generator": "the generator", "answers": "the answers"}
+"""What a rule is about, as sentences name it."""
 UNVALIDATED = (
-    "A rule-based judge compared answers with reference answers here. It was validated on passages, where it beats word"
-    " overlap on most held-out data sets, but not on reference answers."
+    "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on these were not"
+    " validated."
 )
 """Why findings from such verdicts are only hints; the figures are in `docs/background/judges.md`."""
 
@@ -267,6 +269,9 @@ class WeakTopic:
 class TopicComparisons:
     """The comparisons of topics with the other samples."""
 
+    closest: WeakTopic | None
+    """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
+
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -289,6 +294,8 @@ class Diagnosis:
     """Why losses cannot be attributed to retriever or generator; empty if they can."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
+    suspected: tuple[Finding, ...]
+    """The inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
     not_triggered: tuple[NotTriggered, ...]
     missing: tuple[str, ...]
     """The missing metrics of `not_triggered` that can be evaluated for this run."""
@@ -310,6 +317,11 @@ class Diagnosis:
     def hints(self) -> tuple[Finding, ...]:
         """The findings that are only hints, see `held_back`."""
         return tuple(one for one in self.findings if one.held_back)
+
+    @property
+    def first(self) -> Finding | None:
+        """What to look at first: the main finding with the largest impact, else the first hint, else a suspicion."""
+        return next(iter((*self.findings, *self.suspected)), None)
 
     @property
     def top_questions_share(self) -> float | None:
@@ -432,6 +444,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         references=references,
         attribution_note=_attribution_note(references, columns),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.held_back), -finding.min_impact))),
+        suspected=_suspected(not_triggered, run, columns),
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
         unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
@@ -461,7 +474,8 @@ def _attribution_note(references: int, columns: Columns) -> str:
             " faithfulness, context relevance and refusals are only hints."
         )
     missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
-    return f"To tell retriever from generator, evaluate {' and '.join(missing)}." if missing else ""
+    labels = " and ".join(METRICS[name].label.lower() for name in missing)
+    return f"To tell retriever from generator, evaluate RAGChecker's {labels}." if missing else ""
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
@@ -501,11 +515,30 @@ def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef)
         return NotTriggered(rule=rule, state="no interval", figure=figure, missing=())
     beyond = value.high < rule.threshold if rule.side == "below" else value.low > rule.threshold
     if beyond:
-        query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
-        return Finding(rule=rule, sentence=sentence_of(rule, value), figure=figure, query=query)
+        return _finding(rule, figure, value, run)
     contains = value.low <= rule.threshold <= value.high
     state: Literal["inconclusive", "within threshold"] = "inconclusive" if contains else "within threshold"
     return NotTriggered(rule=rule, state=state, figure=figure, missing=())
+
+
+def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Finding:
+    query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
+    return Finding(rule=rule, sentence=sentence_of(rule, value), figure=figure, query=query)
+
+
+def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
+    """The inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
+    suspected: list[Finding] = []
+    for one in not_triggered:
+        rule, figure = one.rule, one.figure
+        if one.state != "inconclusive" or not rule.harms_answers or figure is None:
+            continue
+        value = figure.interval
+        if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
+            reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
+            finding = replace(_finding(rule, figure, value, run), held_back=reason)
+            suspected.append(replace(finding, min_impact=max(0.0, _min_impact(finding, columns))))
+    return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
 def _min_impact(finding: Finding, columns: Columns) -> float:
@@ -578,12 +611,16 @@ def weak_topics(
         for value, comparison in _group_comparisons(scores[spec], values, clusters)
     ]
     adjusted = holm([comparison.p for *_, comparison in compared])
-    worse = (
-        WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=Breakdown(column=spec, by=by))
-        for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True)
-        if p < ALPHA and isinstance(comparison.interval, Interval) and comparison.interval.high < 0
-    )
+    lower: list[WeakTopic] = []
+    worse: list[WeakTopic] = []
+    for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True):
+        if comparison.difference < 0 and isinstance(comparison.interval, Interval):
+            query = Breakdown(column=spec, by=by)
+            lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
+            if p < ALPHA and comparison.interval.high < 0:
+                worse.append(lower[-1])
     return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
+        closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _ in compared)),
@@ -649,21 +686,28 @@ def command_for(diagnosis: Diagnosis) -> str:
     return f"ragboard evaluate {quote(diagnosis.run)} --metrics {','.join(names)}" if names else ""
 
 
-def no_finding_text(diagnosis: Diagnosis) -> tuple[str, str]:
-    """Title and text shown if no rule is triggered, or only hints."""
+def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
+    """What to look at first, as a title, and why, as sentences; a main finding has none, because it says why itself."""
+    first, hints, topics = diagnosis.first, diagnosis.hints, diagnosis.topics
+    if first is None:
+        title = "Start with the questions below" if diagnosis.unsupported else "No rule flags this run"
+    else:
+        certainty = "" if first in diagnosis.main_findings else " (a hint)" if first in hints else " (not certain)"
+        title = f"Start with {COMPONENTS[first.rule.component]}{certainty}"
+        if not certainty:
+            return title, ""
+    said = ["No rule flags this run with certainty."]
+    if len(hints) > 1:
+        same = sum(one.rule.component == hints[0].rule.component for one in hints)
+        share = "All" if same == len(hints) else f"{same} of"
+        said.append(f"{share} {len(hints)} hints are about {COMPONENTS[hints[0].rule.component]}.")
+    if topics:
+        count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
+        said.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
     waiting = sum(bool(rule.missing) for rule in diagnosis.not_triggered)
     if waiting:
-        rules = "1 rule needs" if waiting == 1 else f"{waiting} rules need"
-        return "Undecided", f"None of the rules that could be applied flags this run; {rules} more metrics."
-    if diagnosis.hints:
-        return (
-            "Only hints",
-            "The rules that flag this run depend on comparisons with the reference by a rule-based judge.",
-        )
-    return (
-        "No rule flags this run",
-        "No 95% CI is entirely beyond the threshold of its rule: these numbers suggest no change.",
-    )
+        said.append(f"{waiting} rule{' waits' if waiting == 1 else 's wait'} for metrics that were not evaluated.")
+    return title, " ".join(said)
 
 
 def diagnosis_warning(diagnosis: Diagnosis) -> str:
@@ -677,11 +721,15 @@ def diagnosis_warning(diagnosis: Diagnosis) -> str:
     return " ".join(notes)
 
 
+def _topic_name(topic: WeakTopic) -> str:
+    return f"{topic.by.removeprefix('metadata.')} = {topic.value}"
+
+
 def topic_in_words(topic: WeakTopic, label: str) -> str:
     """`topic = rivers: Faithfulness 0.41, others 0.72, difference -0.31, 95% CI -0.52 to -0.10, p = 0.012 (Holm)`."""
     compared = topic.comparison
     return (
-        f"{topic.by.removeprefix('metadata.')} = {topic.value}: {label} {compared.mean:.2f},"
+        f"{_topic_name(topic)}: {label} {compared.mean:.2f},"
         f" others {compared.mean_others:.2f}, difference {compared.difference:+.2f},"
         f" {ci_text(compared.interval, '+.2f')}, p = {topic.p:.2g} (Holm),"
         f" {compared.n:,} of {compared.n + compared.others:,} samples"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.thresholds import Share, Threshold, read_thresholds
+from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
 from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
 from ragboard.store import RunRef, Store
@@ -20,7 +20,7 @@ from ragboard.store.queries.scores import Known, metric_names
 from ragboard.store.queries.values import (
     META,
     bin_counts,
-    column_values,
+    column_query,
     extent,
     group_moments,
     group_sizes,
@@ -88,7 +88,7 @@ class Distribution:
     interval: Interval | NoInterval
     note: str = ""
     """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
-    share: Share | None = None
+    share: ShareMeetingThreshold | None = None
     """The samples that meet the metric's threshold; None without a threshold or without values."""
 
 
@@ -144,14 +144,14 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
     with store.database.read() as connection:
         metrics = described(connection)
         metric, threshold = metrics.get(column), read_thresholds(connection, metrics).get(column)
-        values = column_values(run, column)
+        values = column_query(run, column)
         extremes = extent(connection, values)
         missing = unscored_reasons(connection, run, column)
         if column.startswith(META) and extremes.total > extremes.scored:
             missing = {"not in the file": extremes.total - extremes.scored}
         fill = fill_of(metric, policy) if missing else None
         fills = fill if isinstance(fill, tuple) else ()
-        variants = (values, *(column_values(run, column, fill=value) for value in fills))
+        variants = (values, *(column_query(run, column, fill=value) for value in fills))
         known, *filled = [value_moments(connection, variant) for variant in variants]
         mean = mean_of(metric, known, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
@@ -193,7 +193,7 @@ def breakdown(
         fills = fill if isinstance(fill, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
         plain, *filled = (
-            group_moments(connection, column_values(run, column, fill=value), by) for value in (None, *fills)
+            group_moments(connection, column_query(run, column, fill=value), by) for value in (None, *fills)
         )
     found: list[Group] = []
     for value, total in sizes:
@@ -214,13 +214,13 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> Share | None:
+def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
     """The share of samples that meet a threshold: of the scored ones, or of all if each unscored one has one value.
 
     `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
     value. The interval covers every share that the unscored samples allow.
     """
-    good = [value_moments(connection, values, fail=threshold.fail, limit=threshold.value) for values in variants]
+    good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
     extremes = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
     if not extremes:
         return None
@@ -228,7 +228,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else outer_interval(low, high, estimate=share)
-    return Share(threshold=threshold, good=round(share * n), n=n, interval=interval)
+    return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 
 def _share_interval(known: Known) -> Interval | NoInterval:

@@ -11,10 +11,13 @@ from ragboard.analysis.gates import read_condition
 from ragboard.analysis.means import MetricSummary
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
+from ragboard.judges.options import command_options, options_to_json
+from ragboard.judges.registry import asks_models
 from ragboard.stats import Interval
 
 __all__ = ["check_command", "compare_command", "gate_workflow", "shell_quote"]
 
+EXAMPLE = JudgeOptions(judge="openai:gpt-4o-mini", embed="openai:text-embedding-3-small")
 ALLOWED = POINTS
 """The largest loss from A to B that the gate allows, on a metric from 0 to 1."""
 
@@ -44,16 +47,20 @@ def check_command(compared: Comparison, b: str, *, markdown: bool = False) -> st
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
     """A GitHub workflow that evaluates new answers with the judges of `judge_options` and runs both commands.
 
-    `answer.py` is a placeholder for the RAG pipeline. An inconclusive result warns and passes.
+    If `judge_options` is None (judges from Python, or scores from a file), the workflow names OpenAI's as an example
+    and says so. `answer.py` is a placeholder for the RAG pipeline. An inconclusive result warns and passes.
     """
     a, b = compared.a.name, compared.b.name
     steps = {
         "Compare with the baseline": compare_command(compared, a, b, allowed=allowed, markdown=True),
         "Check the thresholds": check_command(compared, b, markdown=True),
     }
-    key = judge_options is None or any("openai:" in (name or "") for name in _judges(judge_options).values())
-    text = _HEAD + _step("", [_evaluate(compared, b, judge_options)])
-    if key:
+    given = judge_options or EXAMPLE
+    text = _HEAD
+    if judge_options is None:
+        text += "      # These judges are an example: the command line cannot name those of the baseline.\n"
+    text += _step("", [_evaluate(compared, b, given)])
+    if asks_models(given):
         text += "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
     for name, command in steps.items():
         if command:
@@ -116,30 +123,16 @@ def _command(
     return " \\\n  ".join([f"ragboard {name} {' '.join(words)}", *lines])
 
 
-def _evaluate(compared: Comparison, b: str, judge_options: JudgeOptions | None) -> str:
+def _evaluate(compared: Comparison, b: str, judge_options: JudgeOptions) -> str:
     metrics = ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics)
-    judges = (
-        _judges(judge_options)
-        if judge_options
-        else {"judge": "openai:gpt-4o-mini", "embed": "openai:text-embedding-3-small"}
-    )
-    lines = [f"--{role} {shell_quote(name)}" for role, name in judges.items() if name]
+    address = options_to_json(judge_options)["base_url"]
+    options = [("--metrics", metrics), *command_options(judge_options), *([("--base-url", address)] if address else [])]
     return " \\\n  ".join(
         [
             f"ragboard evaluate answers.jsonl --name={shell_quote(b)}",
-            f"--metrics {shell_quote(metrics)}",
-            *lines,
+            *(f"{option} {shell_quote(value)}" for option, value in options),
         ]
     )
-
-
-def _judges(judge_options: JudgeOptions) -> dict[str, str | None]:
-    return {
-        "judge": judge_options.judge,
-        "extract": judge_options.extract,
-        "verify": judge_options.verify,
-        "embed": judge_options.embed,
-    }
 
 
 _HEAD = """\

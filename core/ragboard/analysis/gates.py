@@ -12,9 +12,9 @@ from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
 from ragboard.analysis.means import MetricSummary, range_of
 from ragboard.analysis.runs import RunSummary
-from ragboard.errors import SettingError
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.records import MetricDescription
-from ragboard.stats import GateVerdict, Interval, NoInterval, gate
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate
 
 __all__ = [
     "Condition",
@@ -22,6 +22,7 @@ __all__ = [
     "check_run",
     "check_thresholds",
     "gate_comparison",
+    "gate_text",
     "overall_verdict",
     "read_condition",
     "resolve_spec",
@@ -52,7 +53,7 @@ class GateResult:
     fail: Literal["below", "above"]
     threshold: float
     verdict: GateVerdict
-    """pass or fail if the whole interval is on that side of the threshold; else inconclusive."""
+    """pass: the whole interval is on the good side or at the threshold; fail: it is beyond; else inconclusive."""
     estimate: float | None
     """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval
@@ -73,7 +74,7 @@ def read_condition(text: str) -> Condition:
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition on the difference B minus A.
 
-    Raises SettingError for a metric that was not compared, and for one that different judges evaluated in A and B.
+    Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {one.metric: one.judges for one in compared.metrics if one.change == DIFFERENT_JUDGES}
@@ -92,7 +93,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
 
 
 def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
-    """Check each condition on the mean of a metric. Raises SettingError for a metric that the run does not have."""
+    """Check each condition on the mean of a metric. Raises NotFoundError for a metric that the run does not have."""
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
     found: list[GateResult] = []
     for condition in conditions:
@@ -118,6 +119,16 @@ def check_thresholds(
             )
 
 
+def gate_text(one: GateResult, *, difference: bool = False) -> str:
+    """`fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`; a `difference` has a sign."""
+    form = "+.3f" if difference else ".3f"
+    sign = ">=" if one.fail == "below" else "<="
+    estimate = "nothing scored"
+    if one.estimate is not None:
+        estimate = f"{one.estimate:{form}}, {ci_text(one.interval, form)}, n = {one.n}"
+    return f"{one.verdict}: {one.metric} {sign} {one.threshold:g}: {estimate}"
+
+
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
     """The thresholds set for the metrics of a run, as conditions."""
     thresholds = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
@@ -133,7 +144,7 @@ def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
 def resolve_spec(name: str, specs: Sequence[str]) -> str:
     """The full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
 
-    Raises SettingError, with the candidates, for an unknown or ambiguous name.
+    Raises NotFoundError for an unknown name and SettingError for an ambiguous one, both with the candidates.
     """
     for shorten in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
         candidates = [spec for spec in specs if shorten(spec) == name]
@@ -141,7 +152,7 @@ def resolve_spec(name: str, specs: Sequence[str]) -> str:
             return candidates[0]
         if candidates:
             raise SettingError(f"{name!r} is ambiguous: {' or '.join(candidates)}")
-    raise SettingError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
+    raise NotFoundError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
 
 
 def _name(spec: str) -> str:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragboard.records import Label, Statement
+from ragboard.analysis.verdict_style import VERDICT_STYLES, verdict_words
+from ragboard.records import Evidence, Label, Statement
 from ragboard.store import Store
 from ragboard.store.queries.evaluations import JudgedBy, judge_names, ranked_evaluations
 from ragboard.store.queries.labels import human_verdicts
@@ -60,6 +61,34 @@ class Hallucination:
     """Its number among the answer's statements, from 1."""
     judged_statement: JudgedStatement
 
+    @property
+    def statement(self) -> str:
+        """The statement's text."""
+        return self.judged_statement.statement.text
+
+    @property
+    def verdict(self) -> Label | None:
+        """The verdict of all passages together; without one, the strongest of the separate verdicts."""
+        joint = self.judged_statement.verdict
+        return joint.label if joint else self.judged_statement.separate_verdict
+
+    @property
+    def reason(self) -> str:
+        """The judge's reason; empty if it gave none."""
+        return self.judged_statement.verdict.reason if self.judged_statement.verdict else ""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The spans of passages that the verdict refers to; empty if the judge gave none."""
+        return self.judged_statement.verdict.evidence if self.judged_statement.verdict else ()
+
+    def __str__(self) -> str:
+        """`✕ contradicted: It opened in 1990. (sample s1: Passage 1 says 2000.)`."""
+        joint = self.judged_statement.verdict
+        words = verdict_words(joint, rule_based=self.judged.heuristic) if joint else str(self.verdict)
+        icon = VERDICT_STYLES[self.verdict].icon if self.verdict else ""
+        return f"{icon} {words}: {self.statement} (sample {self.sample_id}{self.reason and f': {self.reason}'})"
+
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationPage:
@@ -70,7 +99,7 @@ class HallucinationPage:
     labels: Mapping[Label, int]
     """Number of judged statements by verdict, including supported ones; all filters but that of the verdict apply."""
     sentence: str
-    """`2 of 129 statements are unsupported`; `likely unsupported` if all judges are rule-based."""
+    """`2 of 129 statements are unsupported`; followed by `(rule-based)` if all judges are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +127,7 @@ class HallucinationGroups:
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted before unsupported, least supported first."""
+    """Return a page of statements: contradicted before unsupported, those with numbers or names first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
         create_matches(connection, query, list(shown))
@@ -123,8 +152,8 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         for one in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
-    likely = "likely " if total and all(judged.heuristic for _, judged in shown.values()) else ""
-    sentence = f"{total:,} of {sum(labels.values()):,} statements are {likely}{query.verdict or 'not supported'}"
+    judge = " (rule-based)" if total and all(judged.heuristic for _, judged in shown.values()) else ""
+    sentence = f"{total:,} of {sum(labels.values()):,} statements are {query.verdict or 'not supported'}{judge}"
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
 

@@ -12,14 +12,14 @@ from ragboard.analysis.thresholds import Standing, Threshold, read_thresholds
 from ragboard.metrics import metric_of
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
-from ragboard.stats import GateVerdict, Interval, NoInterval, gate, mean_interval, outer_interval
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import Known, metric_moments, unscored_by_metric
 
 __all__ = [
     "POLICIES",
-    "Fill",
+    "ImputedRange",
     "Mean",
     "MetricSummary",
     "UnscoredPolicy",
@@ -41,7 +41,7 @@ POLICIES: dict[UnscoredPolicy, str] = {
 }
 """Completes a sentence that begins with `unscored samples`."""
 
-Fill = tuple[float, float]
+ImputedRange = tuple[float, float]
 """The values that unscored samples count as, for the lowest and for the highest possible mean."""
 
 
@@ -88,8 +88,19 @@ class MetricSummary:
     judged: JudgedBy | None = None
     """The evaluation that the scores are from."""
 
+    @property
+    def unscored_text(self) -> str:
+        """`2 undefined, 1 failed`; empty if every sample is scored."""
+        return ", ".join(f"{count:,} {reason}" for reason, count in self.unscored.items())
 
-_STANDINGS: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}
+    def __repr__(self) -> str:
+        """`ragas.faithfulness: mean 0.881, 95% CI 0.802 to 0.938, n = 58 (2 undefined)`."""
+        mean = "no mean" if self.mean is None else f"mean {self.mean:.3f}, {ci_text(self.interval)}"
+        unscored = f" ({self.unscored_text})" if self.unscored else ""
+        return f"{self.metric}: {mean}, n = {self.scored:,}{unscored}"
+
+
+_STANDING_OF_VERDICT: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}
 
 
 def metric_summaries(
@@ -105,10 +116,11 @@ def metric_summaries(
     unscored = unscored_by_metric(connection, evaluations)
     fill_by_metric = {spec: fill_of(metrics.get(spec), policy) for _, spec in unscored}
     fills = {spec: fill for spec, fill in fill_by_metric.items() if isinstance(fill, tuple)}
-    filled = [
-        metric_moments(connection, evaluations, {spec: fill[end] for spec, fill in fills.items()})
-        for end in ((0, 1) if fills else ())
-    ]
+    filled: list[Mapping[tuple[str, str], Known]] = []
+    if fills:
+        filled = [
+            metric_moments(connection, evaluations, {spec: fill[end] for spec, fill in fills.items()}) for end in (0, 1)
+        ]
     summaries: dict[str, dict[str, MetricSummary]] = {}
     for key in dict.fromkeys((*scored, *unscored)):
         evaluation, spec = key
@@ -126,7 +138,7 @@ def metric_summaries(
             stands_for=mean.stands_for,
             note=mean.note,
             threshold=threshold,
-            standing=_STANDINGS[gate(mean.interval, threshold=threshold.value, fail=threshold.fail)]
+            standing=_STANDING_OF_VERDICT[gate(mean.interval, threshold=threshold.value, fail=threshold.fail)]
             if threshold
             else None,
         )
@@ -136,7 +148,7 @@ def metric_summaries(
     }
 
 
-def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> Fill | str | None:
+def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
     """The values that unscored samples count as; None if they are excluded; a text if the metric has none, and why."""
     if policy == "excluded":
         return None
@@ -164,7 +176,8 @@ def mean_of(
     """Compute the mean under a policy; `missing` is the number of unscored samples.
 
     `scored`: the moments of the scored values, None if there are none. `filled`: the moments of all values, with the
-    unscored samples at their lowest and at their highest value.
+    unscored samples at their lowest and at their highest value; needed if `fill_of` gives a pair and samples are
+    missing.
     """
     plain = Mean(mean=scored.mean if scored else None, interval=_interval(metric, scored))
     fill = fill_of(metric, policy)
@@ -210,7 +223,7 @@ def _interval(metric: MetricDescription | None, moments: Known | None) -> Interv
 
 
 MIN_METRICS = 2
-"""The library gives no score for a single metric."""
+"""The ragas library gives no score for a single metric."""
 
 
 def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:

@@ -35,7 +35,7 @@ class JudgeNoise:
     """Other minus shown, over the samples that both scored."""
 
     def __str__(self) -> str:
-        """`two evaluations of bm25-k3 by m differ by +0.01 (95% CI -0.02 to +0.04) in Faithfulness (seed 1, 2)`."""
+        """`two evaluations of bm25-k3 by m differ by +0.010 (95% CI -0.020 to +0.040) in Recall, ...`."""
         interval = ci_text(self.paired.interval, "+.3f")
         return (
             f"two evaluations of {self.run} by {self.judge} differ by {self.paired.difference:+.3f} ({interval}) in"
@@ -66,7 +66,8 @@ def _noise(
     shown = next((one for one in evaluations if one.evaluation_id == run.evaluation_of(spec)), None)
     if shown is None:
         return None
-    other = next((one for one in evaluations if one.judge == shown.judge and not same_judges(one, shown)), None)
+    others = (one for one in evaluations if one.judge == shown.judge)
+    other = next((one for one in others if not same_judges(one, shown)), None)  # other seed, prompts or version
     if other is None:
         return None
     pairs = _paired(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))

@@ -21,7 +21,7 @@ from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import passage_counts, refusals
 from ragboard.store.queries.scores import Places, Scored, metric_names, scores_by_metric, unscored_places
 from ragboard.store.queries.statements import answer_sizes
-from ragboard.store.queries.values import META, column_values, known_values, metadata_columns
+from ragboard.store.queries.values import META, column_query, known_values, metadata_columns
 
 __all__ = [
     "Difference",
@@ -105,7 +105,7 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
     found: dict[str, MetricColumn] = {}
     for name in sorted(f"{META}{key}" for key in keys_a & keys_b):
         (first, has_a), (second, has_b) = (
-            _at(known_values(connection, column_values(run, name)), positions)
+            _at(known_values(connection, column_query(run, name)), positions)
             for run, positions in ((a, paired.a), (b, paired.b))
         )
         found[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)

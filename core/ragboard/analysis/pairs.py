@@ -16,7 +16,7 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Direction, Outcome, Passage, Unscored
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import (
-    SAME,
+    TOLERANCE,
     PairedRuns,
     PairQuery,
     Which,
@@ -327,7 +327,7 @@ def change_of(
     """Classify the difference of one pair; differs: the metric has no better direction."""
     if difference is None:
         return "unscored"
-    if abs(difference) <= SAME:
+    if abs(difference) <= TOLERANCE:
         return "same"
     if direction == "neutral":
         return "differs"

@@ -175,7 +175,7 @@ def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """List the worst statements, one per question: contradicted before unsupported, least supported first."""
+    """List the first statements of `hallucinations`, one per question."""
     judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
     with store.database.read() as connection:
         worst = worst_statements(connection, list(judged), limit)

@@ -15,10 +15,19 @@ from ragboard.store import Store
 from ragboard.store.queries.metrics import metric_thresholds
 from ragboard.store.queries.query import Connection
 
-__all__ = ["STANDINGS", "Share", "Standing", "Threshold", "read_thresholds", "set_threshold", "thresholds"]
+__all__ = [
+    "STANDINGS",
+    "ShareMeetingThreshold",
+    "Standing",
+    "Threshold",
+    "read_thresholds",
+    "set_threshold",
+    "thresholds",
+]
 
 Standing = Literal["met", "missed", "undecided"]
-"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold."""
+"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold, or
+there is none."""
 
 STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ inconclusive"}
 """Icon and word for each."""
@@ -39,7 +48,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class ShareMeetingThreshold:
     """The samples that meet a threshold."""
 
     threshold: Threshold
@@ -76,19 +85,19 @@ def set_threshold(
     if value is None:
         store.set_threshold(spec, None)
         return None
-    threshold = _threshold(_checked(metrics[spec], value), value)
+    _check(metrics[spec], value)
+    threshold = _threshold(metrics[spec], value)
     store.set_threshold(spec, value)
     return threshold
 
 
-def _checked(metric: MetricDescription, value: float) -> MetricDescription:
+def _check(metric: MetricDescription, value: float) -> None:
     if metric.direction == "neutral":
         raise SettingError(f"{metric.spec} has no better direction, so it takes no threshold")
     low = -math.inf if metric.low is None else metric.low
     high = math.inf if metric.high is None else metric.high
     if not (math.isfinite(value) and low <= value <= high):
         raise SettingError(f"{value:g} is out of range for {metric.spec}: {metric_range(metric)}")
-    return metric
 
 
 def _threshold(metric: MetricDescription, value: float) -> Threshold:

@@ -80,11 +80,11 @@ def statement_style(judged: JudgedStatement) -> VerdictStyle:
 
 
 LIKELY_FROM = 0.7
-"""Rule-based verdicts with at least this probability, in [0, 1], are called likely; check the others by hand."""
+"""Rule-based verdicts with at least this probability, in [0, 1], are called likely; the others possibly."""
 
 
-def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "check"]:
-    """Whether a rule-based verdict is likely or needs a check, by its score: the probability of support, in [0, 1].
+def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
+    """How sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
 
     Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
     """
@@ -93,20 +93,14 @@ def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "like
     if verdict.label == "contradicted":
         return "likely"
     probability = verdict.score if verdict.label == "supported" else 1 - verdict.score
-    return "likely" if probability >= LIKELY_FROM else "check"
+    return "likely" if probability >= LIKELY_FROM else "possibly"
 
 
 def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
-    """The verdict in words: `unsupported`; from a rule-based judge, `likely unsupported` or `unsupported? check`."""
+    """The verdict in words: `unsupported`; from a rule-based judge, `likely unsupported` or `possibly unsupported`."""
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
-    match certainty(verdict, rule_based=rule_based):
-        case "likely":
-            return f"likely {word}"
-        case "check":
-            return f"{word}? check"
-        case "":
-            return word
+    return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
 
 
 def human_verdict_line(label: HumanVerdict) -> str:

@@ -1,12 +1,9 @@
-"""The command line: `ragboard`.
-
-Exit codes: 0 done; 1 error, or failed quality gate; 2 invalid input or arguments; 3 evaluation stopped early; 4 quality
-gate inconclusive; 75 the store or an evaluation is busy in another process; 130 stopped by the user.
-"""
+"""The command line: `ragboard`. Its exit codes are `ragboard.errors.ExitCode`."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,12 +11,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from ragboard.errors import RagboardError
+from ragboard.errors import ExitCode, RagboardError
 
-__all__ = ["SECTIONS", "main"]
-
-
-STOPPED_BY_USER = 130
+__all__ = ["SECTIONS", "main", "run"]
 
 
 class CommandEntry(NamedTuple):
@@ -34,6 +28,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Start": {
         "demo": CommandEntry("serving", "Open the dashboard with two sample runs and their verdicts."),
         "serve": CommandEntry("serving", "Start the dashboard."),
+        "mcp": CommandEntry("serving", "Let an assistant read the store (Model Context Protocol)."),
         "import": CommandEntry(
             "runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
         ),
@@ -50,6 +45,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         ),
         "report": CommandEntry("results", "Write a run, or a comparison of two, as one HTML file."),
         "export": CommandEntry("results", "Write a table to a file: scores, statements, samples and more."),
+        "push": CommandEntry("results", "Upload runs with their scores to the Hugging Face hub."),
         "query": CommandEntry("results", "Query the store in DuckDB's SQL, read-only."),
     },
     "Decide": {
@@ -127,9 +123,9 @@ class _Commands(click.Group):
 
             click.echo(one_line(f"ragboard: {error}"), err=True)
             ctx.exit(error.exit_code)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):
             click.echo("ragboard: stopped", err=True)
-            ctx.exit(STOPPED_BY_USER)
+            ctx.exit(ExitCode.INTERRUPTED)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -157,3 +153,12 @@ def main(context: click.Context, settings: Path | None) -> None:
 
     context.obj = read_settings_file(settings)
     context.default_map = dict.fromkeys(_COMMANDS, context.obj.defaults)
+
+
+def run() -> None:
+    """Run the command line. An error in ragboard itself ends with a traceback and ExitCode.ERROR, never as a gate."""
+    try:
+        main(prog_name="ragboard")
+    except Exception:  # noqa: BLE001 - Python's own exit code would be that of a failed gate
+        traceback.print_exc()
+        sys.exit(ExitCode.ERROR)

@@ -9,9 +9,9 @@ from typing import get_args
 import click
 from tqdm import tqdm
 
-from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.options import SEED_TYPE, Finite, as_json, judge_options, no_cache_option, plugin_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
+from ragboard.errors import ExitCode
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import AgreementResult, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
@@ -122,7 +122,7 @@ def _print_end(result: AgreementResult) -> None:
         click.echo("the embedded judge is rule-based: treat its scores as hints", err=True)
     if result.stopped:
         click.echo(one_line(f"stopped: {result.stopped}; replies so far are saved"), err=True)
-        click.get_current_context().exit(STOPPED)
+        click.get_current_context().exit(ExitCode.STOPPED)
 
 
 def _print_pairs(found: PreferenceReport) -> None:

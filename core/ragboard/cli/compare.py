@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, get_args
 
 import click
@@ -24,6 +25,7 @@ from ragboard.analysis import (
     cost_texts,
     detectable_in_words,
     gate_comparison,
+    gate_text,
     judge_noise,
     metric_descriptions,
     overall_verdict,
@@ -37,24 +39,33 @@ from ragboard.analysis import (
 from ragboard.cli.markdown import comparison_markdown, gates_markdown
 from ragboard.cli.options import as_json, judge_options, markdown_option, store_option, unscored_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.errors import SettingError
+from ragboard.cli.run_files import RunFiles, run_file_options
+from ragboard.errors import ExitCode, SettingError
+from ragboard.export.junit import junit_xml
 from ragboard.human.pairwise import PairShare, Preferences, prefer_runs
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, estimate_text, interval_text
+from ragboard.outputs import check_output, write_output
+from ragboard.stats import GateVerdict, Interval, NoInterval, estimate_text, interval_text
 from ragboard.store import Store
 from ragboard.tasks import Quality
 
 __all__ = ["check", "compare", "prefer", "threshold"]
 
 
-EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
+EXIT_CODES: dict[GateVerdict, ExitCode] = {
+    "pass": ExitCode.DONE,
+    "fail": ExitCode.GATE_FAILED,
+    "inconclusive": ExitCode.INCONCLUSIVE,
+}
 
 
 @click.command()
 @click.argument("run_a")
 @click.argument("run_b")
 @click.option(
-    "--metrics", "names", help="Print only these metrics, separated by commas; p values are adjusted for all."
+    "--metrics",
+    "names",
+    help="Print only these metrics, separated by commas, and evaluate files with them; p values are adjusted for all.",
 )
 @click.option(
     "--fail-if",
@@ -73,6 +84,7 @@ EXIT_CODES: dict[GateVerdict, int] = {"pass": 0, "fail": 1, "inconclusive": 4}
 )
 @click.option("--allow-different-judges", is_flag=True, help="Compare metrics even if different judges scored A and B.")
 @unscored_option
+@run_file_options
 @store_option
 @as_json
 @markdown_option
@@ -84,11 +96,14 @@ def compare(
     points: float,
     allow_different_judges: bool,
     unscored: UnscoredPolicy,
+    files: RunFiles,
     store: Store,
     as_json: bool,
     markdown: bool,
 ) -> None:
     """Compare RUN_B against RUN_A, question by question; differences are B minus A.
+
+    A run can be a run file: it is evaluated with the given judge for this command only, and the store is not needed.
 
     With --fail-if the exit code is 0 (pass) if the 95% CI excludes every condition, 1 (fail) if it is entirely
     within one, 4 (inconclusive) otherwise.
@@ -99,9 +114,10 @@ def compare(
     \b
     ragboard compare baseline rerank
     ragboard compare baseline rerank --fail-if 'faithfulness < -0.02' --markdown
+    ragboard compare old.jsonl new.jsonl
     """
     gates = [read_condition(text) for text in conditions]
-    a, b = store.resolve(run_a), store.resolve(run_b)
+    store, (a, b) = files.resolve(store, (run_a, run_b), names, gates, defaults=True)
     a, b = comparable_refs(store, a, b)
     found = compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
@@ -132,7 +148,12 @@ def compare(
 @click.argument("run")
 @click.option("--min", "least", multiple=True, metavar="METRIC=NUMBER", help="Lowest allowed mean; repeatable.")
 @click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="Highest allowed mean; repeatable.")
+@click.option("--metrics", "names", help="Metrics to evaluate a file with.  [default: those of --min and --max]")
+@click.option(
+    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write a JUnit XML file, for a CI server."
+)
 @unscored_option
+@run_file_options
 @store_option
 @as_json
 @markdown_option
@@ -140,12 +161,17 @@ def check(
     run: str,
     least: tuple[str, ...],
     most: tuple[str, ...],
+    names: str | None,
+    junit: Path | None,
     unscored: UnscoredPolicy,
+    files: RunFiles,
     store: Store,
     as_json: bool,
     markdown: bool,
 ) -> None:
     """Check the means of a RUN with their 95% CIs against --min and --max, or else against the stored thresholds.
+
+    RUN can be a run file: it is evaluated with the given judge for this command only, and the store is not needed.
 
     The exit code is 0 (pass) if every CI is entirely on the good side of its threshold, 1 (fail) if one is entirely on
     the bad side, 4 (inconclusive) otherwise.
@@ -153,15 +179,21 @@ def check(
     \b
     ragboard check my-run --min faithfulness=0.9 --max hallucination=0.05
     ragboard check my-run --min faithfulness=0.9 --unscored zero
+    ragboard check answers.jsonl --min faithfulness=0.9 --junit ragboard.xml
     """
-    summary = run_summary(store, store.resolve(run), unscored=unscored)
     conditions = (*_conditions(least, "below"), *_conditions(most, "above"))
+    if junit:
+        check_output(junit, force=True)
+    store, (ref,) = files.resolve(store, (run,), names, conditions, defaults=False)
+    summary = run_summary(store, ref, unscored=unscored)
     gated = check_run(summary, conditions or threshold_conditions(summary))
     if not gated:
         raise SettingError(
             "nothing to check: pass --min METRIC=NUMBER or --max METRIC=NUMBER, or set a threshold: ragboard threshold"
         )
     check_thresholds(gated, metric_descriptions(store))
+    if junit:
+        write_output(junit, junit_xml(summary.name, gated).encode(), force=True)
     if as_json:
         print_json(
             {
@@ -300,17 +332,9 @@ def _interval(found: Interval | NoInterval) -> str:
     return f"none: {found.reason}" if isinstance(found, NoInterval) else interval_text(found, "+.3f")
 
 
-def _measured(one: GateResult, *, difference: bool) -> str:
-    """A mean with its interval, or a difference, which has a sign."""
-    form = "+.3f" if difference else ".3f"
-    return f"{one.estimate:{form}}, {ci_text(one.interval, form)}"
-
-
 def _print_gates(gated: Sequence[GateResult], *, difference: bool = False) -> None:
     for one in gated:
-        sign = ">=" if one.fail == "below" else "<="
-        estimate = "nothing scored" if one.estimate is None else f"{_measured(one, difference=difference)}, n = {one.n}"
-        click.echo(one_line(f"{one.verdict}: {one.metric} {sign} {one.threshold:g}: {estimate}"))
+        click.echo(one_line(gate_text(one, difference=difference)))
 
 
 def _given(value: object) -> str:

@@ -24,7 +24,7 @@ from ragboard.cli.options import (
 )
 from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
-from ragboard.errors import NotFoundError, SettingError
+from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
 from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
@@ -41,17 +41,20 @@ from ragboard.prices import Prices
 from ragboard.readers.sources import is_address
 from ragboard.store import RunRef, Store
 
-__all__ = ["STOPPED", "evaluate", "evaluate_with_bar", "plan", "retry"]
+__all__ = [
+    "all_failed",
+    "evaluate",
+    "evaluate_with_bar",
+    "plan",
+    "print_failures",
+    "print_judge_note",
+    "print_outcome",
+    "retry",
+]
 
 
 PLAN_SAMPLES = 100
 """Number of samples that the plan is estimated from, which the actual cost is compared with."""
-
-STOPPED = 3
-"""Exit code of an evaluation that stopped before all tasks were asked."""
-
-ALL_FAILED = 1
-"""Exit code of an evaluation with failures and without a single score."""
 
 MAX_FAILURES = 5
 """Maximum number of kinds of failure to print."""
@@ -100,7 +103,7 @@ def evaluate(
     options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
     panel = panel_named(judge_options)
     named = metrics_named(split_names(names), known) if names else ()
-    _print_judge_note(panel, judge_options)
+    print_judge_note(panel, judge_options)
     refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
@@ -142,7 +145,7 @@ def retry(
     _report_results(store, [ref], [done], as_json=as_json)
 
 
-def _print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
+def print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
     """What each judge does, and what leaves this machine."""
     if panel.note:
         click.echo(one_line(panel.note), err=True)
@@ -174,7 +177,7 @@ def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
 def _report_results(
     store: Store, refs: list[RunRef], done: list[FinishedEvaluation], *, as_json: bool, report: Any = None
 ) -> None:
-    """Print scores, cost and failures; exit with STOPPED or ALL_FAILED if that is the outcome."""
+    """Print scores, cost and failures; exit with STOPPED, or with ERROR if tasks failed and there is no score."""
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=finished.evaluation.id)
         for ref, finished in zip(refs, done, strict=True)
@@ -187,32 +190,32 @@ def _report_results(
     else:
         print_runs(store, summaries)
         for finished, summary in zip(done, summaries, strict=True):
-            _print_outcome(finished)
+            print_outcome(finished)
             if summary.spending:
                 click.echo(one_line(f"  cost: {summary.spending}"), err=True)
-        for ref in evaluated:
-            _print_failures(ref, failed[ref.name])
+        for name, kinds in failed.items():
+            print_failures(name, kinds)
+            if kinds:
+                click.echo(f"  to retry: ragboard retry {one_line(name)}", err=True)
     if any(finished.stopped for finished in done):
-        click.get_current_context().exit(STOPPED)
-    if any(_all_failed(finished, summary) for finished, summary in zip(done, summaries, strict=True)):
-        click.get_current_context().exit(ALL_FAILED)
+        click.get_current_context().exit(ExitCode.STOPPED)
+    if any(all_failed(finished, summary) for finished, summary in zip(done, summaries, strict=True)):
+        click.get_current_context().exit(ExitCode.ERROR)
 
 
-def _all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
+def all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
+    """Whether tasks failed and there is not a single score."""
     return finished.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
 
 
-def _print_failures(ref: RunRef, kinds: Sequence[FailureKind]) -> None:
+def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
+    """Print the kinds of failure of a run, most frequent first."""
     for kind in kinds[:MAX_FAILURES]:
         click.echo(
             one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
     if len(kinds) > MAX_FAILURES:
-        click.echo(
-            f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(ref.name)}", err=True
-        )
-    if kinds:
-        click.echo(f"  to retry: ragboard retry {one_line(ref.name)}", err=True)
+        click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(run)}", err=True)
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
@@ -270,7 +273,8 @@ def _expected(
     return plan.models
 
 
-def _print_outcome(finished: FinishedEvaluation) -> None:
+def print_outcome(finished: FinishedEvaluation) -> None:
+    """Print what was asked, why it stopped, and whether the judge is rule-based."""
     counts = {
         f"{finished.asked} tasks run": True,
         f"{finished.replayed} answered earlier": True,
@@ -369,7 +373,7 @@ def plan(
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
     panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
     named = metrics_named(split_names(names), known) if names else ()
-    _print_judge_note(panel, judge_options)
+    print_judge_note(panel, judge_options)
     refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)

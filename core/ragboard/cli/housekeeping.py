@@ -21,7 +21,7 @@ from ragboard.analysis import BETTER, MORE_PASSAGES, metric_range, metric_settin
 from ragboard.cli.options import as_json, plugin_option, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.cli.settings_file import SettingsFile
-from ragboard.errors import RagboardError, SettingError, StoreError
+from ragboard.errors import ExitCode, RagboardError, SettingError, StoreError
 from ragboard.evaluation.cache import CachedFrom, cache_contents, prune_cache
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
@@ -156,7 +156,7 @@ class CheckResult:
 def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     """Check the installation and the store; say what is wrong and how to fix it.
 
-    The exit code is 1 if something is wrong. Keys are never printed, only whether they are set.
+    The exit code is 6 if something is wrong. Keys are never printed, only whether they are set.
 
     \b
     ragboard doctor
@@ -169,7 +169,7 @@ def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
         for check in checks:
             click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.what}: {check.said}")
     if not all(check.ok for check in checks):
-        raise SystemExit(1)
+        raise SystemExit(ExitCode.ERROR)
 
 
 def _versions() -> Iterator[CheckResult]:

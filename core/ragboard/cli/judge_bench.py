@@ -10,7 +10,6 @@ from typing import NamedTuple
 import click
 from tqdm import tqdm
 
-from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import (
     SEED_TYPE,
@@ -23,7 +22,7 @@ from ragboard.cli.options import (
     store_option,
 )
 from ragboard.cli.output import one_line, plain, print_json, print_table
-from ragboard.errors import SettingError
+from ragboard.errors import ExitCode, SettingError
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.export.judge_chart import judge_chart
 from ragboard.human.agreement import Measure
@@ -134,7 +133,7 @@ def bench_judges(
         click.echo(one_line(note), err=True)
     if bench.stopped:
         click.echo(one_line(f"stopped: {bench.stopped}; replies so far are saved"), err=True)
-        click.get_current_context().exit(STOPPED)
+        click.get_current_context().exit(ExitCode.STOPPED)
 
 
 def _has_tables_section(path: Path) -> bool:
@@ -208,8 +207,8 @@ def _tables(bench: JudgeBench) -> Iterator[Table]:
             ],
         )
     yield Table(
-        "Cost, and time as a multiple of a plain pass over the words",
-        ("set", "judge", "calls", "tokens", "cost", "seconds", "plain passes"),
+        "Cost, and time as a multiple of finding the words with a regular expression",
+        ("set", "judge", "calls", "tokens", "cost", "seconds", "relative time"),
         [(name, line.name, *_cost(figures.cost)) for name, line, figures in _by_set(bench, "all sets") if figures.cost],
     )
 

@@ -25,7 +25,7 @@ __all__ = ["report_judge"]
     envvar="RAGBOARD_JUDGE",
     show_default=True,
     show_envvar=True,
-    help="embedded, openai:MODEL, or replay:FILE.",
+    help="embedded, openai:MODEL, local:MODEL, nli:MODEL, or replay:FILE.",
 )
 @click.option("--label", help="Column with a numeric grade of the answer, such as human.faithfulness.")
 @click.option("--at-least", type=Finite(), default=1.0, show_default=True, help="Lowest grade of a faithful answer.")
@@ -63,7 +63,9 @@ def _print_report(report: JudgeReport) -> None:
     ]
     print_table(("", "AUROC", "judge better by"), rows)
     click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
-    click.echo(f"{report.seconds:.2f} s, {report.times_plain:.0f} times the time of a plain pass over the words")
+    click.echo(
+        f"{report.seconds:.2f} s, {report.times_plain:.0f} times as long as finding the words with a regular expression"
+    )
 
 
 def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
@@ -29,6 +30,7 @@ __all__ = [
     "force_option",
     "judge_options",
     "limit_options",
+    "map_options",
     "mapping_of",
     "markdown_option",
     "metrics_option",
@@ -221,11 +223,20 @@ _JUDGE_OPTIONS = (
         help="URL of the model server.  [default: OpenAI]",
     ),
     click.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=lambda _context, _option, given: _headers(given),
+        help="HTTP header of every request to the model server; secret ones are not stored; repeatable.",
+    ),
+    click.option(
         "--redact",
         multiple=True,
         metavar="REGEX",
         callback=lambda _context, _option, given: _patterns(given),
-        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; repeatable.",
+        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; @@PATTERN: one"
+        " that starts with @; repeatable.",
     ),
     click.option(
         "--concurrency",
@@ -268,12 +279,25 @@ _JUDGE_OPTIONS = (
 )
 
 
+def _headers(given: tuple[str, ...]) -> dict[str, str]:
+    """Parse NAME=VALUE. Raises SettingError, which does not quote the value: it can be a secret."""
+    headers: dict[str, str] = {}
+    for one in given:
+        name, equals, value = (part.strip() for part in one.partition("="))
+        if not (equals and value and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) and value.isascii()):
+            raise SettingError("--header: expected NAME=VALUE, such as X-Team=search")
+        if not value.isprintable():
+            raise SettingError(f"--header {name}: the value holds a control character")
+        headers[name] = value
+    return headers
+
+
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Regular expressions, those of `@FILE` from its lines."""
+    """Regular expressions: those of `@FILE` from its lines, `@@PATTERN` as `@PATTERN`."""
     found: list[str] = []
     for one in given:
-        if not one.startswith("@"):
-            found.append(one)
+        if not one.startswith("@") or one.startswith("@@"):
+            found.append(one.removeprefix("@") if one.startswith("@@") else one)
             continue
         try:
             found += [line for line in Path(one[1:]).read_text("utf-8").splitlines() if line.strip()]
@@ -322,6 +346,18 @@ def several_judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return several(_with_judge_options(wraps(command)(decorated), *_JUDGE_OPTIONS[1:]))
 
 
+_map_option = click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field; repeatable.",
+)
+_sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first.")
+_skip_bad_option = click.option(
+    "--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."
+)
+
 _READING = (
     click.option("--name", help="Run name.  [default: the name in the file, or the file name]"),
     click.option("--as-one", metavar="NAME", help="Read several files, the parts of one, as the run NAME."),
@@ -332,19 +368,17 @@ _READING = (
         help="JSON or TOML file with the run's settings.",
     ),
     click.option("--dataset", help="Name of the question set."),
-    click.option(
-        "--map",
-        "maps",
-        multiple=True,
-        metavar="FIELD=COLUMN",
-        help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field;"
-        " repeatable.",
-    ),
+    _map_option,
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
-    click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first."),
-    click.option("--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."),
+    _sheet_option,
+    _skip_bad_option,
     click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
 )
+
+
+def map_options(command: F) -> F:
+    """Add --map, --sheet and --skip-bad, for reading one run."""
+    return _map_option(_sheet_option(_skip_bad_option(command)))
 
 
 def reading_options(command: F) -> F:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import Any
 import click
 
 from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, ragas_score
+from ragboard.display import one_line, plain, text_table
 from ragboard.records import Outcome, Score
 from ragboard.stats import estimate_text, interval_text, range_text
 
@@ -30,18 +30,6 @@ __all__ = [
 ]
 
 MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
-
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def plain(text: str) -> str:
-    """The text without characters that control a terminal or reorder the text around them."""
-    return CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def one_line(text: str) -> str:
-    """`plain` text on one line: a build server may read a line of foreign text as a command."""
-    return plain(text).replace("\n", " ")
 
 
 def print_json(value: Any) -> None:
@@ -61,10 +49,7 @@ def _jsonable(value: Any) -> Any:
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print left-aligned columns; callers pad numbers."""
-    cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
-    for row in cells:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    click.echo(text_table(head, rows))
 
 
 def print_across(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

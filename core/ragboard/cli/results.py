@@ -28,9 +28,10 @@ from ragboard.analysis import (
     hallucination_groups,
     hallucination_table,
     hallucinations,
+    list_runs,
     metric_descriptions,
-    no_finding_text,
     resolve_spec,
+    start_with,
     topic_in_words,
     why_not_triggered,
 )
@@ -46,7 +47,7 @@ from ragboard.outputs import check_output, write_output
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.store import RunRef, Store
 
-__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "query", "report"]
+__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "push", "query", "report"]
 
 
 @click.command("hallucinations")
@@ -84,7 +85,7 @@ def list_hallucinations(
     ragboard hallucinations
     ragboard hallucinations bm25-k3 --verdict contradicted --text tunnel
     ragboard hallucinations --by passage
-    ragboard hallucinations -o made-up.csv
+    ragboard hallucinations -o unsupported.csv
     """
     query = HallucinationQuery(
         runs=tuple(map(store.resolve, runs)),
@@ -192,14 +193,14 @@ def _with_json_keys(value: Any) -> Any:
 def _print_findings(found: Diagnosis) -> None:
     for note in filter(None, (diagnosis_warning(found), found.attribution_note)):
         click.echo(one_line(note))
-    for one in found.main_findings:
-        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence}"))
+    title, text = start_with(found)
+    click.echo(f"\n{title}. {text}".rstrip())
+    for one in found.main_findings or (() if found.hints else found.suspected):
+        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
-    if not found.main_findings:
-        click.echo(": ".join(no_finding_text(found)))
     if found.hints:
-        click.echo("\n" + one_line(f"Hints, not findings. {found.hints[0].held_back}"))
+        click.echo("\n" + one_line(found.hints[0].held_back))
         for one in found.hints:
             click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
 
@@ -220,6 +221,9 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.comparisons.groups and not found.topics:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
+    if closest := found.comparisons.closest:
+        said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
+        click.echo(one_line(f"the nearest to it, which may be chance: {said}"))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:
@@ -308,17 +312,39 @@ def export(
 
     One run: its samples with scores, or its statements with verdicts. Any runs: their means (runs). Two runs: the
     comparison by metric (comparison) or by question (pairs). No run: the metrics. The format ragchecker writes the
-    samples and statements of one run as RAGChecker does.
+    samples and statements of one run as RAGChecker does; ragas and deepeval its samples and scores.
+
+    langfuse, langsmith, mlflow and phoenix write a line per score, for the traces that the run was imported from.
 
     \b
     ragboard export bm25-k3 --what statements -o statements.csv
     ragboard export bm25-k3 --format json
     ragboard export bm25-k3 --format ragchecker -o checked.json
+    ragboard export traces --format langfuse -o scores.jsonl
     ragboard export --what runs -o leaderboard.parquet
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
     refs = tuple(map(store.resolve, runs))
     write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+
+
+@click.command()
+@click.argument("target", metavar="hf:OWNER/NAME")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--public", is_flag=True, help="Create a public data set; else a new one is private.")
+@store_option
+def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None:
+    """Upload RUNs, or all, to a data set of the Hugging Face hub: samples with scores, statements with verdicts.
+
+    The token is that of `hf auth login`, or HF_TOKEN. Questions, passages and answers are uploaded as they are.
+
+    \b
+    ragboard push hf:my-team/rag-evaluations bm25-k3 bm25-rerank-k5
+    """
+    from ragboard.export.hub import push_runs
+
+    refs = [store.resolve(name) for name in runs or [run.name for run in list_runs(store)]]
+    click.echo(push_runs(store, refs, target, public=public))
 
 
 MAX_CELL_CHARACTERS = 80

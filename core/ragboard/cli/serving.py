@@ -18,7 +18,7 @@ from ragboard.evaluation.background import RAGBOARD
 from ragboard.metrics.plugins import metrics_with
 from ragboard.store import Store
 
-__all__ = ["demo", "serve"]
+__all__ = ["demo", "mcp", "serve"]
 
 STARTUP_TIMEOUT = 90.0
 
@@ -104,6 +104,51 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
         _check(store.folder, port)
     else:
         _serve(store, port, no_browser)
+
+
+@click.command()
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp, instead of standard input and output.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Port; 0: any free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines; there is no password.")
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, help="Host name to accept, such as a proxy's; repeatable."
+)
+@click.option(
+    "--dashboard",
+    default="http://127.0.0.1:8501",
+    show_default=True,
+    metavar="URL",
+    help="Where `ragboard serve` runs; results link to its pages.",
+)
+@store_option
+def mcp(
+    store: Store, http: bool, port: int, host: str, unsafe_bind: bool, allowed_hosts: tuple[str, ...], dashboard: str
+) -> None:
+    """Let an assistant read the store, over the Model Context Protocol (MCP).
+
+    It can list and read runs, samples and unsupported statements, compare and diagnose runs, and query; it changes
+    nothing. The assistant starts the command itself, or connects to the address that --http prints.
+
+    \b
+    claude mcp add evals -- ragboard mcp --store /path/to/.ragboard
+    ragboard mcp --http --port 8600
+    """
+    try:
+        from ragboard.mcp_server import build_server, serve_http
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        raise SettingError("this command needs the MCP SDK: pip install 'ragboard[mcp]'") from error
+    if not http:
+        build_server(store, dashboard).run("stdio")
+        return
+    if not (unsafe_bind or import_module("ragboard_dashboard.settings").is_loopback(host)):
+        raise SettingError(
+            f"--host {host} lets other machines read the store, without a password:"
+            " drop the option, or add --unsafe-bind if you mean it"
+        )
+    serve_http(build_server(store, dashboard), host=host, port=port, allowed_hosts=allowed_hosts)
 
 
 def _serve(store: Store, port: int | None, no_browser: bool, **options: Any) -> None:

@@ -50,9 +50,20 @@ def _check_names(path: Path, settings: Mapping[str, Any]) -> None:
     for key, value in (*settings.items(), *parameters.items()):
         if _is_secret(key, value):
             raise SettingError(f"{path}: {key} holds a key or password; keep keys in the environment (OPENAI_API_KEY)")
+    _check_headers(path, settings.get("header"))
     unknown = [key for key in settings if _spelling(key) not in _SETTINGS]
     if unknown:
         raise SettingError(f"{path}: unknown setting {unknown[0]!r}; known settings: {', '.join(_SETTINGS)}")
+
+
+def _check_headers(path: Path, headers: object) -> None:
+    if not isinstance(headers, dict):
+        return
+    from ragboard.judges.secrets import is_credential  # not at the top: the help needs no judges
+
+    for name in headers:
+        if is_credential(name):
+            raise SettingError(f"{path}: the header {name} holds a key or password; pass it with --header")
 
 
 def _spelling(key: str) -> str:
@@ -117,6 +128,12 @@ def _pairs(_folder: Path, value: object) -> list[str]:
     return [f"{key}={json.dumps(item)}" for key, item in value.items()]
 
 
+def _header_pairs(_folder: Path, value: object) -> list[str]:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise TypeError("a table of header names and strings")
+    return [f"{name}={item}" for name, item in value.items()]
+
+
 _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "store": ("store", _path),
     "judge": ("judge", _text),
@@ -124,6 +141,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "verify": ("verify", _text),
     "embed": ("embed", _text),
     "base_url": ("base_url", _text),
+    "header": ("headers", _header_pairs),
     "prompts": ("prompts", _path),
     "examples": ("examples", _path),
     "judge_param": ("judge_param", _pairs),

@@ -10,9 +10,9 @@ from typing import Any, NoReturn, get_args
 import click
 from tqdm import tqdm
 
-from ragboard.cli.evaluate import STOPPED
 from ragboard.cli.options import as_json, budget_options, force_option, judge_options, prices_option
 from ragboard.cli.output import one_line, print_json
+from ragboard.errors import ExitCode
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
@@ -113,7 +113,7 @@ def synth(
     else:
         _print_synth(result)
     if result.stopped:
-        click.get_current_context().exit(STOPPED)
+        click.get_current_context().exit(ExitCode.STOPPED)
 
 
 def _examples(path: Path | None) -> tuple[Example, ...]:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, require_address
+from ragboard.judges.options import command_options
 from ragboard.judges.panel import Panel
 from ragboard.judges.registry import asks_models
 from ragboard.metrics import Metric, metrics_named
@@ -132,9 +134,10 @@ def start_retry(store: Store, run: RunRef, context: LaunchContext | None = None,
 
 
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
-    """The command that `start_evaluation` runs; it contains no secrets."""
+    """The command that `start_evaluation` runs; it contains no secrets, so the server's URL is in the environment."""
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
-    return [*command, *_judge_arguments(choice.judge_options), *_limit_arguments(choice.limits), *context.arguments()]
+    judges = chain.from_iterable(command_options(choice.judge_options))
+    return [*command, *judges, *_limit_arguments(choice.limits), *context.arguments()]
 
 
 def evaluation_environment(judge_options: JudgeOptions, key: str | None = None) -> dict[str, str]:
@@ -193,30 +196,6 @@ def _refuse_second(store: Store, evaluation_id: str) -> None:
 
 def _ragboard(command: str, run: str, store: Store) -> list[str]:
     return [*RAGBOARD, "--settings", os.devnull, command, run, "--store", str(store.folder)]
-
-
-def _judge_arguments(judge_options: JudgeOptions) -> Iterator[str]:
-    """The judge as command-line arguments; its URL may contain a password and is passed in the environment."""
-    options = {
-        "--judge": judge_options.judge,
-        "--extract": judge_options.extract,
-        "--verify": judge_options.verify,
-        "--embed": judge_options.embed,
-        "--prompts": judge_options.prompts,
-        "--examples": judge_options.examples,
-        "--concurrency": judge_options.concurrency,
-        "--requests-per-minute": judge_options.requests_per_minute,
-        "--tokens-per-minute": judge_options.tokens_per_minute,
-        "--deadline": judge_options.deadline,
-        "--device": judge_options.device,
-        "--threads": judge_options.threads,
-        "--backend": judge_options.backend,
-    }
-    for option, value in options.items():
-        if value is not None:
-            yield from (option, str(value))
-    for key, parameter in judge_options.parameters.items():
-        yield from ("--judge-param", f"{key}={json.dumps(parameter)}")
 
 
 def _limit_arguments(limits: Mapping[str, float]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from ragboard.metrics.base import resolve
 from ragboard.prices import Price
 from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
-from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, fits, task_key
+from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, is_valid_reply, task_key
 
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
@@ -202,7 +202,7 @@ class _CallsBuilder:
             key = self._key(task)
             tasks[key] = task
             reply = replies.get(key)
-            return reply if reply and fits(task, reply) else NotAsked(detail="not asked")
+            return reply if reply and is_valid_reply(task, reply) else NotAsked(detail="not asked")
 
         needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
         wait_for(resolve(self.sample, needs, answer, lambda task: self._key(task) in replies))

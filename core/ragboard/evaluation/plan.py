@@ -30,7 +30,7 @@ from ragboard.metrics.base import Need, resolve
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
-from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, fits, task_key
+from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, is_valid_reply, task_key
 
 __all__ = [
     "Assumptions",
@@ -303,7 +303,7 @@ class Estimator:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
         stored, own = self.known.get(key, shared=isinstance(judge, ModelJudge))
-        if stored is not None and fits(task, stored):
+        if stored is not None and is_valid_reply(task, stored):
             return TaskEstimate(bytes.fromhex(key), stored, known=True, own=own)
         reply, reply_text = task.simulate(self._sizes(task))
         request = judge.request(task) if isinstance(judge, ModelJudge) else None

@@ -28,10 +28,10 @@ __all__ = [
     "LiveState",
     "Progress",
     "StatusFile",
-    "cancel_evaluation",
     "live_evaluation",
     "live_evaluations",
     "read_progress",
+    "stop_evaluation",
     "stop_file",
     "write_progress",
 ]
@@ -39,8 +39,8 @@ __all__ = [
 START_SECONDS = 60.0
 """Seconds after which a process without a status file counts as failed to start."""
 
-LEAST_SECONDS = 2.0
-"""Minimum seconds over which a rate is measured."""
+MIN_WINDOW_SECONDS = 2.0
+"""A rate over a shorter window is not shown."""
 
 LiveState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
 
@@ -48,9 +48,8 @@ HEARTBEAT_SECONDS = 0.25
 PROBLEMS = 5
 """Maximum number of kinds of failure in the status file."""
 
-RECENT_SECONDS = 30.0
-"""Seconds over which a rate is measured."""
-
+WINDOW_SECONDS = 30.0
+"""The window over which a rate is measured."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Seconds = Annotated[float, Field(ge=0, le=1e11)]
@@ -64,8 +63,10 @@ class Progress:
     """starting: its process was started and has not written its status yet."""
     pid: Count
     done: Count
+    """Samples; of `total`."""
     total: Count
     asked: Count = 0
+    """Tasks answered by a judge, from the journal (`replayed`), from the cache, and failed."""
     replayed: Count = 0
     cached: Count = 0
     failed: Count = 0
@@ -100,7 +101,7 @@ class StatusFile:
         monotonic, now = time.monotonic(), time.time()
         self._zero = now - monotonic
         self._recent = deque([(now, 0)])
-        self._now = Progress(
+        self._progress = Progress(
             state="running",
             pid=os.getpid(),
             done=0,
@@ -114,7 +115,7 @@ class StatusFile:
     @property
     def done(self) -> int:
         """Samples done."""
-        return self._now.done
+        return self._progress.done
 
     def __enter__(self) -> Self:
         self._write()
@@ -125,33 +126,33 @@ class StatusFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None and self._budget.stopped:
-            self._now = replace(self._now, state="stopped", message=self._budget.stopped)
+            self._progress = replace(self._progress, state="stopped", message=self._budget.stopped)
         elif error is None:
-            self._now = replace(self._now, state="finished")
+            self._progress = replace(self._progress, state="finished")
         elif isinstance(error, KeyboardInterrupt):
-            self._now = replace(self._now, state="stopped", message="stopped; run the same command to resume")
+            self._progress = replace(self._progress, state="stopped", message="stopped; run the same command to resume")
         else:
-            self._now = replace(self._now, state="failed", message=str(error))
-        self._now = replace(self._now, updated=self._moment())
+            self._progress = replace(self._progress, state="failed", message=str(error))
+        self._progress = replace(self._progress, updated=self._moment())
         with suppress(StoreError) if error else nullcontext():
             self._write()
 
     def step(self, tally: Tally) -> None:
         """Count a sample as done."""
-        self._now = replace(self._now, done=self._now.done + 1)
+        self._progress = replace(self._progress, done=self._progress.done + 1)
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago."""
-        if self._moment() - self._now.updated >= HEARTBEAT_SECONDS or self._now.done >= self._now.total:
+        """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago; always after the last sample."""
+        if self._moment() - self._progress.updated >= HEARTBEAT_SECONDS or self._progress.done >= self._progress.total:
             self.update(tally)
 
     def update(self, tally: Tally) -> None:
         """Update the file, and stop the evaluation if the user asked for it."""
         budget = self._budget
         since, done_then = self._window(self._moment())
-        self._now = replace(
-            self._now,
+        self._progress = replace(
+            self._progress,
             asked=tally.asked,
             replayed=tally.replayed,
             cached=tally.cached,
@@ -164,7 +165,7 @@ class StatusFile:
             since=since,
             done_then=done_then,
         )
-        self._watch(self._now)
+        self._watch(self._progress)
         self._write()
         if not budget.stopped and stop_file(self._path).exists():
             budget.stopped = "stopped by the user; run the same command to resume"
@@ -174,14 +175,14 @@ class StatusFile:
         return self._zero + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
-        """The start of the last `RECENT_SECONDS`, roughly, and the samples that were done then."""
-        while len(self._recent) > 1 and self._recent[0][0] < now - RECENT_SECONDS:
+        """The start of the last `WINDOW_SECONDS`, roughly, and the samples that were done then."""
+        while len(self._recent) > 1 and self._recent[0][0] < now - WINDOW_SECONDS:
             self._recent.popleft()
-        self._recent.append((now, self._now.done))
+        self._recent.append((now, self._progress.done))
         return self._recent[0]
 
     def _write(self) -> None:
-        write_progress(self._path, self._now)
+        write_progress(self._path, self._progress)
 
 
 def write_progress(path: Path, progress: Progress) -> None:
@@ -209,7 +210,7 @@ def read_progress(path: Path) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveEvaluation:
-    """The state of an evaluation according to its files, whichever process runs or ran it."""
+    """The state of an evaluation, also of one that ended, according to its files; whichever process runs or ran it."""
 
     evaluation_id: str
     run_id: str
@@ -227,9 +228,9 @@ class LiveEvaluation:
 
     @property
     def rate(self) -> float | None:
-        """Samples per minute over the last `RECENT_SECONDS`; None if it is not running or started just now."""
+        """Samples per minute over the last `WINDOW_SECONDS`; None if it is not running or started just now."""
         seconds = self.progress.updated - self.progress.since
-        if self.state != "running" or seconds < LEAST_SECONDS:
+        if self.state != "running" or seconds < MIN_WINDOW_SECONDS:
             return None
         return 60 * (self.progress.done - self.progress.done_then) / seconds
 
@@ -256,7 +257,7 @@ def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) 
     return _live(journal.with_suffix(".status.json"), now)
 
 
-def cancel_evaluation(store: Store, evaluation_id: str) -> None:
+def stop_evaluation(store: Store, evaluation_id: str) -> None:
     """Tell a running evaluation to stop: it sends no further requests and keeps the replies to open ones."""
     store.require_writable()
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()

@@ -25,7 +25,7 @@ from ragboard.judges.base import (
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
-from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Task, fits, fitting, task_key
+from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
 
 __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 
@@ -192,7 +192,7 @@ class TaskRunner:
 
     def _from_journal(self, key: str, task: Task) -> Reply | Failure | None:
         reply = self.journal.get(key)
-        if reply is None or not fits(task, reply) or (self.retry and isinstance(reply, Failure)):
+        if reply is None or not is_valid_reply(task, reply) or (self.retry and isinstance(reply, Failure)):
             return None
         return reply
 
@@ -225,7 +225,7 @@ class TaskRunner:
 
     def _from_cache(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | None:
         reply = route.cache.get(key) if route.cache else None
-        if reply is None or not fits(task, reply):
+        if reply is None or not is_valid_reply(task, reply):
             return None
         self.journal.put(key, sample_id, task, reply)
         self.tally.cached += 1
@@ -277,7 +277,7 @@ class TaskRunner:
             if request is not None:
                 size = RequestSize(prompt_bytes=len(request.text.encode(errors="replace")), reply_tokens=None)
                 await meter.admit(task, size)
-        return fitting(task, await self.batcher.answer(judge, task, meter))
+        return reply_or_failure(task, await self.batcher.answer(judge, task, meter))
 
 
 async def run_all(

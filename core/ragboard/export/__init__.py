@@ -1,15 +1,18 @@
-"""Export of runs as tables or in RAGChecker's output format."""
+"""Export of runs as tables, in RAGChecker's output format, or as scores for the tool that a run came from."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
 from ragboard.analysis import UnscoredPolicy
 from ragboard.errors import SettingError
+from ragboard.export.feedback import FEEDBACK_FORMATS, deepeval_bytes, feedback_bytes, ragas_bytes
 from ragboard.export.ragchecker import ragchecker_bytes
 from ragboard.export.tables import (
     TABLE_FORMATS,
@@ -39,7 +42,17 @@ __all__ = [
     "write_table",
 ]
 
-FORMATS = (*TABLE_FORMATS, "ragchecker")
+OF_ONE_RUN: Mapping[str, Callable[[Store, RunRef], bytes]] = MappingProxyType(
+    {
+        "ragchecker": ragchecker_bytes,
+        "ragas": ragas_bytes,
+        "deepeval": deepeval_bytes,
+        **{kind: partial(feedback_bytes, kind=kind) for kind in FEEDBACK_FORMATS},
+    }
+)
+"""Formats of other tools, which take one run."""
+
+FORMATS = (*TABLE_FORMATS, *OF_ONE_RUN)
 
 
 def export(
@@ -54,18 +67,18 @@ def export(
 ) -> None:
     """Write a table to a file or standard output; without `kind`, in the format of the file extension, or as CSV.
 
-    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. RAGChecker's format
-    contains samples and statements of one run. Raises SettingError if the table cannot be written, for the wrong number
-    of runs, and for an existing file, unless `force`.
+    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. The formats of other
+    tools (`OF_ONE_RUN`) contain one run, and need no `what`. Raises SettingError if the table cannot be written, for
+    the wrong number of runs, and for an existing file, unless `force`.
     """
     if out:
         check_output(out, force=force)
-    if kind != "ragchecker":
+    if kind is None or kind not in OF_ONE_RUN:
         write_table(table(store, what, runs, unscored=unscored), kind=kind, out=out, force=force)
     elif len(runs) == 1:
-        _write(ragchecker_bytes(store, runs[0]), out, force=force)
+        _write(OF_ONE_RUN[kind](store, runs[0]), out, force=force)
     else:
-        raise SettingError(f"the format ragchecker takes one run, not {len(runs)}")
+        raise SettingError(f"the format {kind} takes one run, not {len(runs)}")
 
 
 def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None, force: bool = False) -> None:

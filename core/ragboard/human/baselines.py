@@ -26,7 +26,14 @@ BASELINES_IN_WORDS = {
     "shorter": "taking the shorter text",
     "longer": "taking the longer text",
 }
-"""What each baseline does; a coin needs no words."""
+"""What each baseline does; a coin is named as it is."""
+RANKED = {
+    "labelled sentences": "a helpful sentence above an unhelpful one",
+    "labelled statements": "a supported statement above an unsupported one",
+    "labelled answers": "a supported answer above an unsupported one",
+    "graded answers": "a good answer above a bad one",
+}
+"""What an AUROC counts, by the kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
     "better": "significantly better",
     "not shown": "no significant difference",
@@ -37,29 +44,29 @@ RESULTS: dict[BaselineVerdict, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineComparison:
-    """The judge's main scorer and the best trivial baseline, on the items that both scored."""
+    """The judge's main scorer and the best trivial baseline, on the items that it and all trivial baselines scored."""
 
     scorer: str
     title: str
-    """The scorer in this dimension as readers know it: `RAGAS faithfulness`."""
+    """The scorer in this dimension as readers know it: `RAGAS faithfulness`, `the embedded score`."""
     dimension: str
-    figure: Literal["AUROC", "accuracy"]
+    measured: Literal["AUROC", "accuracy"]
     items: str
     """The kind of items, in words: `labelled statements`."""
     n: int
     clusters: int
     value: Measure
-    """The scorer's figure, in [0, 1]; 0.5 is chance level."""
+    """The AUROC or accuracy of the scorer, in [0, 1]; 0.5 is chance level."""
     baseline: str
-    """The baseline with the highest figure: word overlap, the longer or the shorter text, or a coin."""
+    """The baseline with the highest value: word overlap, the longer or the shorter text, or a coin."""
     baseline_value: float
-    better_by: Measure
+    difference: Measure
     """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
 
     @property
     def verdict(self) -> BaselineVerdict:
         """Better or worse if the interval of the difference excludes 0; else not shown."""
-        interval = self.better_by.interval
+        interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
             return "not shown"
         return "better" if interval.low > 0 else "worse"
@@ -71,42 +78,48 @@ class BaselineComparison:
 
     @property
     def sentence(self) -> str:
-        """The result in words: `embedded score: AUROC 0.88 on 288 labelled statements beats ...`."""
-        value, other = f"{self.figure} {self.value.value:.2f}", f"{self.baseline_value:.2f}"
+        """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
-        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f", {quality}"
-        found = f"{self.title}{of}: {value} on {self.n:,} {self.items}"
-        if self.verdict == "better":
-            return f"{found} beats the best baseline, {self.baseline} ({other}), beyond chance."
-        gives = f"{found}; {BASELINES_IN_WORDS.get(self.baseline, self.baseline)} gives {other}"
-        if self.verdict == "worse":
-            return f"{gives}: on these labels the metric is worse than that."
-        return f"{gives}: these labels do not show that the metric adds anything."
+        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
+        task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
+        baseline = f"{BASELINES_IN_WORDS.get(self.baseline, self.baseline)} {self.baseline_value:.0%}"
+        title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
+        figures = f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}"
+        if self.verdict == "not shown":
+            return f"{figures}: these labels do not show that the metric adds anything."
+        return f"{figures}: {self.result}."
 
     @property
     def details(self) -> str:
-        """The difference in words: scorer minus baseline, its 95% CI, and the items it is over."""
+        """The figures behind the sentence: `AUROC 0.95 vs 0.95 for word overlap, difference ..., 95% CI ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
-        difference = f"{self.better_by.value:+.2f}, {ci_text(self.better_by.interval, '+.2f')}"
-        return f"Difference {difference}, on the same {self.n:,} {self.items}{groups}."
+        return (
+            f"{self.measured} {self.value.value:.2f} vs {self.baseline_value:.2f} for {self.baseline}, difference"
+            f" {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
+            f" {self.items}{groups} that every scorer scored."
+        )
 
 
 def compare_with_baselines(
     data: AgreementData, dimension: str, *, ties: Ties = "random", at_least: float | None = None
 ) -> BaselineComparison | None:
-    """Compare the judge's main scorer in a dimension with the best trivial baseline; None if the judge has no scorer.
+    """Compare the judge's main scorer in a dimension with the best trivial baseline.
 
-    For pairs, the figure is accuracy: the share of decided pairs in which the preferred side scores higher, with `ties`
-    as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in `grade_report`;
-    if the judge gives scores with its verdicts, the scores are compared. Raises SettingError if all items or none are
-    good.
+    None if the judge has no scorer, no item is scored by it and all baselines, or the scored items are all good or all
+    bad.
+
+    For pairs, the measure is accuracy: the share of decided pairs in which the preferred side scores higher, with
+    `ties` as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in
+    `grade_report`; if the judge gives scores with its verdicts, the scores are compared. Raises SettingError if all
+    items of the agreement or none are good.
     """
     scorers = data.scorers(dimension)
     of_judge = [one.name for one in scorers if one.kind == "metric"]
     if not of_judge:
         return None
-    with_scores = judge_scorers(data.stored.agreement.judge)[1].name
+    with_scores = judge_scorers(data.stored.agreement.judge)[1].name  # [0] has the verdicts alone
     main = with_scores if with_scores in of_judge else of_judge[0]
+    # of baselines with equal results the first one counts: word overlap before length
     trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
     if data.stored.agreement.form == "pairs":
         return _pairs(data, dimension, main, trivial, ties)
@@ -131,14 +144,14 @@ def _pairs(
         scorer=main,
         title=_title(data, main, dimension),
         dimension=dimension,
-        figure="accuracy",
+        measured="accuracy",
         items="pairs",
         n=len(ids),
         clusters=len(set(groups)),
         value=Measure(value=values[main], interval=mean_interval(moments(correct[main], groups), bounds=(0, 1))),
         baseline=best,
         baseline_value=values[best],
-        better_by=Measure(
+        difference=Measure(
             value=values[main] - values[best], interval=mean_interval(moments(gains, groups), bounds=(-1, 1))
         ),
     )
@@ -169,14 +182,14 @@ def _graded(
         scorer=main,
         title=_title(data, main, dimension),
         dimension=dimension,
-        figure="AUROC",
+        measured="AUROC",
         items=_items(data, dimension),
         n=len(scored),
         clusters=len(set(groups)),
         value=value,
         baseline=best,
         baseline_value=areas[best],
-        better_by=Measure(
+        difference=Measure(
             value=auroc(given[main], good) - areas[best],
             interval=auroc_difference(given[main], baselines[best], good, groups, **drawing),
         ),
@@ -184,7 +197,8 @@ def _graded(
 
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
-    return next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+    title = next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+    return f"the {title}" if scorer in {one.name for one in judge_scorers(data.stored.agreement.judge)} else title
 
 
 def _items(data: AgreementData, dimension: str) -> str:

@@ -20,7 +20,7 @@ from ragboard.judges.base import Judge
 from ragboard.readers.labels import read_label_rows
 from ragboard.records import Sample, Score
 from ragboard.stats import Calibration, Interval, NoInterval, binary_agreement, calibration
-from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, fitting
+from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, reply_or_failure
 
 __all__ = ["Baseline", "JudgeReport", "JudgedRow", "judge_report", "read_judged_rows"]
 
@@ -174,7 +174,7 @@ async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | No
 
     async def ask(task: Task) -> Reply | Failure:
         (reply,) = await judge.answer([task])
-        return fitting(task, reply)
+        return reply_or_failure(task, reply)
 
     sample, texts = row.sample, row.texts
     if row.kind == "answers":

@@ -94,7 +94,7 @@ class PairPeople:
     raters: int
     """The largest number of annotators of one pair."""
     accuracy: PairwiseAccuracy | None
-    """Each annotator compared with the mean of the others: the human ceiling. None if no pair has two votes."""
+    """Each annotator compared with the mean of the others. None if no pair has two votes."""
     votes: Correlations | None
     """Correlations of each vote with every other annotator's on the same pair."""
     alpha: Measure | None

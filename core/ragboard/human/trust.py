@@ -48,7 +48,7 @@ class Trust:
         found = self.comparison
         where = f" of other answers ({self.source})" if self.source else ""
         return (
-            f"checked against {found.n:,} labels{where}: {found.figure} {found.value.value:.2f} vs"
+            f"checked against {found.n:,} labels{where}: {found.measured} {found.value.value:.2f} vs"
             f" {found.baseline_value:.2f} for {found.baseline}, {found.result}"
         )
 

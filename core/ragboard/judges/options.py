@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from ragboard.judges.secrets import is_credential
 from ragboard.records import JsonValue
 
-__all__ = ["JudgeOptions", "options_from_json", "options_to_json"]
+__all__ = ["JudgeOptions", "command_options", "options_from_json", "options_to_json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,8 @@ class JudgeOptions:
     """A tab-separated file of ARES; its labelled rows are few-shot examples for `Classify`."""
     base_url: str | None = None
     """URL of the model server; None: `OPENAI_BASE_URL`, or OpenAI if that is not set."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """HTTP headers of every request; those with a secret (`Authorization`, `x-api-key`) are never stored."""
     redact: tuple[str, ...] = ()
     """Regular expressions; what they match is hidden before a text is sent to a model on another machine."""
     concurrency: int = 32
@@ -56,17 +59,19 @@ _KINDS: Mapping[str, Any] = (
     | dict.fromkeys(
         ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "threads"), int | float | None
     )
-    | {"parameters": dict, "redact": list}
+    | {"parameters": dict, "headers": dict, "redact": list}
 )
 """The type of each option in JSON."""
 
 
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
-    """Return the options as JSON data, without the secrets in the address."""
+    """Return the options as JSON data, without the secrets in the address and the headers."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
     address = options.base_url and _without_secrets(options.base_url)
-    data: dict[str, Any] = asdict(options) | files | {"base_url": address, "redact": list(options.redact)}
-    return data if options.redact else {name: value for name, value in data.items() if name != "redact"}
+    headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
+    data: dict[str, Any] = asdict(options) | files | {"base_url": address}
+    data |= {"headers": headers, "redact": list(options.redact)}
+    return {name: value for name, value in data.items() if value or name not in ("headers", "redact")}
 
 
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
@@ -77,6 +82,27 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
     options: dict[str, Any] = {**data, **files, "redact": tuple(data.get("redact", ()))}
     return JudgeOptions(**options)
+
+
+def command_options(options: JudgeOptions) -> Iterator[tuple[str, str]]:
+    """Yield the command-line options, with their values, that give these judges to a command without settings.
+
+    Options with their default are left out, but for the judge. So are secrets, which other users of the machine could
+    read there: headers with a key, and `base_url`, whose query can contain one.
+    """
+    default = JudgeOptions()
+    yield "--judge", options.judge
+    for key, parameter in options.parameters.items():
+        yield "--judge-param", f"{key}={json.dumps(parameter)}"
+    for header, content in options.headers.items():
+        if not is_credential(header):
+            yield "--header", f"{header}={content}"
+    for pattern in options.redact:  # the command reads `@FILE` as a file, and `@@` as a pattern that starts with `@`
+        yield "--redact", f"@{pattern}" if pattern.startswith("@") else pattern
+    for name in (one.name for one in fields(JudgeOptions)):
+        value = getattr(options, name)
+        if name not in ("judge", "parameters", "headers", "redact", "base_url") and value != getattr(default, name):
+            yield f"--{name.replace('_', '-')}", str(value)
 
 
 def _without_secrets(address: str) -> str:

@@ -139,7 +139,7 @@ class RecordedJudge:
         digest = blake2b(digest_size=8)
         replies: dict[object, Any] = {}
         annotators: dict[str, None] = {}
-        answers: list[_AnswerRow] = []
+        rows: list[_AnswerRow] = []
         for path in paths:
             content = path.read_bytes()
             digest.update(content)
@@ -148,11 +148,11 @@ class RecordedJudge:
                 if isinstance(row, _PairRow):
                     replies.update(_pair_replies(row))
                 else:
-                    answers.append(row)
-        for row in answers:
+                    rows.append(row)
+        for row in rows:
             replies.update(_answer_replies(row))
             replies.setdefault(("helpful", row.question), set()).update(row.helpful)
-        for row in answers:  # a statement that occurs in an answer too keeps the verdict with quotes
+        for row in rows:  # a statement that occurs in an answer too keeps the verdict with quotes
             replies |= {key: reply for key, reply in _reference_replies(row) if key not in replies}
         return cls(f"{', '.join(annotators)}, recorded", digest.hexdigest(), replies=replies)
 
@@ -257,15 +257,15 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
     """The replies that a row records about the statements of its reference, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    claims = tuple(one.extracted for one in row.reference_statements)
-    yield ("extraction", question, row.reference), Extraction(statements=claims, refuses=not claims)
-    for claim in row.reference_statements:
-        yield from _verdict_on_text(question, claim.statement, row.answer, claim.answer)
-        together = Verdict(label="supported" if claim.together else "unsupported")
-        yield ("joint", question, claim.statement, passages), together
+    statements = tuple(one.extracted for one in row.reference_statements)
+    yield ("extraction", question, row.reference), Extraction(statements=statements, refuses=not statements)
+    for one in row.reference_statements:
+        yield from _verdict_on_text(question, one.statement, row.answer, one.answer)
+        together = Verdict(label="supported" if one.together else "unsupported")
+        yield ("joint", question, one.statement, passages), together
         for rank, passage in enumerate(passages, 1):
-            label: Label = "supported" if rank in claim.passages else "unsupported"
-            yield ("single", question, claim.statement, passage), Verdict(label=label)
+            label: Label = "supported" if rank in one.passages else "unsupported"
+            yield ("single", question, one.statement, passage), Verdict(label=label)
 
 
 def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> Iterator[tuple[object, Any]]:

@@ -69,5 +69,5 @@ def redaction_of(patterns: Iterable[str]) -> Redaction:
         try:
             found.append(re.compile(pattern))
         except re.error as error:
-            raise SettingError(f"--redact: {pattern!r} is no regular expression: {error}") from error
+            raise SettingError(f"--redact: {pattern!r} is not a regular expression: {error}") from error
     return Redaction(tuple(found))

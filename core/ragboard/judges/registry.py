@@ -268,7 +268,13 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             tokens_per_minute=options.tokens_per_minute,
         )
         found = openai_endpoint(options.base_url, environment)
-        endpoint = replace(found, limits=limits, timeout=options.deadline, redaction=redaction_of(options.redact))
+        endpoint = replace(
+            found,
+            headers=options.headers,
+            limits=limits,
+            timeout=options.deadline,
+            redaction=redaction_of(options.redact),
+        )
     judges = {
         name: judge_named(
             name,

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl, quote, urlencode
 
-__all__ = ["MASK", "is_credential", "masking", "public_query"]
+__all__ = ["MASK", "is_credential", "masking", "public_query", "whole_words"]
 
 MASK = "***"
 
@@ -34,6 +34,13 @@ def masking(secrets: Iterable[str]) -> re.Pattern[str]:
     long = [secret for secret in secrets if _is_long(secret)]
     encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
     return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
+
+
+def whole_words(secrets: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that matches short secrets too, as whole words, unless they are names such as `ollama`."""
+    short = [secret for secret in secrets if re.search(r"\d" if len(secret) < 12 else r"[\W\d]", secret)]
+    words = (rf"(?<![\w-]){re.escape(secret)}(?![\w-])" for secret in short if len(secret) >= 6)
+    return re.compile("|".join(words) or "(?!)")
 
 
 def _is_long(secret: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ragboard.database import BUSY_MESSAGES
-from ragboard.errors import QueryError, StoreBusyError
+from ragboard.errors import QueryError, QueryLimitError, StoreBusyError
 from ragboard.query import child
 from ragboard.store import Store
 
@@ -201,11 +201,12 @@ def _refusal(code: int, said: str, limits: QueryLimits) -> QueryError | StoreBus
         case child.REFUSED:
             return QueryError(said)
         case child.TOO_LONG:
-            return QueryError(f"stopped after {limits.seconds:g} s: ask for less, with WHERE or over one run")
+            return QueryLimitError(f"stopped after {limits.seconds:g} s: ask for less, with WHERE or over one run")
         case child.WRITER_WAITS:
             return StoreBusyError("stopped, because something is being written: try again")
         case child.NO_MEMORY:
-            return QueryError(f"stopped: it took more than {limits.memory:,} MB of memory; ask for less, with WHERE")
+            most = f"{limits.memory:,} MB of memory"
+            return QueryLimitError(f"stopped: it took more than {most}; ask for less, with WHERE")
         case _:
             last = said.strip().splitlines()[-1:]
             return QueryError(f"its process ended with code {code}: {''.join(last) or 'it took too much'}")

@@ -12,7 +12,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import storable
 from ragboard.readers.columns import FIELDS, MEANINGS, column_uses, match_columns, unclear_answer
-from ragboard.readers.files import ENDINGS
+from ragboard.readers.files import EXTENSIONS
 from ragboard.readers.formats import format_of
 from ragboard.readers.packed import stem_of
 from ragboard.readers.paths import root_of, with_paths
@@ -30,7 +30,7 @@ from ragboard.readers.tables import RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
 __all__ = [
-    "ENDINGS",
+    "EXTENSIONS",
     "FIELDS",
     "MEANINGS",
     "SUGGESTED_FIELDS",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["arrow_rows", "parquet_rows", "sheet_rows"]
 
 BATCH = 1024
-BYTES_A_VALUE = 64
+BYTES_PER_VALUE = 64
 """About what a value takes in memory, besides its text."""
 UNREADABLE = (OSError, ValueError, OverflowError, KeyError, NotImplementedError)
 """What pyarrow raises besides its own errors for a damaged file."""
@@ -93,8 +93,8 @@ def _is_compressed(metadata: bytes, kind: str) -> bool:
         return int.from_bytes(metadata[at : at + size], "little", signed=signed)
 
     def field(table: int, place: int) -> int:
-        about = table - number(table, 4, signed=True)
-        offset = number(about + 4 + 2 * place, 2) if 4 + 2 * place < number(about, 2) else 0
+        vtable = table - number(table, 4, signed=True)
+        offset = number(vtable + 4 + 2 * place, 2) if 4 + 2 * place < number(vtable, 2) else 0
         return table + offset if offset else 0
 
     def target(at: int) -> int:
@@ -105,7 +105,7 @@ def _is_compressed(metadata: bytes, kind: str) -> bool:
 
 
 def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tuple[int, Sequence[Any]]]]:
-    """The name of a sheet, the names of all, and its rows that hold something, each with its number."""
+    """The sheet's name, all sheet names, and its non-empty rows with their numbers."""
     import openpyxl
 
     size = path.stat().st_size
@@ -133,10 +133,12 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
 
 
 def _place_of(path: Path, sheet: str | None, titles: Sequence[str]) -> int:
-    if titles and sheet is None:
+    if not titles:
+        raise RunFileError(path, "has no worksheet")
+    if sheet is None:
         return 0
     if sheet not in titles:
-        raise RunFileError(path, f"has no sheet {sheet!r}; it has {', '.join(titles)[:200] or 'none'}")
+        raise RunFileError(path, f"has no sheet {sheet!r}; it has {', '.join(titles)[:200]}")
     return titles.index(sheet)
 
 
@@ -154,14 +156,14 @@ def _declared(file: ParquetFile) -> int:
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
-    return BYTES_A_VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
+    return BYTES_PER_VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
 
 
 def _size(array: Any) -> int:
     """What the values of an array take as Python objects; a text that they share is counted each time."""
     import pyarrow as pa
 
-    own = BYTES_A_VALUE * len(array)
+    own = BYTES_PER_VALUE * len(array)
     if isinstance(array, pa.DictionaryArray):
         return own + _size_of_texts(array)
     if isinstance(array, pa.StructArray):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
-from ragboard.readers.files import RepeatedKey, parse
+from ragboard.readers.files import ObjectWithRepeatedKey, parse
 from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
 from ragboard.records import JsonValue, Passage, Turn
 
@@ -65,9 +65,11 @@ QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
 """The note on a passage that is a file name or an address."""
-ENDINGS = "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
+EXTENSIONS = (
+    "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
+)
 URL = r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+"
-FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{ENDINGS})(?:[#:?]\S*)?"
+FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{EXTENSIONS})(?:[#:?]\S*)?"
 """A file name, possibly with spaces, in which no sentence ends."""
 PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
 TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
@@ -124,7 +126,7 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     """
     if depth > MAX_DEPTH:
         raise BadCellError("", f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, RepeatedKey):
+    if isinstance(value, ObjectWithRepeatedKey):
         raise BadCellError("", f"duplicate key {storable(value.key)!r}")
     if isinstance(value, str):
         text = storable(value)

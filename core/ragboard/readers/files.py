@@ -16,12 +16,12 @@ from typing import IO, Any, AnyStr, BinaryIO
 from ragboard.errors import RunFileError
 
 __all__ = [
-    "ENDINGS",
+    "EXTENSIONS",
     "KINDS",
     "MAX_ROW",
-    "OPENED_BY_FORMATS",
     "PROTOBUF",
-    "RepeatedKey",
+    "TOOL_FILE_SIGNATURES",
+    "ObjectWithRepeatedKey",
     "encoding_of",
     "file_lines",
     "file_text",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 MAX_ROW = 32 * 2**20
-"""A row of more bytes than this is refused: it is no sample."""
+"""A row of more bytes (in UTF-16, characters) than this is refused: it is not a sample."""
 MAX_JSON = 2 * 2**30
 
 KINDS = {
@@ -50,12 +50,12 @@ KINDS = {
     ".arrow": "Arrow",
     ".xlsx": "Excel",
 }
-OPENED_BY_FORMATS = {b"SQLite format 3": "SQLite", b"PK\x03\x04": "zip"}
+TOOL_FILE_SIGNATURES = {b"SQLite format 3": "SQLite", b"PK\x03\x04": "zip"}
 """Kinds by first bytes, whatever the name: only the format of a tool knows how to read them."""
 PROTOBUF = {".pb", ".binpb"}
-ENDINGS = (*KINDS, ".gz", ".zst", ".zip", ".eval", ".sqlite", ".sqlite3", ".db", *sorted(PROTOBUF))
-"""Endings of the files that can be read."""
-MAGIC = {
+EXTENSIONS = (*KINDS, ".gz", ".zst", ".zip", ".eval", ".sqlite", ".sqlite3", ".db", *sorted(PROTOBUF))
+"""File name extensions that can be read."""
+SIGNATURE_NAMES = {
     b"PAR1": "a Parquet file",
     b"\x1f\x8b": "a gzip file",
     b"\x28\xb5\x2f\xfd": "a Zstandard file",
@@ -80,24 +80,28 @@ def kind_of(path: Path) -> tuple[str, str]:
         return binary, "binary"
     kind = KINDS.get(path.suffix.lower())
     expected = kind or "JSONL, JSON, CSV or Parquet"
-    magic = next((what for sign, what in MAGIC.items() if start.startswith(sign)), None)
+    magic = next((what for sign, what in SIGNATURE_NAMES.items() if start.startswith(sign)), None)
     if kind == "Parquet":
         if not start.startswith(b"PAR1"):
-            raise RunFileError(path, f"is {magic or 'no Parquet file'}, expected Parquet by its name")
+            raise RunFileError(path, f"is {magic or 'not a Parquet file'}, expected Parquet by its name")
         return kind, "binary"
+    if magic == "a Parquet file" and kind is None:
+        raise RunFileError(path, f"is {magic}; rename it to {path.stem}.parquet")
     if magic:
         raise RunFileError(path, f"is {magic}, expected {expected}")
     encoding = _marked(start)
     if encoding != "utf-16" and b"\0" in start:
         raise RunFileError(path, f"is binary, expected {expected}")
     if kind is None:
-        raise RunFileError(path, f"has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(KINDS)}")
+        raise RunFileError(
+            path, f"has the extension {path.suffix or '(none)'!r}, expected one of {', '.join(EXTENSIONS)}"
+        )
     return kind, encoding
 
 
 def _binary_kind(path: Path, start: bytes) -> str:
     """The kind of a file that is neither text nor Parquet; empty for any other."""
-    found = next((opened for sign, opened in OPENED_BY_FORMATS.items() if start.startswith(sign)), "")
+    found = next((opened for sign, opened in TOOL_FILE_SIGNATURES.items() if start.startswith(sign)), "")
     if found == "zip":
         try:
             with zipfile.ZipFile(path) as archive:
@@ -108,18 +112,18 @@ def _binary_kind(path: Path, start: bytes) -> str:
     return found or by_name.get(path.suffix.lower(), "")
 
 
-UTF8_PAIRS = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+UTF8_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 LETTERS = re.compile(rb"[A-Za-z]")
 HIGH = re.compile(rb"[\x80-\xff]")
 ACCENTED = 0.3
-"""Accented letters for each plain one that a text in a language of Western Europe has at most."""
+"""Most accented letters per unaccented one in a Western European text."""
 
 
 def table_encoding(path: Path, encoding: str) -> str:
-    """The encoding of a CSV: UTF-8, unless it is none and can only be Windows-1252 (or Latin-1, a part of it).
+    """The encoding of a CSV: UTF-8, or Windows-1252 (with Latin-1, a part of it) if it is not valid UTF-8.
 
-    Excel writes it so. A file that has characters of UTF-8 too is damaged UTF-8, and one where most letters are not
-    plain ones is in another language's encoding: both stay "utf-8", and reading them says what is wrong.
+    Excel writes Windows-1252. A file that also has characters of UTF-8 is damaged UTF-8, and one in which most letters
+    are accented is in another language's encoding: both stay "utf-8", and reading them says what is wrong.
     """
     if encoding != "utf-8":
         return encoding
@@ -134,7 +138,7 @@ def table_encoding(path: Path, encoding: str) -> str:
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 broken = True
-            if UTF8_PAIRS.search(line):
+            if UTF8_SEQUENCE.search(line):
                 return encoding
             try:
                 line.decode("cp1252")
@@ -232,14 +236,14 @@ def open_file(path: Path) -> Generator[BinaryIO]:
             raise RunFileError(path, f"cannot be read: {error.strerror or error}") from error
 
 
-class RepeatedKey(dict[str, Any]):
-    """An object in which a key stands twice, with the last value of each: whoever reads it decides what to do."""
+class ObjectWithRepeatedKey(dict[str, Any]):
+    """An object with a repeated key; the last value of each key counts. Its reader decides what to do."""
 
     key: str
 
 
 def parse(text: str) -> Any:
-    """The value. Raises ValueError for what is no JSON, RecursionError where it is nested too deeply."""
+    """The value. Raises ValueError for what is not JSON, RecursionError where it is nested too deeply."""
     return json.loads(text, object_pairs_hook=_object)
 
 
@@ -254,7 +258,7 @@ def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
 
 
 def what_is_wrong(error: ValueError | RecursionError) -> str:
-    """Why a text is no JSON, in a few words."""
+    """Why a text is not JSON, in a few words."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
@@ -266,7 +270,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    repeated = RepeatedKey(found)
+    repeated = ObjectWithRepeatedKey(found)
     names = [name for name, _ in pairs]
     repeated.key = next(name for place, name in enumerate(names) if name in names[:place])
     return repeated

@@ -13,7 +13,7 @@ from typing import IO, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import QUESTION_KEYS
-from ragboard.readers.files import KINDS, MAX_ROW, OPENED_BY_FORMATS, PROTOBUF, is_folder, open_file, parse
+from ragboard.readers.files import KINDS, MAX_ROW, PROTOBUF, TOOL_FILE_SIGNATURES, is_folder, open_file, parse
 
 __all__ = ["LARGEST", "copy_bounded", "ending_of", "expansion_limit", "packed_name", "shown_as", "stem_of", "unpacked"]
 
@@ -125,7 +125,7 @@ def ending_of(path: Path, name: str) -> str:
         more = bool(file.read(MAX_ROW).strip())
     if first.startswith(b"PAR1"):
         return ".parquet"
-    if first.startswith((*PACKED, *OPENED_BY_FORMATS)):
+    if first.startswith((*PACKED, *TOOL_FILE_SIGNATURES)):
         return ""
     text = first.decode("utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace").strip()
     if not text.startswith(("{", "[")):

@@ -47,6 +47,13 @@ LOOKED_AT = 10
 """How many rows are searched for such columns."""
 SENTENCE = 4
 """Words of a text from which on it may be a passage."""
+PASSAGE_NAMES = frozenset(
+    f"{before}{what}{after}"
+    for before in ("", "retrieved", "search")
+    for what in ("retrieved", "retrieval", "text", "chunk", "doc", "document", "result", "snippet", "evidence")
+    for after in ("", "s")
+)
+"""Column names, without underscores, that suggest passages; those of `FIELDS` are read as passages unasked."""
 SUGGESTED_FIELDS = {
     "contexts": "the passages that were retrieved",
     "history": "earlier turns",
@@ -299,13 +306,14 @@ def _derived(count: int) -> str:
 def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[str]) -> dict[str, str]:
     """The columns among `free` that look like a field nothing was read as, with that field.
 
-    Lists of texts look like `contexts`. Messages look like `history`; or like `question`, if they include the sample's
-    question or no column is matched to the question. Looks at the first `LOOKED_AT` rows.
+    Lists of texts look like `contexts`, and so do texts in a column with a name such as `retrieved`. Messages look like
+    `history`; or like `question`, if they include the sample's question or no column is matched to the question. Looks
+    at the first `LOOKED_AT` rows.
     """
     rows = [row.cells for row in table.rows[:LOOKED_AT] if isinstance(row, RawRow)]
     found: dict[str, str] = {}
     if "contexts" not in matched:
-        found |= {column: "contexts" for column in free if _are_texts([row.get(column) for row in rows])}
+        found |= {column: "contexts" for column in free if _may_be_passages(column, [row.get(column) for row in rows])}
     if "history" in matched:
         return found
     for column in free:
@@ -315,6 +323,11 @@ def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[st
             whole = asked is None or any(str(row.get(asked)).strip() in messages for row, messages in talks)
             found[column] = "question" if whole else "history"
     return found
+
+
+def _may_be_passages(column: str, cells: Sequence[object]) -> bool:
+    named = column.casefold().replace("_", "").replace(" ", "") in PASSAGE_NAMES
+    return _are_texts(cells) or (named and all(len(str(cell).split()) >= SENTENCE for cell in cells if cell))
 
 
 def _are_texts(cells: Sequence[object]) -> bool:

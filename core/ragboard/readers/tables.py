@@ -18,7 +18,7 @@ from ragboard.readers.columns import FIELDS, list_columns
 from ragboard.readers.files import (
     KINDS,
     MAX_ROW,
-    RepeatedKey,
+    ObjectWithRepeatedKey,
     file_lines,
     file_text,
     is_folder,
@@ -253,7 +253,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         if line and line > 1 and what_is_wrong(error).startswith("Extra data"):
             return _jsonl(path, encoding)
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})", line=line) from error
-    if isinstance(value, RepeatedKey):
+    if isinstance(value, ObjectWithRepeatedKey):
         line = next(iter(lines[value.key]), None)
         raise RunFileError(path, f"duplicate key {value.key!r}", line=line)
     if not plain:

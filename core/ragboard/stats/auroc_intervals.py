@@ -35,19 +35,19 @@ class _Ranked:
         return cls(order, starts, np.asarray(positive, dtype=np.float64)[order])
 
     def area(self, rows: Rows) -> float:
-        """Return the AUROC of rows drawn with repetition. Raises ValueError if a class is empty."""
+        """Return the AUROC of rows drawn with replacement. Raises ValueError if a class is empty."""
         times = np.bincount(rows, minlength=len(self.order)).astype(np.float64)[self.order]
-        ups = np.add.reduceat(times * self.positive, self.starts)
-        downs = np.add.reduceat(times * (1.0 - self.positive), self.starts)
-        pairs = float(ups.sum() * downs.sum())
+        positives = np.add.reduceat(times * self.positive, self.starts)
+        negatives = np.add.reduceat(times * (1.0 - self.positive), self.starts)
+        pairs = float(positives.sum() * negatives.sum())
         if not pairs:
             raise ValueError("AUROC needs at least one of each class")
-        below = np.cumsum(downs) - downs
-        return float((ups * (below + downs / 2)).sum()) / pairs
+        below = np.cumsum(negatives) - negatives
+        return float((positives * (below + negatives / 2)).sum()) / pairs
 
 
 def auroc_of_rows(scores: Sequence[float], positive: Sequence[bool]) -> Callable[[Rows], float]:
-    """Return AUROC as a function of rows drawn with repetition, for `resample`.
+    """Return AUROC as a function of rows drawn with replacement, for `resample`.
 
     The function raises ValueError if a class is empty. Raises ValueError if the lengths differ, or for NaN.
     """
@@ -79,7 +79,8 @@ def auroc_difference(
 ) -> Interval | NoInterval:
     """Return AUROC of `scores` minus AUROC of `others` on the same rows, with a `clustered_interval`.
 
-    Both are computed on the same draws, so rows that are hard for both do not widen the interval.
+    Both are computed on the same draws, so rows that are hard for both do not widen the interval. Raises ValueError if
+    the lengths differ, for NaN, or if a class is empty.
     """
     one, other = auroc_of_rows(scores, positive), auroc_of_rows(others, positive)
     return clustered_interval(lambda rows: one(rows) - other(rows), groups, level=level, draws=draws, seed=seed)

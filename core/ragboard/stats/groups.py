@@ -11,7 +11,7 @@ import numpy as np
 from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
-    FEWEST,
+    MIN_FOR_INTERVAL,
     ClusterMoments,
     Interval,
     Moments,
@@ -89,14 +89,15 @@ def _interval(
     if isinstance(one, NoInterval) or isinstance(other, NoInterval):
         return min(refused, key=lambda found: (found.n, found.reason))
     difference = group_moments.mean - other_moments.mean
-    groups = sum(len(known.counts) for known in (group_moments, other_moments) if isinstance(known, ClusterMoments))
+    clusters = [str(len(side.counts)) for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
     return Interval(
         estimate=difference,
         low=difference - math.hypot(group_moments.mean - one.low, other.high - other_moments.mean),
         high=difference + math.hypot(one.high - group_moments.mean, other_moments.mean - other.low),
         level=level,
         n=group_moments.n + other_moments.n,
-        method="two means, variance recovered from their intervals" + (f", {groups} clusters" if groups else ""),
+        method="two means, variance recovered from their intervals"
+        + (f", {' and '.join(clusters)} clusters" if clusters else ""),
         warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 
@@ -110,8 +111,8 @@ def _p(
     seed: int,
 ) -> tuple[float, str]:
     clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
-    if clustered and min(group_moments.df, other_moments.df) + 1 < FEWEST:
-        return 1.0, f"not tested: one side has fewer than {FEWEST} clusters of equal size"
+    if clustered and min(group_moments.df, other_moments.df) + 1 < MIN_FOR_INTERVAL:
+        return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} clusters of equal size"
     if clustered or min(group_moments.varying, other_moments.varying) >= FEWEST_VARYING:
         return _welch(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)

@@ -23,9 +23,9 @@ from ragboard.stats.checks import FloatArray, numbers
 from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
 
 __all__ = [
-    "FEWEST",
+    "COMPARED_DECIMALS",
     "LARGE",
-    "SAME",
+    "MIN_FOR_INTERVAL",
     "ClusterMoments",
     "GateVerdict",
     "Interval",
@@ -128,23 +128,23 @@ def _saddlepoint(deviations: FloatArray, low: float, high: float) -> float:
 
 
 Values = Sequence[float] | FloatArray
-FEWEST = 5
+MIN_FOR_INTERVAL = 5
 """Minimum number of values or clusters for an interval."""
 LARGE = 500
 """Above this number of values or clusters, intervals use only Student's t."""
-FEW_OF_MANY = 50
+MIN_UNTIED_OF_MANY = 50
 """With fewer untied values or clusters among more than `LARGE`, Student's t alone would be too narrow."""
-FEW = 3
+MIN_UNTIED = 3
 """With fewer untied values, the interval is conservative and says so."""
-SMALL = 15
-"""With fewer values or clusters, coverage can be below 93.5 % for skewed scores."""
-SAME = 9
+SMALL_SAMPLE = 15
+"""With fewer values or clusters, the interval of very skewed values may be too narrow: see `LOW_COVERAGE`."""
+COMPARED_DECIMALS = 9
 """Decimals to which values are compared: 0.1 + 0.2 equals 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
-LOW_COVERAGE = "95% CIs of very skewed scores covered 91% to 93% in simulation"
+LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
 
-SPREAD, SMALLER, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
+SPREAD, SKEW_CORRECTION, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
 """Constants of `_unseen`, chosen by coverage and width of the intervals (benchmarks/coverage.py)."""
 
 
@@ -189,7 +189,7 @@ def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str
 
 
 def ci_text(found: Interval | NoInterval, form: str = ".3f") -> str:
-    """Format an interval: `95% CI 0.530 to 0.730`, or `no CI: fewer than 5 scored samples`."""
+    """Format an interval: `95% CI 0.530 to 0.730`, or `no CI: an interval needs at least 5 values, got 3`."""
     if isinstance(found, NoInterval):
         return f"no CI: {found.reason}"
     return f"{found.level:.0%} CI {interval_text(found, form)}"
@@ -408,7 +408,7 @@ def _norm(values: FloatArray) -> float:
 
 
 def _varying(values: FloatArray) -> int:
-    _, counts = np.unique(values.round(SAME), return_counts=True)
+    _, counts = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     return values.size - int(counts.max())
 
 
@@ -418,12 +418,12 @@ def _size(known: Moments | ClusterMoments) -> int:
 
 
 def _refusal(known: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
-    if known.n < FEWEST:
-        return f"an interval needs at least {FEWEST} values, got {known.n}"
-    if isinstance(known, ClusterMoments) and known.effective < FEWEST:
+    if known.n < MIN_FOR_INTERVAL:
+        return f"an interval needs at least {MIN_FOR_INTERVAL} values, got {known.n}"
+    if isinstance(known, ClusterMoments) and known.effective < MIN_FOR_INTERVAL:
         number = len(known.counts)
         got = f"{known.n} values in {number} cluster{'s' * (number != 1)} (effective number {known.effective:.1f})"
-        return f"an interval needs at least {FEWEST} clusters of equal size, got {got}"
+        return f"an interval needs at least {MIN_FOR_INTERVAL} clusters of equal size, got {got}"
     if not math.isfinite(known.error):
         return "the values are too large to square"
     if bounds is None and known.varying == 0:
@@ -437,10 +437,10 @@ def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None
         return UNBOUNDED
     if known.varying == 0:
         return f"all {_size(known)} {what} are tied: the interval is conservative"
-    if known.varying < FEW:
+    if known.varying < MIN_UNTIED:
         few = f"only {known.varying} of {_size(known)} {what} differ from the most common one"
         return f"{few}: the interval is conservative"
-    return f"fewer than {SMALL} {what}: {LOW_COVERAGE}" if size < SMALL else ""
+    return f"fewer than {SMALL_SAMPLE} {what}: {LOW_COVERAGE}" if size < SMALL_SAMPLE else ""
 
 
 def _limits(
@@ -477,7 +477,7 @@ def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str
     most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
     if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
         return "Clopper-Pearson"
-    if units is None and known.varying < FEW_OF_MANY:
+    if units is None and known.varying < MIN_UNTIED_OF_MANY:
         return "Clopper-Pearson at the mean (conservative: most values tied)"
     return ""
 
@@ -501,7 +501,7 @@ def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> 
 def _units(known: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
     """Return sums and counts of independent units; None if they are many enough for Student's t alone."""
     if isinstance(known, ClusterMoments):
-        if len(known.counts) > LARGE and known.varying >= FEW_OF_MANY:
+        if len(known.counts) > LARGE and known.varying >= MIN_UNTIED_OF_MANY:
             return None
         return np.array(known.sums), np.array(known.counts)
     return None if known.values is None else (np.array(known.values), np.ones(known.n))
@@ -529,7 +529,7 @@ def _unseen(
     deviations = (sums - known.mean * counts) / counts.mean()
     largest = float(np.abs(deviations).max())
     standard = deviations / largest
-    tail = largest * float((standard**3).sum() / (standard**2).sum()) * (1 + SMALLER / counts.size)
+    tail = largest * float((standard**3).sum() / (standard**2).sum()) * (1 + SKEW_CORRECTION / counts.size)
     spread = SPREAD * known.error
     if bounds is None:
         return known.mean - spread + min(tail, 0.0), known.mean + spread + max(tail, 0.0)
@@ -543,7 +543,7 @@ def _unseen(
 
 def _even_ties(values: FloatArray, low: float, high: float) -> float:
     """Return the share of tied pairs; less if the other values are on one side, or a bound is close."""
-    common, times = np.unique(values.round(SAME), return_counts=True)
+    common, times = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     below = np.cumsum(times) - times
     above = values.size - below - times
     sides = 2 * np.minimum(below, above) / np.maximum(below + above, 1)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ragboard.stats.checks import FloatArray, flags, numbers
 from ragboard.stats.distributions import coin_tail, t_quantile
 from ragboard.stats.intervals import (
-    FEW,
-    FEW_OF_MANY,
-    SAME,
+    COMPARED_DECIMALS,
+    MIN_UNTIED,
+    MIN_UNTIED_OF_MANY,
     ClusterMoments,
     Interval,
     Moments,
@@ -177,7 +177,7 @@ def paired_difference(
     ):
         raise ValueError(f"a difference is outside the bounds {bounds[0]} and {bounds[1]}")
     known = moments(differences, clusters)
-    if isinstance(known, Moments) and known.varying < FEW_OF_MANY:
+    if isinstance(known, Moments) and known.varying < MIN_UNTIED_OF_MANY:
         known = replace(known, values=tuple(np.sort(differences).tolist()))
     wins, losses = _sides(differences)
     sign = sign_test(wins, losses)
@@ -247,7 +247,7 @@ def mcnemar(first: Flags, second: Flags) -> SignTest:
 
 
 def _sides(differences: FloatArray) -> tuple[int, int]:
-    rounded = differences.round(SAME)
+    rounded = differences.round(COMPARED_DECIMALS)
     return int((rounded > 0).sum()), int((rounded < 0).sum())
 
 
@@ -270,14 +270,14 @@ def _p(
 
 def _flips(differences: FloatArray) -> float:
     """Return the share of all sign assignments with a sum at least as far from 0."""
-    untied = differences[differences.round(SAME) != 0]
+    untied = differences[differences.round(COMPARED_DECIMALS) != 0]
     untied = untied / np.abs(untied).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))
     return float(np.mean(np.abs(signs @ untied) >= abs(untied.sum()) - 1e-9))
 
 
 def _detectable(known: Moments | ClusterMoments, level: float, power: float) -> float | None:
-    if known.varying < FEW or known.df < 1:
+    if known.varying < MIN_UNTIED or known.df < 1:
         return None
     return _quantiles(known.df, level, power) * known.error
 

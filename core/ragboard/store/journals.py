@@ -16,7 +16,7 @@ __all__ = ["GLANCE_SECONDS", "journals_of", "lock_journals", "remove_journals"]
 GLANCE_SECONDS = 0.3
 """Seconds to wait for a lock; a process that only checks a journal releases it much sooner."""
 
-ENDINGS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".lock")
+EXTENSIONS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".lock")
 """Extensions of the files of one evaluation."""
 
 
@@ -47,7 +47,7 @@ def lock_journals(journals: Iterable[Path]) -> Generator[None]:
 def remove_journals(journals: Iterable[Path]) -> None:
     """Delete all files of these evaluations."""
     for path in journals:
-        for ending in ENDINGS:
+        for ending in EXTENSIONS:
             with suppress(PermissionError):
                 path.with_suffix(ending).unlink(missing_ok=True)
 

@@ -14,11 +14,11 @@ from ragboard.store.nouns import RunRef
 __all__ = [
     "column",
     "evaluation_named",
-    "find_run",
     "find_sample",
     "metrics_of",
     "read_evaluations",
     "read_samples",
+    "run_id_and_name",
     "run_shown",
 ]
 
@@ -83,7 +83,7 @@ def column(connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[Any
     return [row[0] for row in connection.execute(sql, parameters).fetchall()]
 
 
-def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
+def run_id_and_name(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
     """Return id and name of the run with this name or, if there is none, with this id; None without either."""
     run: tuple[str, str] | None = connection.execute(
         "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",

@@ -17,17 +17,18 @@ from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
 from ragboard.records import Evaluation, MetricDescription, Run, Sample
+from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.reading import (
     column,
     evaluation_named,
-    find_run,
     find_sample,
     metrics_of,
     read_evaluations,
     read_samples,
+    run_id_and_name,
     run_shown,
 )
 from ragboard.store.writing import (
@@ -138,6 +139,25 @@ class Store:
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
 
+    def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
+        """Copy a run of another store with the evaluations that `run` refers to, without labels, and return it.
+
+        A run that this store already has keeps its name; only its missing evaluations are added. Raises RunExistsError
+        if another run has the name, NotFoundError if the run was deleted.
+        """
+        name = name or run.name
+        with source.database.read() as connection:
+            rows = copied_rows(connection, run)
+        if not rows["runs"].num_rows:
+            raise NotFoundError(f"run {run.name!r} is no longer in the store")
+        with self.database.write() as connection:
+            existing = run_id_and_name(connection, run.run_id)
+            named = run_id_and_name(connection, name)
+            if named and named[0] != run.run_id:
+                raise RunExistsError(f"another run is already called {name!r}")
+            insert_rows(connection, rows, name)
+        return replace(run, name=existing[1] if existing and existing[0] == run.run_id else name)
+
     def same_run(self, run: Run) -> str | None:
         """Return the id of the same run in the store, whatever its name; None if there is none."""
         with self.database.read() as connection:
@@ -154,7 +174,7 @@ class Store:
         check_run(run)
         run_id = growing_id(run.name)
         with self.database.write() as connection:
-            existing = find_run(connection, run.name)
+            existing = run_id_and_name(connection, run.name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
             if not existing:
@@ -199,7 +219,7 @@ class Store:
         """
         check_name(name)
         with self.database.write() as connection:
-            existing = find_run(connection, name)
+            existing = run_id_and_name(connection, name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"another run is already called {name!r}")
             set_column(connection, run_id, "name", name)
@@ -247,11 +267,11 @@ class Store:
         scores of run files do not count. Raises NotFoundError, whose message lists the existing names.
         """
         with self.database.read() as connection:
-            found = find_run(connection, name)
+            found = run_id_and_name(connection, name)
             if found:
                 return run_shown(connection, *found)
             run, _, evaluation = name.rpartition("@")
-            found = find_run(connection, run)
+            found = run_id_and_name(connection, run)
             if not found:
                 names = column(connection, "SELECT name FROM runs ORDER BY imported DESC LIMIT 20", [])
                 existing = f"there are {', '.join(names)}" if names else "the store is empty"

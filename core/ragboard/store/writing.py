@@ -25,7 +25,7 @@ from ragboard.records import (
     Unscored,
 )
 from ragboard.store.nouns import AddedRun
-from ragboard.store.reading import column, find_run, read_samples
+from ragboard.store.reading import column, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 
 __all__ = [
@@ -241,7 +241,7 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
     """Add a run unless the store has it already. Raises RunExistsError if a different run has its name."""
     existing = same_run(connection, run.name, run_id)
     if existing is None:
-        if find_run(connection, run.name):
+        if run_id_and_name(connection, run.name):
             raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
         insert_run(connection, run, run_id)
     stored_id, name = existing or (run_id, run.name)
@@ -250,10 +250,10 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
 
 def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
     """Return id and name of the stored run with this digest: by its id, or by content for runs of older versions."""
-    run = find_run(connection, digest)
+    run = run_id_and_name(connection, digest)
     if run and run[0] == digest:
         return run
-    run = find_run(connection, name)
+    run = run_id_and_name(connection, name)
     return run if run and stored_digest(connection, run[0]) == digest else None
 
 

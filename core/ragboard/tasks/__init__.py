@@ -18,9 +18,9 @@ from ragboard.tasks.base import (
     Role,
     Sizes,
     Task,
-    fits,
-    fitting,
     ignore_call,
+    is_valid_reply,
+    reply_or_failure,
 )
 from ragboard.tasks.classify import AresQuality, Classified, Classify
 from ragboard.tasks.codec import adapter, encode, task_key
@@ -87,9 +87,9 @@ __all__ = [
     "Written",
     "decode_reply",
     "encode",
-    "fits",
-    "fitting",
     "ignore_call",
+    "is_valid_reply",
+    "reply_or_failure",
     "task_key",
 ]
 

@@ -29,16 +29,16 @@ __all__ = [
     "OnCall",
     "PromptFiles",
     "PromptTexts",
-    "R",
     "Reply",
+    "ReplyT",
     "Role",
     "Sizes",
     "Task",
     "as_json",
     "count_of",
-    "fits",
-    "fitting",
     "ignore_call",
+    "is_valid_reply",
+    "reply_or_failure",
     "side_of",
     "with_reason",
     "wrong_count",
@@ -50,7 +50,7 @@ Role = Literal["extract", "verify", "ask", "embed"]
 MOST_TOKENS = 10**9
 """The largest number of tokens of a call; a larger one is treated as missing."""
 
-CONTINUES = (
+HISTORY_NOTE = (
     "The question continues a conversation. Its earlier turns, the oldest first, show what the question and the texts "
     "below refer to. They are no evidence, and they are not judged."
 )
@@ -67,7 +67,7 @@ class Reply(ABC):
         """Describe the reply for people: `together: 2 supported, 1 contradicted`."""
 
 
-R = TypeVar("R", bound=Reply)
+ReplyT = TypeVar("ReplyT", bound=Reply)
 R_co = TypeVar("R_co", bound=Reply, covariant=True, default=Reply)
 
 
@@ -110,7 +110,7 @@ class Task(ABC, Generic[R_co]):
     """Prompt fields that hold instructions; all other fields hold texts to judge."""
     tags: ClassVar[tuple[str, ...]] = ()
     """The tags that its prompts put around the texts to judge."""
-    history_note: ClassVar[str] = CONTINUES
+    history_note: ClassVar[str] = HISTORY_NOTE
     """The sentence that introduces the earlier turns of a conversation in the prompt."""
 
     draw: int
@@ -231,7 +231,7 @@ class Sizes:
         return [text[start:end] for start, end in sentence_spans(text)], False
 
 
-def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
+def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
     """Return the reply, or a Failure that says how it deviates from what was asked."""
     if isinstance(reply, Failure):
         return reply
@@ -239,8 +239,8 @@ def fitting(task: Task, reply: Reply | Failure) -> Reply | Failure:
     return reply if problem is None else Failure(detail=f"the judge's reply does not fit the task: {problem}")
 
 
-def fits(task: Task, reply: Reply | Failure) -> bool:
-    """Return whether a stored reply fits the task; a failure always does."""
+def is_valid_reply(task: Task, reply: Reply | Failure) -> bool:
+    """Return whether a stored reply is_valid_reply the task; a failure always does."""
     return isinstance(reply, Failure) or _misfit(task, reply) is None
 
 

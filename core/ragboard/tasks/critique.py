@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
-from ragboard.tasks.markup import material
+from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.replies import Json, VerdictJson
 
 __all__ = ["Critique", "Critiqued"]
@@ -44,7 +44,7 @@ class Critique(Task[Critiqued]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        shown = material(self.question, self.contexts, self.answer, mark)
+        shown = tagged_sample(self.question, self.contexts, self.answer, mark)
         return {"definition": self.definition, "material": shown}
 
     def parse(self, value: Json) -> Critiqued:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ragboard.tasks.markup import material
+from ragboard.tasks.markup import tagged_sample
 
 __all__ = ["Example", "LabelledExample", "labelled_examples", "writing_examples"]
 
@@ -45,7 +45,7 @@ def writing_examples(given: tuple[Example, ...], written: str, mark: str = "") -
 def labelled_examples(given: tuple[LabelledExample, ...], mark: str = "") -> str:
     """Format examples with their verdicts; they have no reasons, since files of labels have none."""
     return "\n\n".join(
-        f"{_heading(mark)}\n\n{material(one.question, one.contexts, one.answer, mark)}\n\n"
+        f"{_heading(mark)}\n\n{tagged_sample(one.question, one.contexts, one.answer, mark)}\n\n"
         + json.dumps({"verdict": "yes" if one.holds else "no"})
         for one in given
     )

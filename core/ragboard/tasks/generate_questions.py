@@ -14,7 +14,10 @@ __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Questions(Reply):
-    """Questions, at most as many as asked for; none if the answer answers nothing."""
+    """Questions; none if the answer answers nothing.
+
+    A model gives none or as many as asked for. Other judges may give fewer, so `check` refuses only more.
+    """
 
     questions: tuple[str, ...]
 
@@ -32,7 +35,7 @@ class QuestionsJson(ReplyModel):
 def too_many(reply: Questions, n: int) -> str | None:
     """Say that there are more than `n` questions; return None if there are not."""
     got = len(reply.questions)
-    return f"{got} questions, at most {n} were asked for" if got > n else None
+    return f"expected at most {n} question{'s' * (n != 1)}, got {got}" if got > n else None
 
 
 def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
@@ -72,7 +75,7 @@ class GenerateQuestions(Task[Questions]):
         """Read the questions. Raises ReplyFormatError unless there are none or exactly `n`."""
         found = QuestionsJson.read(value, self).questions
         if found and len(found) != self.n:
-            raise ReplyFormatError(f"it holds {len(found)} questions, {self.n} were asked for")
+            raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(found)}")
         return Questions(questions=tuple(found))
 
     def check(self, reply: Questions, /) -> str | None:

@@ -15,17 +15,26 @@ from itertools import count, groupby
 
 from ragboard.records import Turn
 
-__all__ = ["HISTORY", "conversation", "imitates", "lines", "mark_for", "material", "numbered"]
+__all__ = [
+    "MAX_HISTORY_CHARACTERS",
+    "conversation",
+    "imitates",
+    "mark_for",
+    "numbered",
+    "numbered_lines",
+    "tagged_sample",
+]
 
-HISTORY = 16_000
+MAX_HISTORY_CHARACTERS = 16_000
 """The most characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
 
+# The heading above the texts of a prompt, `# Now`, as it is in JSON: at the start of a line.
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
-def imitates(texts: str, tags: Iterable[str]) -> bool:
-    """Return whether the texts, as JSON, contain one of these tags or the heading above the texts of a prompt."""
-    return bool(_tag(frozenset(tags)).search(texts) or _HEADING.search(texts))
+def imitates(texts_json: str, tags: Iterable[str]) -> bool:
+    """Return whether the texts, in JSON, contain one of these tags or the heading above the texts of a prompt."""
+    return bool(_tag(frozenset(tags)).search(texts_json) or _HEADING.search(texts_json))
 
 
 @cache
@@ -40,7 +49,7 @@ def mark_for(texts: str) -> str:
     return next(digest for digest in digests if digest not in texts)
 
 
-def material(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
+def tagged_sample(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
     """Format the question, the passages if there are any, and the answer unless it is None."""
     parts = [f"<question{mark}>\n{question}\n</question{mark}>"]
     if contexts:
@@ -55,7 +64,7 @@ def numbered(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
     return "\n".join(f'<{tag}{mark} number="{number}">\n{text}\n</{tag}{mark}>' for number, text in enumerate(texts, 1))
 
 
-def lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
+def numbered_lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
     """Put each text on one line in a tag with its number, from 1."""
     return "\n".join(
         f'<{tag}{mark} number="{number}">{" ".join(text.split())}</{tag}{mark}>' for number, text in enumerate(texts, 1)
@@ -63,8 +72,11 @@ def lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
 
 
 def conversation(turns: Sequence[Turn], mark: str = "") -> str:
-    """Format the turns in order. If they exceed `HISTORY`, leave out whole turns, older ones first, and say which."""
-    left, fitting = HISTORY, set[int]()
+    """Format the turns in order, and say which are left out.
+
+    From the newest turn back, each turn that still fits in `MAX_HISTORY_CHARACTERS` is kept, whole.
+    """
+    left, fitting = MAX_HISTORY_CHARACTERS, set[int]()
     for number in range(len(turns), 0, -1):
         length = len(turns[number - 1].text)
         if length <= left:

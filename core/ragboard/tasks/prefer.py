@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
-from ragboard.tasks.markup import material
+from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.rate import QUALITY_FILES, Quality
 from ragboard.tasks.replies import ABSENT, Comment, Json, OneOf, ReplyModel
 
@@ -60,7 +60,7 @@ class Prefer(Task[Preference]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         passages = self.contexts if self.quality == "faithfulness" else ()
         quality = prompts.texts[f"quality_{self.quality}"].strip()
-        shown = material(self.question, passages, None, mark)
+        shown = tagged_sample(self.question, passages, None, mark)
         return {"quality": quality, "material": shown, "a": self.a, "b": self.b}
 
     def parse(self, value: Json) -> Preference:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
-from ragboard.tasks.markup import material
+from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.replies import Json, RatingJson
 
 __all__ = ["QUALITY_FILES", "Quality", "Rate", "Rating"]
@@ -58,7 +58,7 @@ class Rate(Task[Rating]):
         contexts = () if self.quality == "answer_relevance" else self.contexts
         answer = None if self.quality == "context_relevance" else self.answer
         quality = prompts.texts[f"quality_{self.quality}"].strip()
-        return {"quality": quality, "material": material(self.question, contexts, answer, mark)}
+        return {"quality": quality, "material": tagged_sample(self.question, contexts, answer, mark)}
 
     def parse(self, value: Json) -> Rating:
         read = RatingJson.read(value, self)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
-from ragboard.tasks.markup import lines
+from ragboard.tasks.markup import numbered_lines
 from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, reply_error, shown, whole_number
 
 __all__ = ["SelectSentences", "Selection"]
@@ -61,7 +61,7 @@ class SelectSentences(Task[Selection]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        return {"question": self.question, "sentences": lines("sentence", self.sentences, mark)}
+        return {"question": self.question, "sentences": numbered_lines("sentence", self.sentences, mark)}
 
     def without_asking(self) -> Selection | None:
         return None if self.sentences else Selection(chosen=())

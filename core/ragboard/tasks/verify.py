@@ -22,7 +22,7 @@ from ragboard.tasks.base import (
     side_of,
     wrong_count,
 )
-from ragboard.tasks.markup import lines, numbered
+from ragboard.tasks.markup import numbered, numbered_lines
 from ragboard.tasks.replies import (
     ABSENT,
     Comment,
@@ -182,7 +182,7 @@ class Verify(Task[Verification]):
         return {
             "question": self.question,
             "passages": numbered("passage", self.passages, mark),
-            "statements": lines("statement", self.statements, mark),
+            "statements": numbered_lines("statement", self.statements, mark),
         }
 
     def without_asking(self) -> Verification | None:

@@ -12,17 +12,17 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "held_out", "labelled_examples", "split_rows"]
+__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "labelled_examples", "split_rows", "unseen"]
 
 Split: TypeAlias = Literal["train", "validation", "held out"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-"""Training; validation: early stopping and calibration; held out: scores."""
+"""train: to fit; validation: to stop early and to calibrate; held out: to score."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Share of documents to hold out, and share of the rest for validation, for files without splits."""
+"""Share of documents to hold out in a file without splits, and of the rest for validation if it has no such split."""
 
-MIN_CHARACTERS = 100
-"""A training document has more characters than this, as in ARES."""
+MAX_SHORT_DOCUMENT = 100
+"""Documents of at most so many characters are left out of training, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
@@ -36,17 +36,16 @@ class Example:
     answer: str
     holds: bool
     cluster: str
-    """The document; examples of one document are not independent."""
-    strong: bool = False
-    """Whether it is a hard negative."""
+    """The document or, for labelled rows without a document id, the question: such examples are not independent."""
+    hard_negative: bool = False
 
 
 def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
     """Split rows by the file's column `split`; also count rows that belong to no split.
 
-    Without that column documents are drawn at random. Rows that connect two splits by their document, its text or their
-    question (such as a question with a passage of another document) are then left out. Raises SettingError if the
-    file's own splits share a document or have an unknown name.
+    Without that column documents are drawn at random, as are those of a missing validation split. Rows that connect two
+    splits by their document, its text or their question (such as a question with a passage of another document) are
+    then left out. Raises SettingError if the file's own splits share a document or have an unknown name.
     """
     splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
     if not any(row.split for row in rows):
@@ -87,7 +86,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Return the document of each text: that of a row in which it is relevant or, without one, the text itself."""
+    """Return the document of each text, from a row in which it is not labelled irrelevant; without one, the text."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -96,7 +95,7 @@ def _documents_by_text(rows: Rows) -> dict[str, str]:
 
 
 def _documents_by_question(rows: Rows) -> dict[str, str]:
-    """Return the document of each question: that of its first row with a relevant document or, without, first row."""
+    """Return the document of each question, from its first row not labelled irrelevant; without one, its first row."""
     documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         documents.setdefault(row.question, _document(row))
@@ -131,16 +130,16 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
         example = _example(row, quality, cluster=_document(row))
         same_texts = by_texts.setdefault(_texts(example), set())
         if any(other.holds == example.holds for other in same_texts):
-            dropped["twice"] += 1
+            dropped["duplicates"] += 1
         else:
             same_texts.add(example)
-    dropped["labelled both ways"] += sum(len(examples) for examples in by_texts.values() if len(examples) > 1)
+    dropped["with contradictory labels"] += sum(len(examples) for examples in by_texts.values() if len(examples) > 1)
     return [example for examples in by_texts.values() if len(examples) == 1 for example in examples]
 
 
 def _unfit(row: AresRow, quality: AresQuality) -> str:
-    if len(row.document) <= MIN_CHARACTERS:
-        return f"with a document of at most {MIN_CHARACTERS} characters"
+    if len(row.document) <= MAX_SHORT_DOCUMENT:
+        return f"with a document of at most {MAX_SHORT_DOCUMENT} characters"
     if quality == "context_relevance":
         return ""
     if not row.answer.strip():
@@ -157,7 +156,7 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def held_out(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
+def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
     """Return the examples whose texts differ from those of all training examples."""
     known = set(map(_texts, training))
     return [example for example in examples if _texts(example) not in known]
@@ -174,10 +173,10 @@ def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
         answer="" if quality == "context_relevance" else row.answer,
         holds=bool(getattr(row, quality)),
         cluster=cluster,
-        strong=row.negative == "strong",
+        hard_negative=row.negative == "strong",
     )
 
 
 def documents_in(rows: Rows) -> Iterator[str]:
-    """Return the documents of the rows, without repetition."""
+    """Yield the documents of the rows, without repetition."""
     yield from dict.fromkeys(map(_document, rows))

@@ -19,9 +19,9 @@ from ragboard.judges.trained.reading import READS, Classifier, TextTooLongError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example, Split, examples_of, held_out, labelled_examples
+from ragboard.training.examples import Example, Split, examples_of, labelled_examples, unseen
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
-from ragboard.training.scores import PEOPLE, ScoreSet, cuts_of, score
+from ragboard.training.scores import HUMAN_LABELS, ScoreSet, baseline_thresholds, score
 
 __all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "fresh"]
 
@@ -175,12 +175,12 @@ def _scores(
     classifier: Classifier,
     trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
-    cuts = cuts_of(quality, examples["validation"])
+    cuts = baseline_thresholds(quality, examples["validation"])
     synthetic = examples["held out"]
     sets = {
         "held-out synthetic documents": synthetic,
-        "the same, strong negatives only": [one for one in synthetic if one.holds or one.strong],
-        PEOPLE: held_out(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
+        "the same, strong negatives only": [one for one in synthetic if one.holds or one.hard_negative],
+        HUMAN_LABELS: unseen(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for name, of_set in sets.items():
         all_probabilities = [(one, _probability(classifier, one, trained.calibration)) for one in of_set]

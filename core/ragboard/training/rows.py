@@ -29,7 +29,7 @@ SIMILAR_LENGTH, SHARED_WORDS = 8, 3
 Neither length nor overlap then gives the label away."""
 SHORT = 6
 """An answer with fewer words may be a bare name or date, which could answer any question of its kind."""
-SAME = 0.5
+MIN_SHARED_WORDS = 0.5
 """The minimum share of common words at which two answers count as the same."""
 
 DISTRACTORS = 2
@@ -191,7 +191,7 @@ def _same_kind(question: str, other: Question) -> bool:
 
 def _overlaps(one: str, other: str) -> bool:
     first, second = _words(one), _words(other)
-    return len(first & second) >= SAME * min(len(first), len(second))
+    return len(first & second) >= MIN_SHARED_WORDS * min(len(first), len(second))
 
 
 def _words(text: str) -> set[str]:

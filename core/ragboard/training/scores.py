@@ -10,9 +10,9 @@ from ragboard.stats import best_cut, roc
 from ragboard.tasks import AresQuality
 from ragboard.training.examples import Example
 
-__all__ = ["PEOPLE", "ScoreSet", "cuts_of", "score", "trivial"]
+__all__ = ["HUMAN_LABELS", "ScoreSet", "baseline_scores", "baseline_thresholds", "score"]
 
-PEOPLE = "people's labels"
+HUMAN_LABELS = "human labels"
 """Name of the set of human-labelled examples."""
 
 
@@ -28,7 +28,7 @@ class ScoreSet:
     """Agreement of the judge (first) and the baselines."""
 
 
-def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
+def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
     """Return the scores of word overlap and length for an example; higher suggests that the quality holds."""
     match quality:
         case "context_relevance":
@@ -39,9 +39,9 @@ def trivial(quality: AresQuality, example: Example) -> dict[str, float]:
             return trivial_scores(example.question, example.answer, None)
 
 
-def cuts_of(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
+def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
     """Return the threshold of each baseline that separates these examples best."""
-    values = [trivial(quality, example) for example in examples]
+    values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
     cuts = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
     return {name: cut.threshold for name, cut in cuts.items() if cut}
@@ -61,7 +61,7 @@ def score(
     if not any(truth) or all(truth):
         return None
     groups = [example.cluster for example in examples]
-    values = {name: [trivial(quality, example)[name] for example in examples] for name in cuts}
+    values = {name: [baseline_scores(quality, example)[name] for example in examples] for name in cuts}
     figures = compare_scorers(
         {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **cuts}
     )

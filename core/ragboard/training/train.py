@@ -22,7 +22,7 @@ from ragboard.tasks import AresQuality
 from ragboard.training.examples import documents_in, split_rows
 from ragboard.training.fit import FitResult, OneClassError, OnProgress, TrainContext, fit
 from ragboard.training.optimise import TrainConfig
-from ragboard.training.scores import PEOPLE, ScoreSet
+from ragboard.training.scores import HUMAN_LABELS, ScoreSet
 
 __all__ = ["TrainResult", "baseline_comparisons", "train_judge"]
 
@@ -169,9 +169,9 @@ def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: st
         f"- data: {data} (BLAKE2b {file.data}); documents: {documents}; none is in two splits",
         f"- settings: at most {config.epochs} epochs, patience {config.patience}, batch {config.batch}, learning rate"
         f" {config.learning_rate:g}, {file.max_length} tokens, seed {file.seed}, on {devices}",
-        "- `train` is for training, `validation` for early stopping and calibration; `held out` and people's labels are"
+        "- `train` is for training, `validation` for early stopping and calibration; `held out` and human labels are"
         " only for scores",
-        f"- people's labels: {_given(labels)}",
+        f"- human labels: {_given(labels)}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
         *(line for fitted in trained.pupils for line in _quality_lines(fitted, labels)),
     ]
@@ -201,7 +201,7 @@ def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     yield from _curve(fitted)
     for scored in fitted.scores:
         yield from _score_lines(scored)
-    if labels and not any(scored.on == PEOPLE for scored in fitted.scores):
+    if labels and not any(scored.on == HUMAN_LABELS for scored in fitted.scores):
         yield from ("", "People's labels are all positive or all negative.")
 
 

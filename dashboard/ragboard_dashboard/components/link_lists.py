@@ -18,10 +18,13 @@ from ragboard.analysis.verdict_style import (
 from ragboard.spans import inert
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.links import Link, address
+from ragboard_dashboard.text import shortened
 
 __all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucination", "statement_list"]
 
 Shown = TypeVar("Shown")
+QUESTION = 300
+"""Characters of a question that are shown below a statement."""
 
 _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
@@ -33,7 +36,7 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
         | {
             "text": inert(one.text),
             "reason": inert(one.verdict.reason),
-            "where": inert(f"{one.run} · {one.question}"),
+            "where": inert(f"{shortened(one.run)} · {shortened(one.question, QUESTION)}"),
         }
         for index, one in enumerate(found)
     ]
@@ -103,8 +106,8 @@ def _hallucination(row: Hallucination) -> dict[str, Any]:
     return _item(key, statement_style(judged), words, row.run, row.sample_id, row.number) | {
         "text": inert(judged.statement.text),
         "reason": inert(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
-        "where": inert(row.question),
-        "aside": inert(row.run),
+        "where": inert(shortened(row.question, QUESTION)),
+        "aside": inert(shortened(row.run)),
         "note": inert(row.judged.in_words),
         "people": [inert(human_verdict_line(one)) for one in judged.people],
     }

@@ -166,7 +166,7 @@ def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store:
     found = compare(store, "a", "b")
     assert found.metrics == ()
     assert "retrieval.recall(k=1) in A, retrieval.recall(k=2) in B" in found.cautions[0]
-    assert found.cautions[1] == "Not compared, only in A: ragas.faithfulness."
+    assert found.cautions[1] == "Not compared, only in A: Faithfulness."
     assert "cannot be compared" in found.sentence
 
 
@@ -438,6 +438,15 @@ def test_an_answer_that_only_one_run_refuses_is_a_large_change(store: Store, met
     (found,) = most_changed(store, store.resolve("a"), store.resolve("b"))
     assert (found.sample_a, found.refuses) == ("s0", "B")
     assert str(found).startswith("only B refuses; statements: ")
+
+
+def test_answers_that_changed_are_not_crowded_out_by_refusals(store: Store) -> None:
+    silent = "The passages do not say."
+    for name, said in (("a", ["It is red."] * 4), ("b", [silent, silent, "It is old.", "It is red. It is new."])):
+        (added,) = store.add_runs([answers(name, said)])
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), Panel(judge=EmbeddedJudge()))
+    found = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert sorted((one.sample_a, one.refuses) for one in found) == [("s0", "B"), ("s2", ""), ("s3", "")]
 
 
 def test_nothing_changed_is_no_question(store: Store) -> None:

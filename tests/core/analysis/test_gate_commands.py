@@ -102,6 +102,28 @@ def test_the_steps_of_the_workflow_run(store: Store, tmp_path: Path, name: str) 
     assert "secrets.OPENAI_API_KEY" in gate_workflow(compared(store, "a", name), JudgeOptions(judge="openai:m"))
 
 
+def test_the_workflow_asks_the_server_of_the_baseline_and_redacts_as_it_did(store: Store) -> None:
+    keep(store, a="It is red. It is old.", b="It is red.")
+    options = JudgeOptions(
+        judge="openai:m",
+        base_url="http://judge.local:8000/v1?api_key=secret",
+        parameters={"temperature": 0.5},
+        redact=("[A-Z]{9}",),
+    )
+    text = gate_workflow(compared(store, "a", "b"), options)
+    for line in ("--judge openai:m", "--judge-param temperature=0.5", "--redact '[A-Z]{9}'"):
+        assert f"          {line} \\\n" in text.replace("            --", "          --")
+    assert "--base-url http://judge.local:8000/v1\n" in text
+    assert "secret" not in text.replace("secrets.OPENAI_API_KEY", "")
+
+
+def test_without_judges_that_a_command_can_name_the_workflow_says_that_its_own_are_an_example(store: Store) -> None:
+    keep(store, a="It is red. It is old.", b="It is red.")
+    text = gate_workflow(compared(store, "a", "b"), None)
+    assert "# These judges are an example" in text
+    assert yaml.safe_load(text)["jobs"]["gate"]["steps"][-3]["run"].startswith("ragboard evaluate answers.jsonl")
+
+
 def expressions(script: str) -> str:
     """A script after GitHub put in the values of its expressions: of ours the quoted brackets, of others a secret."""
     return re.sub(r"\$\{\{(.*?)\}\}", lambda found: "${{" if found[1] == " '${{' " else "SECRET", script)

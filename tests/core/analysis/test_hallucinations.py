@@ -20,6 +20,8 @@ from ragboard.analysis import (
     hallucination_table,
     hallucinations,
     judges_of,
+    leaderboard,
+    unsupported_statements,
 )
 
 ANSWERS = ["It is red. It is old. It is big.", "It is old.", "It is red.", None]
@@ -97,7 +99,7 @@ def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_
     assert sentence(verdict="contradicted") == "0 of 6 statements are contradicted"
     keep(two, "c", ["It is older."], PlainJudge(heuristic=True))
     assert sentence() == "5 of 7 statements are not supported"
-    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are likely not supported"
+    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are not supported (rule-based)"
     assert sentence(runs=(two.resolve("c"),), verdict="contradicted") == "0 of 1 statements are contradicted"
 
 
@@ -200,3 +202,11 @@ def test_the_table_is_whole_whatever_the_limit(two: Store) -> None:
         ("b", "s0", 1),
     }
     assert set(frame["verdict"]) == {"unsupported"}
+
+
+def test_statements_with_numbers_and_names_come_before_platitudes_and_opinions_everywhere(store: Store) -> None:
+    keep(store, "a", ["It is big. It opened in 1901.", "It was built by Ada Byron.", "Everyone loves it."])
+    listed = [row.judged_statement.statement.text for row in hallucinations(store, HallucinationQuery()).rows]
+    assert listed == ["It opened in 1901", "It was built by Ada Byron", "It is big", "Everyone loves it"]
+    first = unsupported_statements(store, leaderboard(store), limit=3)
+    assert [one.text for one in first] == [listed[0], listed[1], listed[3]]  # one of each question

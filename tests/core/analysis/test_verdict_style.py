@@ -32,8 +32,8 @@ def test_the_absence_of_a_verdict_is_not_a_verdict() -> None:
     ("label", "score", "words"),
     [
         ("supported", 0.7, "likely supported"),
-        ("supported", 0.69, "supported? check"),
-        ("unsupported", 0.31, "unsupported? check"),
+        ("supported", 0.69, "possibly supported"),
+        ("unsupported", 0.31, "possibly unsupported"),
         ("unsupported", 0.3, "likely unsupported"),
         ("contradicted", 0.45, "likely contradicted"),
         ("unsupported", None, "unsupported"),

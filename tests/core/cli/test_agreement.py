@@ -33,8 +33,10 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     said = ragboard("agree", wikieval, "--store", tmp_path / "s")
     assert said.exit_code == 0
     answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
-    assert answers[0].startswith("RAGAS faithfulness: accuracy 1.00 on 10 pairs; counting shared words gives 0.80: ")
-    assert [one.partition(":")[0] for one in answers[1:]] == ["RAGAS answer relevance", "RAGAS context relevance"]
+    assert answers[0].startswith(
+        "RAGAS faithfulness picks the preferred one of two 100% of the time, counting shared words 80%: "
+    )
+    assert [one.partition(" picks")[0] for one in answers[1:]] == ["RAGAS answer relevance", "RAGAS context relevance"]
     assert lines[0] == "30 pairs judged by embedded; ties: broken at random, seed 0"
     assert lines[1].split() == ["accuracy", "faithfulness", "answer_relevance", "context_relevance"]
     assert [line.split("  ")[0] for line in lines[2:10]] == [
@@ -90,7 +92,7 @@ def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
     first, second, *_ = said.stdout.splitlines()
-    assert first.startswith("embedded score: AUROC 0.")
+    assert first.startswith("The embedded score ranks a supported statement above an unsupported one 89% of the time")
     assert first.endswith("these labels do not show that the metric adds anything.")
     assert second.startswith(
         "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"
@@ -112,7 +114,7 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
-    assert said.stdout.startswith("RAGAS faithfulness: AUROC 1.00 on 30 graded answers; ")
+    assert said.stdout.startswith("RAGAS faithfulness ranks a good answer above a bad one 100% of the time, ")
     assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )

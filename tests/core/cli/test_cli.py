@@ -150,7 +150,7 @@ def test_a_name_already_taken_is_said_with_the_way_out(folder: Path, file: Path,
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps(ROWS[0]), encoding="utf-8")
     said = ragboard(folder, "import", other, "--name", "answers")
-    assert said.exit_code == 1
+    assert said.exit_code == 2
     assert "--name" in said.stderr
 
 
@@ -205,7 +205,7 @@ def test_doctor_looks_at_the_store(folder: Path) -> None:
     assert ", writable" in ragboard(folder, "doctor").stdout
     (folder / "ragboard.duckdb").write_text("not a database " * 100, encoding="utf-8")
     said = ragboard(folder, "doctor")
-    assert said.exit_code == 1
+    assert said.exit_code == 6
     assert "WRONG store" in said.stdout
 
 
@@ -293,11 +293,11 @@ def test_a_judge_without_its_key_or_embedder_is_one_line_and_stores_nothing_judg
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert (done.exit_code, done.stderr.count("\n")) == (6, 1)
     assert "OPENAI_API_KEY is not set" in done.stderr
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
-    assert done.exit_code == 1
+    assert done.exit_code == 6
     assert "role 'embed'" in done.stderr
 
 
@@ -344,7 +344,7 @@ def test_an_evaluation_in_which_nothing_could_be_scored_is_no_success(
         done = ragboard(folder, *words)
         server.faults = []
         mended = ragboard(folder, "retry", "answers")
-    assert (done.exit_code, "out of order" in done.stderr) == (1, True)
+    assert (done.exit_code, "out of order" in done.stderr) == (6, True)
     assert mended.exit_code == 0, mended.stderr
 
 

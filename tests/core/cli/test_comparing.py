@@ -52,7 +52,7 @@ def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store,
         (("--min", "faithfulness=0.5", "--max", "faithfulness=0.1"), 1),
         ((), 2),
         (("--min", "faithfulness"), 2),
-        (("--min", "nope=1"), 2),
+        (("--min", "nope=1"), 5),
         (("--min", "faithfulness=nan", "--json"), 2),
         (("--min", "faithfulness=inf", "--json"), 2),
         (("--max", "faithfulness=5"), 2),
@@ -122,7 +122,7 @@ def test_a_check_is_printed_as_markdown(runs: Store) -> None:
 
 def test_chosen_metrics_are_printed_alone(runs: Store) -> None:
     assert "ragas.faithfulness" in call(runs, "compare", "a", "c", "--metrics", "faithfulness").stdout
-    assert call(runs, "compare", "a", "c", "--metrics", "nope").exit_code == 2
+    assert call(runs, "compare", "a", "c", "--metrics", "nope").exit_code == 5
 
 
 def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:

@@ -63,7 +63,7 @@ def test_a_truncated_store_is_one_line_and_doctor_says_what_to_do(whole: Path, t
         (tmp_path / "ragboard.duckdb").write_bytes(content[: int(len(content) * share) or 5])
         result = ragboard(tmp_path, *words)
         assert words == ["doctor"] or one_line(result), (words, result.exception)
-    assert result.exit_code == 1
+    assert result.exit_code == 6
     wrong = [line for line in result.stdout.splitlines() if line.startswith("WRONG")]
     assert wrong
     assert any("Restore ragboard.duckdb from a copy" in line or "not a valid DuckDB" in line for line in wrong)
@@ -128,7 +128,7 @@ def test_a_disk_that_fills_while_a_store_is_made_leaves_none_that_never_opens(tm
     folder = tmp_path / "store"
     command = [sys.executable, "-c", LIMITED, str(kilobytes * 1024), "runs", "--store", str(folder)]
     full = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (full.returncode, full.stderr.count("\n")) == (1, 1), full.stderr
+    assert (full.returncode, full.stderr.count("\n")) == (6, 1), full.stderr
     assert [path.name for path in folder.iterdir() if path.name != "ragboard.lock"] == []
     assert ragboard(folder, "runs").exit_code == 0
 
@@ -156,7 +156,7 @@ def test_a_store_that_no_lock_can_be_made_beside_is_read(read_only: Path, whole:
 @pytest.mark.parametrize("words", WRITING, ids=lambda words: words[0])
 def test_writing_there_is_refused_in_one_line(read_only: Path, words: list[str]) -> None:
     result = ragboard(read_only, *words)
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert (result.exit_code, result.stderr.count("\n")) == (6, 1)
     assert "ragboard.lock: Is a directory; choose another folder with --store" in result.stderr
 
 
@@ -174,7 +174,7 @@ def test_an_older_store_there_says_that_it_has_to_be_migrated(read_only: Path) -
     (read_only / "ragboard.lock").unlink()
     (read_only / "ragboard.lock").mkdir()
     result = ragboard(read_only, "runs")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert (result.exit_code, result.stderr.count("\n")) == (6, 1)
     assert "made by an older ragboard, and migrating it failed" in result.stderr
     assert "copy the store to a folder that can be written" in result.stderr
 
@@ -215,7 +215,7 @@ def test_serve_check_says_that_the_store_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "ragboard.duckdb").write_bytes(b"no database" * 100)
     result = ragboard(tmp_path, "serve", "--check")
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (
-        1,
+        6,
         "ragboard: the dashboard answers, but the store cannot be read: see the server's log, or run `ragboard doctor`",
     )
 

@@ -44,4 +44,4 @@ def test_json_holds_every_rule(store: Store) -> None:
 def test_a_run_that_is_not_there_is_one_line(store: Store) -> None:
     keep(store, make_run("made", inventive), ["refusal"])
     done = CliRunner().invoke(main, ["diagnose", "nope", "--store", str(store.folder)])
-    assert (done.exit_code, done.stderr) == (1, "ragboard: no run is called 'nope'; there are made\n")
+    assert (done.exit_code, done.stderr) == (5, "ragboard: no run is called 'nope'; there are made\n")

@@ -59,7 +59,7 @@ def test_the_example_of_the_help_works_on_the_sample(store: Store) -> None:
 
 def test_what_cannot_be_labelled_is_one_line(run: Store) -> None:
     said = ragboard(run, "label", "run", "s0", "9", "supported", "--annotator", "ada")
-    assert (said.exit_code, said.stderr) == (1, "ragboard: sample 's0' of run 'run' has no statement 9\n")
+    assert (said.exit_code, said.stderr) == (5, "ragboard: sample 's0' of run 'run' has no statement 9\n")
     assert ragboard(run, "label", "run", "s0", "0", "supported").exit_code == 2
     assert ragboard(run, "label", "run", "s0", "1", "true").exit_code == 2
 

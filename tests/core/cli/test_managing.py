@@ -36,7 +36,7 @@ def test_a_run_is_renamed(runs: Store) -> None:
     assert ragboard(runs, "rename", "first", "baseline").exit_code == 0
     assert names(runs) == {"baseline", "second"}
     said = ragboard(runs, "rename", "baseline", "second")
-    assert (said.exit_code, said.stderr) == (1, "ragboard: another run is already called 'second'\n")
+    assert (said.exit_code, said.stderr) == (2, "ragboard: another run is already called 'second'\n")
 
 
 def test_tags_are_given_and_taken(runs: Store) -> None:
@@ -50,7 +50,7 @@ def test_tags_are_given_and_taken(runs: Store) -> None:
 
 def test_a_run_is_deleted_once_confirmed(runs: Store) -> None:
     kept = ragboard(runs, "rm", "first", typed="n\n")
-    assert kept.exit_code == 1
+    assert kept.exit_code == 130
     assert names(runs) == {"first", "second"}
     assert ragboard(runs, "rm", "first", typed="y\n").exit_code == 0
     assert names(runs) == {"second"}
@@ -102,7 +102,7 @@ def test_made_up_statements_are_exported_with_formulas_defused(judged: Store, tm
     assert ",'=old()," in ragboard(judged, "hallucinations", "--format", "csv").stdout
     out = tmp_path / "found.parquet"
     assert ragboard(judged, "hallucinations", "-o", str(out)).exit_code == 0
-    assert list(pd.read_parquet(out)["number"]) == [2, 1]
+    assert list(pd.read_parquet(out)["number"]) == [1, 2]
 
 
 def test_the_settings_files_judge_is_no_filter(judged: Store, tmp_path: Path) -> None:

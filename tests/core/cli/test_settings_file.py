@@ -75,7 +75,7 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
         ('metrics = "ragas"', "metrics is 'ragas', expected a list of strings"),
         ("judge-param = 3", "judge-param is 3, expected a table of parameters"),
         ("judge_param = 3", "judge_param is 3, expected a table of parameters"),
-        ("judge = ", "no TOML"),
+        ("judge = ", "invalid TOML"),
         ('api_key = "abc"', "api_key holds a key or password; keep keys in the environment"),
         ('OPENAI_API_KEY = "abc"', "OPENAI_API_KEY holds a key or password"),
         ('judge = "sk-abcdef"', "judge holds a key or password"),
@@ -159,7 +159,7 @@ def test_examples_are_sent_for_the_qualities_of_ares_and_for_no_other_task(here:
 def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
-        assert (done.exit_code, server.asked) == (1, [])
+        assert (done.exit_code, server.asked) == (6, [])
         assert "openai:m does not answer Similarity tasks (role 'embed'); use" in done.stderr
         assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
 

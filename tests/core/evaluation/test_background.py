@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
             device="cpu",
             threads=2,
             backend="onnx",
+            redact=(r"\d{4}", "@example\\.org"),
         )
         choice = Choice(metrics=SPECS, judge_options=judge_options, limits={"sample": 2, "max_minutes": 5.0})
         command = evaluation_command(store, ref, choice, around)
@@ -97,6 +99,19 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
     assert store.evaluation_metrics(expected.id) == SPECS
     assert SECRET not in " ".join(command)
     assert server.url not in " ".join(command)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_patterns_match_reaches_no_server(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ref = kept(store)
+    with chat_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        judge_options = JudgeOptions(judge="openai:j", base_url=server.url, redact=("(?i)red",))
+        choice = Choice(metrics=("ragas.faithfulness",), judge_options=judge_options)
+        live = ended(store, start_evaluation(store, ref, choice))
+        assert (live.state, len(server.asked) > 0) == ("finished", True)
+        assert "It is" in json.dumps(server.asked)
+        assert "red." not in json.dumps(server.asked)
 
 
 @pytest.mark.usefixtures("folder")

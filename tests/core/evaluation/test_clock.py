@@ -11,7 +11,7 @@ from tests.core.conftest import PlainJudge, make_run
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run
 from ragboard.evaluation import progress
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.evaluation.progress import Progress, cancel_evaluation, live_evaluations
+from ragboard.evaluation.progress import Progress, live_evaluations, stop_evaluation
 from ragboard.tasks import Failure, Task
 
 HOUR = 3600.0
@@ -63,7 +63,7 @@ def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clock
         if clocks.passed == 100_010.0:
             clocks.set_by = -HOUR
             (live,) = live_evaluations(store)
-            cancel_evaluation(store, live.evaluation_id)
+            stop_evaluation(store, live.evaluation_id)
         return None
 
     run = store.add_runs([make_run(samples=20)])[0]

@@ -242,7 +242,7 @@ def test_a_refused_key_ends_at_once_with_one_line(store: Store, server: ChatServ
     server.faults = [status(401)] * 500
     three = "ragas.faithfulness,ragas.answer_relevance,ragas.context_relevance"
     refused = command(store, server, "--concurrency", "4", "--metrics", three)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 6
     assert refused.stderr.count("\n") - refused.stderr.count("sent to ") == 1
     assert "the key is refused" in refused.stderr
     assert 1 <= len(server.asked) <= 4

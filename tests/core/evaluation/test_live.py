@@ -17,10 +17,10 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import (
     START_SECONDS,
     Progress,
-    cancel_evaluation,
     live_evaluation,
     live_evaluations,
     read_progress,
+    stop_evaluation,
     write_progress,
 )
 from ragboard.tasks import Failure, Task
@@ -91,7 +91,7 @@ def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
     def stop(_: Task) -> Failure | None:
         (live,) = live_evaluations(store)
         if not seen:
-            cancel_evaluation(store, live.evaluation_id)
+            stop_evaluation(store, live.evaluation_id)
         seen.append(live.state)
         return None
 

@@ -37,7 +37,7 @@ from ragboard.tasks import (
     Verify,
     WriteAnswer,
     WriteQuestions,
-    fitting,
+    reply_or_failure,
 )
 
 SUITE = metrics_named(["faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragchecker"])
@@ -304,7 +304,7 @@ def test_a_judge_of_unknown_kind_is_not_asked(store: Store) -> None:
 @pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
 def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
     reply, text = task.simulate(sizes)
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
     if task.prompts:
         assert type(read_reply(task, text)) is type(reply)
 

@@ -48,14 +48,14 @@ def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
     found = answers({"ours": noisy(GOOD, 0.3, 0), "shorter": noisy(GOOD, 30, 2), "word overlap": overlap})
     assert (found.verdict, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
     assert found.baseline_value == pytest.approx(auroc([one or 0.0 for one in overlap], GOOD))
-    assert f"beats the best baseline, word overlap ({found.baseline_value:.2f}), beyond chance" in found.sentence
+    assert found.sentence.endswith(f", counting shared words {found.baseline_value:.0%}: significantly better.")
 
 
 def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
     overlap = noisy(GOOD, 0.7, 1)
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
-    assert (found.verdict, found.better_by.value) == ("not shown", 0.0)
-    assert "counting shared words gives" in found.sentence
+    assert (found.verdict, found.difference.value) == ("not shown", 0.0)
+    assert "counting shared words" in found.sentence
     assert "do not show that the metric adds anything" in found.sentence
 
 
@@ -63,7 +63,7 @@ def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
     found = answers({"ours": noisy(GOOD, 1, 1), "word overlap": noisy(GOOD, 0.05, 2)})
     assert found.value.value is not None
     assert (found.verdict, found.value.value > 0.7) == ("worse", True)
-    assert "on these labels the metric is worse than that" in found.sentence
+    assert found.sentence.endswith(": significantly worse.")
 
 
 def test_where_long_answers_are_the_good_ones_length_counts_that_way_round() -> None:
@@ -91,7 +91,7 @@ def test_statements_of_one_question_said_again_tell_no_more() -> None:
             clusters=clusters,
         )
     )
-    first, second = once.better_by.interval, again.better_by.interval
+    first, second = once.difference.interval, again.difference.interval
     assert isinstance(first, Interval)
     assert isinstance(second, Interval)
     assert (second.low, second.high) == pytest.approx((first.low, first.high))
@@ -102,7 +102,7 @@ def test_the_difference_is_paired_so_what_is_hard_for_both_does_not_widen_it() -
     hard = [one or 0.0 for one in noisy(GOOD, 1.5, 5)]
     better: list[float | None] = [one + 0.8 * good for one, good in zip(hard, GOOD, strict=True)]
     found = answers({"ours": better, "word overlap": list(hard)})
-    difference, alone = found.better_by.interval, found.value.interval
+    difference, alone = found.difference.interval, found.value.interval
     assert isinstance(difference, Interval)
     assert isinstance(alone, Interval)
     assert found.verdict == "better"
@@ -114,11 +114,14 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 20
     half: list[tuple[float | None, float | None]] = [(0.0, 1.0) if n % 2 else (1.0, 0.0) for n in range(20)]
     found = compared(paired(votes, {"ours": right, "word overlap": half, "coin": right}))
-    assert (found.baseline_value, found.verdict, found.figure) == (0.5, "better", "accuracy")
-    assert found.sentence.startswith("ours, quality: accuracy 1.00 on 20 pairs beats the best baseline")
+    assert (found.baseline_value, found.verdict, found.measured) == (0.5, "better", "accuracy")
+    assert found.sentence == (
+        "ours (quality) picks the preferred one of two 100% of the time, counting shared words 50%:"
+        " significantly better."
+    )
     worse = compared(paired(votes, {"ours": half, "longer": right}))
     assert (worse.baseline, worse.verdict) == ("longer", "worse")
-    assert "taking the longer text gives 1.00" in worse.sentence
+    assert "taking the longer text 100%" in worse.sentence
 
 
 @pytest.mark.parametrize(

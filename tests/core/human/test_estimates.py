@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.cli import main
 from ragboard.human.annotation import draw_samples
 from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, needed_for
@@ -166,7 +166,7 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
     assert not any(spec.startswith("ragas.answer_relevance") for spec in there)
     with pytest.raises(SettingError, match="is not a metric from 0 to 1"):
         estimate(store, run, metric="answer_relevance")
-    with pytest.raises(SettingError, match="no metric 'absent' here"):
+    with pytest.raises(NotFoundError, match="no metric 'absent' here"):
         estimate(store, run, metric="absent")
 
 

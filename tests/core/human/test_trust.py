@@ -123,7 +123,7 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
     }
     again = compare_with_baselines(filed, "supported")
     assert again
-    assert trust.comparison.better_by.value == pytest.approx(again.better_by.value)
+    assert trust.comparison.difference.value == pytest.approx(again.difference.value)
 
 
 def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:
@@ -135,7 +135,7 @@ def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, ru
     assert found.in_words.startswith("checked against 288 labels of other answers (statements): AUROC 0.8")
     pairs = trust_in(store, run, "ragas.answer_relevance")
     assert pairs
-    assert (pairs.source, pairs.comparison.figure, pairs.comparison.n) == ("pairs", "accuracy", 30)
+    assert (pairs.source, pairs.comparison.measured, pairs.comparison.n) == ("pairs", "accuracy", 30)
     evaluate_run(store, run.run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     assert trust_in(store, store.resolve(run.name), FAITHFULNESS) is None
 

@@ -31,7 +31,7 @@ from ragboard.tasks import (
     Usefulness,
     decode_reply,
     encode,
-    fitting,
+    reply_or_failure,
     task_key,
 )
 
@@ -69,7 +69,7 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
     (ANSWER, AnswerRated(score=nan), "outside 0 to 1"),
     (QUALITY, Classified(holds=True, probability=1.1), "a probability of 1.1, outside 0 to 1"),
     (QUALITY, Classified(holds=True, probability=nan), "outside 0 to 1"),
-    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "2 questions"),
+    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "at most 1 question, got 2"),
     (SelectSentences(question="q", sentences=("x",)), Selection(chosen=(1,)), "not among the 1 offered"),
     (SelectSentences(question="q", sentences=("x", "y")), Selection(chosen=(1, 0)), "out of order"),
 )
@@ -77,19 +77,19 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
 
 @pytest.mark.parametrize(("task", "reply"), FITS)
 def test_a_reply_that_fits_is_passed_on(task: Task, reply: Reply) -> None:
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
 
 
 @pytest.mark.parametrize(("task", "reply", "why"), MISFITS)
 def test_a_reply_that_does_not_fit_is_a_failure_that_says_why(task: Task, reply: Reply, why: str) -> None:
-    said = fitting(task, reply)
+    said = reply_or_failure(task, reply)
     assert isinstance(said, Failure)
     assert why in said.detail
 
 
 def test_a_failure_is_passed_on() -> None:
     failure = Failure(detail="no")
-    assert fitting(RATE, failure) is failure
+    assert reply_or_failure(RATE, failure) is failure
 
 
 @pytest.mark.parametrize(("task", "reply"), FITS)

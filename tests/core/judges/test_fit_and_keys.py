@@ -22,7 +22,7 @@ from ragboard.tasks import (
     Verify,
     decode_reply,
     encode,
-    fitting,
+    reply_or_failure,
     task_key,
 )
 
@@ -43,7 +43,7 @@ MISFITS: list[tuple[Task, Reply, str]] = [
     (VERIFY, marked(3, 0, 1), "passage 3 of 2"),
     (VERIFY, marked(1, 0, 4), "outside passage 1"),
     (VERIFY, Questions(questions=()), "Questions in answer to Verify"),
-    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "2 questions, at most 1"),
+    (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "at most 1 question, got 2"),
     (SelectSentences(question="q", sentences=("a",)), Selection(chosen=(1,)), "not among the 1 offered"),
     (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "twice or out of order"),
     (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "1 similarities, 2"),
@@ -62,15 +62,15 @@ MISFITS: list[tuple[Task, Reply, str]] = [
 
 @pytest.mark.parametrize(("task", "reply", "said"), MISFITS)
 def test_a_misfit_is_a_failure_that_names_it(task: Task, reply: Reply, said: str) -> None:
-    found = fitting(task, reply)
+    found = reply_or_failure(task, reply)
     assert isinstance(found, Failure)
     assert said in found.detail
 
 
 def test_a_reply_that_fits_and_a_failure_pass_unchanged() -> None:
-    assert fitting(VERIFY, FULL) is FULL
+    assert reply_or_failure(VERIFY, FULL) is FULL
     failure = Failure(detail="why")
-    assert fitting(VERIFY, failure) is failure
+    assert reply_or_failure(VERIFY, failure) is failure
 
 
 def test_a_reply_survives_its_json() -> None:

@@ -52,7 +52,7 @@ def test_without_patterns_nothing_changes() -> None:
 
 
 def test_an_invalid_pattern_is_named() -> None:
-    with pytest.raises(SettingError, match=r"--redact: '\(' is no regular expression"):
+    with pytest.raises(SettingError, match=r"--redact: '\(' is not a regular expression"):
         redaction_of(["("])
 
 

@@ -25,7 +25,7 @@ from ragboard.readers.files import KINDS, parse, parse_located
 from ragboard.readers.formats import FORMATS
 from ragboard.readers.objects import read_samples
 
-ENDINGS = st.sampled_from([*KINDS, ".txt", ""])
+EXTENSIONS = st.sampled_from([*KINDS, ".txt", ""])
 STARTS = st.sampled_from(
     [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"PAR1", b"question,answer\n", b'[{"question":']
 )
@@ -106,7 +106,7 @@ def read_or_refuse(path: Path, **options: Any) -> ReadResult | None:
     return result
 
 
-@given(ending=ENDINGS, start=STARTS, rest=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+@given(ending=EXTENSIONS, start=STARTS, rest=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 @examples(300)
 def test_any_bytes_are_read_or_refused(ending: str, start: bytes, rest: bytes) -> None:
     with folder() as here:

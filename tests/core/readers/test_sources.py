@@ -7,6 +7,7 @@ import functools
 import gzip
 import io
 import json
+import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -116,6 +117,17 @@ def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
             sheet.append(row)
     book.save(path)
     return path
+
+
+def test_a_workbook_without_worksheets_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(workbook(tmp_path / "book.xlsx", runs=[["question"], ["When?"]])) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    parts["xl/workbook.xml"] = re.sub(rb"<sheets>.*</sheets>", b"<sheets/>", parts["xl/workbook.xml"])
+    with zipfile.ZipFile(tmp_path / "empty.xlsx", "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
+    with pytest.raises(RunFileError, match=r"empty\.xlsx: has no worksheet$"):
+        read_runs(tmp_path / "empty.xlsx")
 
 
 def test_the_first_sheet_of_a_workbook_is_read_or_the_one_named(tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ),
     ("text.xlsx", Q, ": not readable as Excel (File is not a zip file)"),
     ("parquet.csv", b"PAR1rest", ": is a Parquet file, expected CSV"),
-    ("text.parquet", Q, ": is no Parquet file, expected Parquet by its name"),
+    ("parquet.dat", b"PAR1rest", ": is a Parquet file; rename it to parquet.parquet"),
+    ("text.parquet", Q, ": is not a Parquet file, expected Parquet by its name"),
     (
         "zip.parquet",
         b"PK\x03\x04rest",
@@ -133,8 +134,8 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "run.txt",
         Q,
-        ": has the ending '.txt', expected one of .jsonl, .ndjson, .json, .csv, .tsv, .tab, .parquet, .pq, .arrow,"
-        " .xlsx",
+        ": has the extension '.txt', expected one of .jsonl, .ndjson, .json, .csv, .tsv, .tab, .parquet, .pq, .arrow,"
+        " .xlsx, .gz, .zst, .zip, .eval, .sqlite, .sqlite3, .db, .binpb, .pb",
     ),
     ("deep.jsonl", Q + "[" * DEEP, ":2: not JSON (nested too deeply)"),
     ("deep.json", "[" * DEEP, ": not JSON (nested too deeply)"),

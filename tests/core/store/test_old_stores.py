@@ -64,5 +64,5 @@ def test_another_file_of_that_name_is_still_refused(old: Store, tmp_path: Path) 
     file = tmp_path / "other.jsonl"
     file.write_text((OLD / "answers.jsonl").read_text("utf-8").replace("2000", "2001"), encoding="utf-8")
     done = command(old, "import", str(file), "--name", "old", "--config", "k=2")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "another run is already called 'old'" in done.output

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
-from ragboard.training.examples import SPLITS, examples_of, held_out, labelled_examples, split_rows
+from ragboard.training.examples import SPLITS, examples_of, labelled_examples, split_rows, unseen
 
 LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
 ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
@@ -69,7 +69,7 @@ def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -
     rows = [replace(ROW, answer_relevance=True), replace(ROW, document=f"x {LONG}", answer_relevance=True)]
     dropped: Counter[str] = Counter()
     assert [one.document for one in examples_of(rows, "answer_relevance", dropped)] == [""]
-    assert dropped["twice"] == 1
+    assert dropped["duplicates"] == 1
     assert examples_of([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
 
 
@@ -116,11 +116,11 @@ def test_the_filters_of_ares_drop_and_count() -> None:
     found = examples_of(rows, "answer_faithfulness", dropped)
     assert [(one.question, len(one.document)) for one in found] == [("When?", len(LONG)), ("When?", 101)]
     assert dropped == {
-        "twice": 1,
+        "duplicates": 1,
         "with a document of at most 100 characters": 1,
         "without an answer": 1,
         "whose passage does not help": 1,
-        "labelled both ways": 2,
+        "with contradictory labels": 2,
     }
 
 
@@ -133,7 +133,7 @@ def test_context_relevance_takes_passages_that_do_not_help_and_no_answers() -> N
 def test_what_was_learnt_from_is_not_scored_on_again() -> None:
     rows = [ROW, replace(ROW, question="Who?")]
     learnt = examples_of(rows[:1], "answer_faithfulness", Counter())
-    assert [one.question for one in held_out(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
+    assert [one.question for one in unseen(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
 
 
 def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:

@@ -8,28 +8,33 @@ from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
 from ragboard.training.examples import Example
-from ragboard.training.scores import ScoreSet, cuts_of, score, trivial
+from ragboard.training.scores import ScoreSet, baseline_scores, baseline_thresholds, score
 from ragboard.training.train import baseline_comparisons
 
 
 def example(number: int, *, holds: bool, answer: str = "red") -> Example:
     return Example(
-        question="what is red", document="red blue", answer=answer, holds=holds, cluster=f"d{number}", strong=False
+        question="what is red",
+        document="red blue",
+        answer=answer,
+        holds=holds,
+        cluster=f"d{number}",
+        hard_negative=False,
     )
 
 
 def test_word_overlap_is_of_what_the_quality_is_about() -> None:
     one = example(0, holds=True, answer="red house")
-    assert trivial("context_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 8.0}
-    assert trivial("answer_faithfulness", one) == {"word overlap": 0.5, "length": -9.0}
-    assert trivial("answer_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 9.0}
+    assert baseline_scores("context_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 8.0}
+    assert baseline_scores("answer_faithfulness", one) == {"word overlap": 0.5, "length": -9.0}
+    assert baseline_scores("answer_relevance", one) == {"word overlap": pytest.approx(1 / 3), "length": 9.0}
 
 
 def test_scores_are_counted_by_hand() -> None:
     """Overlap is 1 for "red", 0 for "old": it errs once in ten; the judge never."""
     given = [example(n, holds=n % 2 == 0, answer="red" if n % 2 == 0 else "old") for n in range(20)]
     given[1] = example(1, holds=False, answer="red")
-    cuts = cuts_of("answer_faithfulness", given)
+    cuts = baseline_thresholds("answer_faithfulness", given)
     assert cuts["word overlap"] == 1.0
     ours = [0.9 if one.holds else 0.2 for one in given]
     ours[0] = 0.1

@@ -72,7 +72,7 @@ def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
         "documents: 24 train, 12 validation, 12 held out; none is in two splits",
         "24 and 24 train, 12 and 12 validation, 12 and 12 held out",
         "On held-out synthetic documents: 24 examples in 12 clusters; 12 are positive.",
-        "On people's labels: 72 examples",  # not the 24 of validation, which are the same
+        "On human labels: 72 examples",  # not the 24 of validation, which are the same
         "people.tsv; without the training examples, but labelled passages may be from documents",
         "| word overlap | 0.500 (no CI: every draw gives the same value)",
         "| majority class | 0.5 | 0.5 | |",
@@ -245,7 +245,7 @@ def test_without_sentence_transformers_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setattr("ragboard.judges.local.models.find_spec", lambda _: None)
     done = CliRunner().invoke(main, ["train-judge", str(data), "--out", str(tmp_path / "judge"), "--model", "m"])
-    assert done.exit_code == 1
+    assert done.exit_code == 6
     assert "local models need sentence-transformers; pip install 'ragboard[local]'" in done.output
 
 
@@ -274,7 +274,7 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
     said = f"trained:{folder} does not answer {{}} tasks (role '{{}}'); use"
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
-    assert done.exit_code == 1
+    assert done.exit_code == 6
     assert said.format("ExtractStatements", "extract") in done.output
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
     assert said.format("Verify", "verify") in done.output

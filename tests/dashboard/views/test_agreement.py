@@ -44,7 +44,7 @@ def test_the_page_says_where_the_runs_page_shows_another_judge(draw: Draw, fresh
 
 def test_the_verdict_answers_the_pages_question(draw: Draw, statements: str) -> None:
     said = words(draw("agreement", agreement=statements))
-    assert "Does embedded beat trivial baselines?" in said
+    assert "Can the embedded score be trusted?" in said
     assert "another judge" not in said
 
 

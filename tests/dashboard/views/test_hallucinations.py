@@ -11,7 +11,7 @@ def test_an_address_of_a_run_that_is_gone_does_not_list_the_statements_of_all(dr
     assert not page.header
     page.button[0].click().run()
     assert not page.error
-    assert "statements are likely not supported" in page.header[0].value
+    assert "statements are not supported (rule-based)" in page.header[0].value
 
 
 def test_an_older_link_names_a_choice_by_its_older_name(draw: Draw) -> None:

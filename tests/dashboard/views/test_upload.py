@@ -21,6 +21,7 @@ from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
+OPENED = "It opened in July 2000."
 BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "response": "It opened in 1990."}
 
 
@@ -155,6 +156,27 @@ def test_what_stays_metadata_is_not_asked_about_again_nor_reported_in_the_comman
     assert page.success
     assert "--map" not in said(page)
     assert "looks like" not in said(upload(page, "second.jsonl", row))
+
+
+@pytest.mark.parametrize("passages", [[OPENED], OPENED, [{"text": OPENED}]])
+def test_passages_are_asked_about_before_an_import_is_offered(kept: Store, passages: object) -> None:
+    page = uploaded("open.jsonl", {"question": "Q", "answer": "A", "retrieved": passages, "cost": 3})
+    assert [warning.value for warning in page.warning] == [
+        "To continue, choose the column with the passages: statements are checked against them."
+    ]
+    assert not {"Import and evaluate", "Import only"} & {*labels(page)}
+    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    press(press(page, "Read it as passages"), "Import only")
+    ((_, sample),) = kept.samples(kept.resolve("open").run_id)
+    assert [passage.text for passage in sample.contexts or ()] == [OPENED]
+
+
+def test_a_file_without_passages_is_imported_once_a_person_says_so(kept: Store) -> None:
+    page = uploaded("none.jsonl", {"question": "Q", "answer": "A", "notes": "Asked by a new customer."})
+    assert "Import only" not in labels(page)
+    press(press(page, "The file has no passages"), "Import only")
+    ((_, sample),) = kept.samples(kept.resolve("none").run_id)
+    assert sample.contexts is None
 
 
 def test_a_file_is_parsed_once_however_it_is_then_read(monkeypatch: pytest.MonkeyPatch) -> None:

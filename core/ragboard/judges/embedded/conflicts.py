@@ -20,7 +20,7 @@ from ragboard.judges.embedded.lexicon import (
     TITLES,
     word_set,
 )
-from ragboard.judges.embedded.reading import Name, Reading
+from ragboard.judges.embedded.reading import Name, ParsedSentence
 from ragboard.text.sentences import Language, normal, term
 
 __all__ = ["Conflict", "close", "conflict"]
@@ -67,7 +67,7 @@ class Conflict:
     """Whether the two cannot both be true; else the statement is only not supported here."""
 
 
-def close(figure: Figure, other: Figure, of: Reading, among: Reading) -> bool:
+def close(figure: Figure, other: Figure, of: ParsedSentence, among: ParsedSentence) -> bool:
     """Whether two figures of one kind agree, one of them being a rough one."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
@@ -76,7 +76,7 @@ def close(figure: Figure, other: Figure, of: Reading, among: Reading) -> bool:
 
 
 def conflict(
-    claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str] = frozenset()
+    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str] = frozenset()
 ) -> Conflict | None:
     """What the sentence has against the claim, if they are about the same thing; one that is certain comes first.
 
@@ -93,7 +93,9 @@ def conflict(
     return first
 
 
-def _conflicts(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> Iterator[Conflict]:
+def _conflicts(
+    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str]
+) -> Iterator[Conflict]:
     yield from _figures(claim, sentence, found, around)
     yield from _names(claim, sentence, found)
     yield from _opposites(claim, sentence, found)
@@ -101,7 +103,7 @@ def _conflicts(claim: Claim, sentence: Reading, found: frozenset[str], around: A
     yield from _denial(claim, sentence, found)
 
 
-def _certain(claim: Claim, sentence: Reading, found: frozenset[str], slot: frozenset[str]) -> bool:
+def _certain(claim: Claim, sentence: ParsedSentence, found: frozenset[str], slot: frozenset[str]) -> bool:
     """Whether the sentence says the rest of the claim, all its names and figures among it, and says it as a fact."""
     rest = claim.items - slot
     exact = (claim.named | claim.counted) - slot
@@ -117,7 +119,9 @@ def _rest(claim: Claim, found: frozenset[str], without: frozenset[str]) -> float
 # Figures
 
 
-def _figures(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> Iterator[Conflict]:
+def _figures(
+    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str]
+) -> Iterator[Conflict]:
     mine = claim.reading
     missing = [figure for figure in mine.figures if figure.key not in found]
     slot = frozenset(figure.key for figure in missing)
@@ -149,24 +153,24 @@ def _figures(claim: Claim, sentence: Reading, found: frozenset[str], around: Abs
             )
 
 
-def _vague(figure: Figure, among: Reading, *, far: bool) -> bool:
+def _vague(figure: Figure, among: ParsedSentence, *, far: bool) -> bool:
     """Whether a word before it makes it a bound, `over 240 miles`, or a rough one that may mean a value not far off."""
     before = among.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
 
-def _part_of_name(figure: Figure, among: Reading) -> bool:
+def _part_of_name(figure: Figure, among: ParsedSentence) -> bool:
     """`the 1932 Grand Prix`, `Apollo 11`: the number belongs to a name."""
     before, after = figure.first - 1, figure.stop
     named = {at for name in among.names for at in range(name.first, name.stop)}
     if figure.kind.startswith("date"):
         return False
-    return (before >= 0 and before in named and among.placed.after(before) == " ") or (
-        figure.kind == "year" and after in named and among.placed.after(after - 1) == " "
+    return (before >= 0 and before in named and among.word_offsets.after(before) == " ") or (
+        figure.kind == "year" and after in named and among.word_offsets.after(after - 1) == " "
     )
 
 
-def _fills(figure: Figure, other: Figure, mine: Reading, theirs: Reading, *, alone: bool) -> bool:
+def _fills(figure: Figure, other: Figure, mine: ParsedSentence, theirs: ParsedSentence, *, alone: bool) -> bool:
     """Whether a year or date is told of the same event, one that happens once, and another number of the same thing."""
     before = _same_before(mine, figure.first, theirs, other.first)
     if figure.kind == "year" or figure.kind.startswith("date"):
@@ -175,7 +179,7 @@ def _fills(figure: Figure, other: Figure, mine: Reading, theirs: Reading, *, alo
     return before or _same_after(mine, figure.stop, theirs, other.stop)
 
 
-def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: Reading) -> bool:
+def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
     """Figures of one kind, the other's value being none that the claim names too, with a unit or without.
 
     `-5%` is no rival of `fell by 5%`.
@@ -186,7 +190,7 @@ def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: Reading) -> b
     return figure.kind == other.kind and all(other.value != one.value for one in mine.figures)
 
 
-def _same_place(figure: Figure, other: Figure, mine: Reading, theirs: Reading, alike: float) -> bool:
+def _same_place(figure: Figure, other: Figure, mine: ParsedSentence, theirs: ParsedSentence, alike: float) -> bool:
     after = _same_after(mine, figure.stop, theirs, other.stop)
     if after or figure.kind == "":
         return after
@@ -202,7 +206,7 @@ def _once(language: Language) -> frozenset[str]:
 # Names
 
 
-def _names(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
+def _names(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
     for name in claim.reading.names:
         absent = frozenset(name.terms) - sentence.content - found
         if not absent or _rest(claim, found, frozenset(name.terms)) < ALIKE:
@@ -231,7 +235,7 @@ def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
     return theirs not in claim.reading.content and not {mine, theirs} & TITLES
 
 
-def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> bool:
+def _in_its_place(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
     """None of the name is said, and another, unknown to the claim, stands between the same words or edges."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
@@ -246,7 +250,7 @@ def _in_its_place(name: Name, other: Name, claim: Claim, sentence: Reading) -> b
 # Opposites and denials
 
 
-def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
+def _opposites(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
     mine = claim.reading
     opposed = _opposed(mine.language)
     for word in sorted((claim.items & mine.content) - found):
@@ -254,7 +258,7 @@ def _opposites(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterat
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
-            at, there = sentence.places.index(other), mine.places.index(word)
+            at, there = sentence.content_terms.index(other), mine.content_terms.index(word)
             yield Conflict(
                 sentence.spelt[at],
                 claim.words({word})[0],
@@ -271,13 +275,15 @@ def _opposed(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
 
-def _undone(word: str, said: Reading) -> str | None:
+def _undone(word: str, said: ParsedSentence) -> str | None:
     """`unlocked` for `locked` and the other way round; `Unkosten` are `Kosten`, and a name is no opposite either."""
     others = ({f"un{word}", word.removeprefix("un")} - {word}) & said.content
-    return next((other for other in others if len(other) > 3 and said.spelt[said.places.index(other)].islower()), None)
+    return next(
+        (other for other in others if len(other) > 3 and said.spelt[said.content_terms.index(other)].islower()), None
+    )
 
 
-def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
+def _comparisons(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
     """`more than 50` for `fewer than 50`; `no more` and `not less` are left alone."""
     mine = claim.reading
     words = sorted(mine.words & COMPARED.keys() - sentence.words)
@@ -292,18 +298,18 @@ def _comparisons(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iter
                 yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite", certain=certain)
 
 
-def _same_way_round(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+def _same_way_round(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
     """Whether the same is compared: `gold costs more than silver` agrees with `silver costs less than gold`."""
-    before = {place for place in mine.places[:there] if place}
+    before = {place for place in mine.content_terms[:there] if place}
     if _before(mine, there) != _before(theirs, here):  # `at least` is no opposite of `most`
         return False
-    return _content(mine, there + 1) == _content(theirs, here + 1) and before.issubset(theirs.places[:here])
+    return _content(mine, there + 1) == _content(theirs, here + 1) and before.issubset(theirs.content_terms[:here])
 
 
-def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[Conflict]:
+def _denial(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
     """The claim's words stand close together in the sentence, and one of the two has one `not` more."""
     mine = claim.reading
-    wanted = frozenset(filter(None, mine.places))
+    wanted = frozenset(filter(None, mine.content_terms))
     shared = wanted & sentence.content
     if len(claim.items) < FRAME or not shared or not claim.items <= found:
         return
@@ -312,36 +318,36 @@ def _denial(claim: Claim, sentence: Reading, found: frozenset[str]) -> Iterator[
     window = _window(shared, sentence)
     here = sum(_reaches(at, window, sentence) and _denies(at, sentence, shared) for at in sentence.denials)
     there = sum(_denies(at, mine, shared) for at in mine.denials)
-    among = sum(bool(sentence.places[at]) for at in window) - len(shared)
+    among = sum(bool(sentence.content_terms[at]) for at in window) - len(shared)
     if {here, there} != {0, 1} or among > max(1.0, ADDED * len(wanted)):
         return
     denied = "passage" if here else "answer"
     yield Conflict("", "", sentence.start, sentence.end, "denial", denied=denied, certain=shared == wanted)
 
 
-def _reaches(at: int, window: range, sentence: Reading) -> bool:
+def _reaches(at: int, window: range, sentence: ParsedSentence) -> bool:
     """Whether a `not` stands among these words or shortly before them, with no comma between."""
     if at >= window.start:
         return at <= window.stop
     return window.start - at <= REACH and not _parted(sentence, at, window.start)
 
 
-def _denies(at: int, reading: Reading, shared: frozenset[str]) -> bool:
+def _denies(at: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
     """Whether one of the next content words, before any comma, is shared: `shows no night` denies only the night."""
-    following = [place for place in range(at + 1, len(reading.places)) if reading.places[place]][:DENIED]
-    return any(reading.places[place] in shared and not _parted(reading, at, place) for place in following)
+    following = [place for place in range(at + 1, len(reading.content_terms)) if reading.content_terms[place]][:DENIED]
+    return any(reading.content_terms[place] in shared and not _parted(reading, at, place) for place in following)
 
 
-def _parted(reading: Reading, first: int, second: int) -> bool:
-    between = reading.text[reading.placed.ends[first] : reading.placed.start(second)]
+def _parted(reading: ParsedSentence, first: int, second: int) -> bool:
+    between = reading.text[reading.word_offsets.ends[first] : reading.word_offsets.start(second)]
     return any(mark in between for mark in ",;:")
 
 
-def _window(wanted: frozenset[str], sentence: Reading) -> range:
+def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
     """The shortest run of the sentence's words with all that are wanted in it."""
     last: dict[str, int] = {}
-    best = range(len(sentence.places))
-    for at, place in enumerate(sentence.places):
+    best = range(len(sentence.content_terms))
+    for at, place in enumerate(sentence.content_terms):
         if place in wanted:
             last[place] = at
             if len(last) == len(wanted) and at + 1 - min(last.values()) < len(best):
@@ -352,32 +358,32 @@ def _window(wanted: frozenset[str], sentence: Reading) -> range:
 # Neighbours
 
 
-def _same_before(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+def _same_before(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
     """Whether the nearest content word before is the same, `roughly` and its like aside."""
     return _content_before(mine, there) == _content_before(theirs, here) != ""
 
 
-def _same_after(mine: Reading, there: int, theirs: Reading, here: int) -> bool:
+def _same_after(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
     """Whether the first content word from there on is the same."""
     return _content(mine, there) == _content(theirs, here) != ""
 
 
-def _before(reading: Reading, at: int) -> str:
+def _before(reading: ParsedSentence, at: int) -> str:
     return normal(reading.spelt[at - 1]) if at > 0 else ""
 
 
-def _after(reading: Reading, at: int) -> str:
+def _after(reading: ParsedSentence, at: int) -> str:
     return normal(reading.spelt[at]) if at < len(reading.spelt) else ""
 
 
-def _content(reading: Reading, at: int) -> str:
-    return next((place for place in reading.places[at:] if place), "")
+def _content(reading: ParsedSentence, at: int) -> str:
+    return next((place for place in reading.content_terms[at:] if place), "")
 
 
-def _content_before(reading: Reading, at: int) -> str:
+def _content_before(reading: ParsedSentence, at: int) -> str:
     """The nearest content word before, `roughly` and its like aside."""
-    return next((reading.places[one] for one in reversed(range(at)) if _counts(reading, one)), "")
+    return next((reading.content_terms[one] for one in reversed(range(at)) if _counts(reading, one)), "")
 
 
-def _counts(reading: Reading, at: int) -> bool:
-    return bool(reading.places[at]) and reading.lowered[at] not in _ROUGHLY
+def _counts(reading: ParsedSentence, at: int) -> bool:
+    return bool(reading.content_terms[at]) and reading.lowered[at] not in _ROUGHLY

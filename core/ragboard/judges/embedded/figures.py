@@ -22,6 +22,9 @@ from ragboard.text.sentences import Language, Remembered, Words
 __all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
 
 
+MONTHS_A_YEAR = 12
+TWO_DIGITS, FOUR_DIGITS = 2, 4
+"""Lengths of a short year, 99, and of a full one, 1999."""
 DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 SUFFIX = re.compile(r"(st|nd|rd|th|s)$")
 
@@ -54,7 +57,10 @@ def is_plain(word: str, length: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def in_digits(written: str, language: Language) -> float | None:
-    """`1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`."""
+    """Read a number in digits; None if it is none.
+
+    `1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`.
+    """
     plain = re.sub(r"\s", "", SUFFIX.sub("", written))
     marks = [mark for mark in plain if mark in ".,"]
     if len(set(marks)) == 2:
@@ -69,7 +75,7 @@ def in_digits(written: str, language: Language) -> float | None:
 
 
 def _groups(plain: str, mark: str, language: Language) -> bool:
-    """Whether the only mark parts thousands, not decimals."""
+    """Whether the only mark separates thousands, not decimals."""
     whole, _, rest = plain.partition(mark)
     return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))
 
@@ -77,7 +83,7 @@ def _groups(plain: str, mark: str, language: Language) -> bool:
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
 """What follows an amount of money at once: `$1.5m`."""
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
-_KINDS = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
+_ORDINAL_SUFFIXES = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
 _PER = ("%", "p")
 _WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende anfang mitte")
@@ -91,7 +97,8 @@ class Figure(NamedTuple):
     loose: str
     """The key without its unit."""
     kind: str
-    """What it counts: a unit, `year`, `date month`, `date day`, `phone`, or nothing."""
+    """What it counts: a unit, `%`, `dollar` and other currencies, `year`, `date month`, `date day`, `phone`, `th` (an
+    ordinal number), `s` (a decade), or nothing."""
     value: float
     """In that unit; a day as month * 100 + day."""
     first: int
@@ -219,11 +226,7 @@ def _iso(words: Words, at: int) -> tuple[int, int, int, int] | None:
         return None
     start, end = words.start(at), words.ends[at + 2]
     match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", words.text[start:end])
-    return (
-        (int(match[1]), int(match[2]), int(match[3]), at + 3)
-        if match and int(match[2]) <= len("JFMAMJJASOND")
-        else None
-    )
+    return (int(match[1]), int(match[2]), int(match[3]), at + 3) if match and int(match[2]) <= MONTHS_A_YEAR else None
 
 
 def _dotted(words: Words, at: int) -> tuple[int, int, int, int] | None:
@@ -277,7 +280,7 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     if value is None:
         return None
     word = words.spelt[at]
-    if len(word) == len("99") and (century := _century(words, at)):
+    if len(word) == TWO_DIGITS and (century := _century(words, at)):
         return _found(century + value, ("year", 1.0), stop, words.start(at), words.ends[at])
     start, end = words.start(at), words.ends[stop - 1]
     sign = words.text[start - 1 : start]
@@ -298,7 +301,7 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
     if unit and not words.after(stop - 1).strip("\u00a0 .-"):
         return _found(counted, unit, stop + 1, start, words.ends[stop])
-    if not word[-1].isdigit() and (suffix := _KINDS.get(word.lstrip("0123456789"))):
+    if not word[-1].isdigit() and (suffix := _ORDINAL_SUFFIXES.get(word.lstrip("0123456789"))):
         return _found(value, (suffix, 1.0), stop, start, end)
     return _found(value, _year_or_number(words, at, stop), stop, start, end)
 
@@ -341,7 +344,7 @@ _BEFORE_YEAR = word_set("in since by until till from to of year around and betwe
 
 
 def _year_or_number(words: Words, at: int, stop: int) -> tuple[str, float]:
-    return ("year" if len(words.spelt[at]) == len("1999") and _is_year(words, at, stop) else "", 1.0)
+    return ("year" if len(words.spelt[at]) == FOUR_DIGITS and _is_year(words, at, stop) else "", 1.0)
 
 
 def _is_year(words: Words, at: int, stop: int) -> bool:

@@ -15,7 +15,7 @@ from math import fsum
 from typing import TypeAlias
 
 from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
-from ragboard.judges.embedded.reading import BEGINNING, Reading, clues_of, figure_terms, once, read
+from ragboard.judges.embedded.reading import BEGINNING, ParsedSentence, clues_of, figure_terms, once, read
 from ragboard.text.sentences import Language, language_of, sentence_spans, term
 
 __all__ = ["Claim", "Index", "Library", "Lookup", "Scope", "lookups"]
@@ -30,7 +30,7 @@ HEAD = 120
 class Claim:
     """A statement to look up."""
 
-    reading: Reading
+    reading: ParsedSentence
 
     @once
     def items(self) -> frozenset[str]:
@@ -52,7 +52,7 @@ class Claim:
         requested = set(items)
         if not requested:
             return []
-        spelt = [(at, self._written(at)) for at, place in enumerate(self.reading.places) if place in requested]
+        spelt = [(at, self._written(at)) for at, place in enumerate(self.reading.content_terms) if place in requested]
         spelt += [
             (figure.first, self.reading.text[figure.start : figure.end])
             for figure in self.reading.figures
@@ -62,7 +62,7 @@ class Claim:
 
     def _written(self, at: int) -> str:
         """The word with its capitals; a letter of an abbreviation with the others: `U.S.`."""
-        words = self.reading.placed
+        words = self.reading.word_offsets
         around = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
         return next((one.group() for one in around if one.start() <= words.start(at) < one.end()), words.spelt[at])
 
@@ -72,7 +72,7 @@ class Library:
     """The sentences of all passages, numbered consecutively."""
 
     language: Language
-    sentences: tuple[Reading, ...]
+    sentences: tuple[ParsedSentence, ...]
     passage_of: tuple[int, ...]
     """The passage of each sentence, from 0."""
     passages: int
@@ -81,7 +81,7 @@ class Library:
     def of(cls, passages: Sequence[str], question: str = "") -> Library:
         """Read the passages, in the language of their beginnings and of the question."""
         language = language_of(" ".join(text[:HEAD] for text in (*passages, question)))
-        sentences: list[Reading] = []
+        sentences: list[ParsedSentence] = []
         numbers: list[int] = []
         for number, text in enumerate(passages):
             for start, end in sentence_spans(text, language):
@@ -130,7 +130,7 @@ class Weights:
     sentences: int
 
     @classmethod
-    def of(cls, readings: Iterable[Reading]) -> Weights:
+    def of(cls, readings: Iterable[ParsedSentence]) -> Weights:
         """Count the readings that contain each term."""
         seen: Counter[str] = Counter()
         sentences = 0

@@ -13,7 +13,7 @@ from zlib import crc32
 from ragboard.judges.embedded.index import Claim
 from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.reading import entities, read
-from ragboard.judges.embedded.select import SHORT, helping, rate
+from ragboard.judges.embedded.select import SHORT, helpful_sentences, rate
 from ragboard.judges.embedded.statements import Subject, extract, subject_of
 from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
@@ -207,7 +207,7 @@ def classify(task: Classify) -> Classified:
 def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
     """Whether some sentence of the passages helps to answer."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
-    chosen, scores = helping(question, sentences)
+    chosen, scores = helpful_sentences(question, sentences)
     best = f"the best by {max(scores, default=0.0):.2f}"
     reason = f"{len(chosen)} of {len(sentences)} sentences help to answer the question, {best}."
     return Classified(holds=bool(chosen), reason=reason)
@@ -285,7 +285,7 @@ def _reply(task: Task) -> Reply | Failure:
         case GenerateQuestions():
             return Questions(questions=questions_of(task.answer, task.n))
         case SelectSentences():
-            chosen, scores = helping(task.question, task.sentences)
+            chosen, scores = helpful_sentences(task.question, task.sentences)
             return Selection(chosen=chosen, scores=scores)
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))

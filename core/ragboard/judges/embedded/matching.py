@@ -13,7 +13,7 @@ from importlib.resources import files
 from ragboard.judges.embedded.conflicts import Conflict, close, conflict
 from ragboard.judges.embedded.index import Claim, Lookup, Scope
 from ragboard.judges.embedded.lexicon import FIRST_PERSON, NEGATORS, STRONG
-from ragboard.judges.embedded.reading import Reading
+from ragboard.judges.embedded.reading import ParsedSentence
 from ragboard.records import Label
 
 __all__ = ["FEATURES", "SUPPORTED", "Match", "Model", "Seen", "best_match", "judged", "look", "model", "supporting"]
@@ -109,7 +109,7 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
     return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against, nowhere)
 
 
-def _with_rough_figures(claim: Claim, sentence: Reading, held: dict[str, float]) -> dict[str, float]:
+def _with_rough_figures(claim: Claim, sentence: ParsedSentence, held: dict[str, float]) -> dict[str, float]:
     if not claim.counted - held.keys():
         return held
     rough = {
@@ -141,7 +141,7 @@ def _second(lookup: Lookup, lead: int, scope: Scope, held: dict[str, float]) -> 
     return number, worth | held
 
 
-def _meant(claim: Claim, sentence: Reading, found: frozenset[str], around: AbstractSet[str]) -> frozenset[str]:
+def _meant(claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str]) -> frozenset[str]:
     """Return the items of the sentence, with those of its passage that a pronoun may refer to."""
     if sentence.refers_back:
         return found | ((claim.items - claim.counted) & around)
@@ -153,7 +153,9 @@ def _against(found: Conflict | None) -> tuple[float, float, float]:
     return float(kind == "figure"), float(kind == "name"), float(kind in {"opposite", "denial"})
 
 
-def _wording(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
+def _wording(
+    claim: ParsedSentence, sentences: tuple[ParsedSentence, ...], around: AbstractSet[str]
+) -> tuple[float, ...]:
     return (
         _within(claim.words, [sentence.words for sentence in sentences]),
         math.log1p(len(claim.words - around)),
@@ -165,7 +167,9 @@ def _within(words: frozenset[str], sentences: list[frozenset[str]]) -> float:
     return (len(words) - len(words.difference(*sentences))) / len(words) if words else 1.0
 
 
-def _manner(claim: Reading, sentences: tuple[Reading, ...], around: AbstractSet[str]) -> tuple[float, ...]:
+def _manner(
+    claim: ParsedSentence, sentences: tuple[ParsedSentence, ...], around: AbstractSet[str]
+) -> tuple[float, ...]:
     said = sentences[0].words if len(sentences) == 1 else sentences[0].words | sentences[1].words
     strong = claim.words & STRONG
     mine = (claim.words & FIRST_PERSON) - around

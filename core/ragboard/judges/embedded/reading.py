@@ -1,4 +1,4 @@
-"""A property that is worked out when it is first asked for."""
+"""A sentence as the rules read it: its words, figures, names and negations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
 
-__all__ = ["BEGINNING", "Name", "Reading", "clues_of", "entities", "figure_terms", "once", "read"]
+__all__ = ["BEGINNING", "Name", "ParsedSentence", "clues_of", "entities", "figure_terms", "once", "read"]
 
 
 Owner = TypeVar("Owner")
@@ -54,7 +54,10 @@ class once(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
 
 
 ANY = "=?"
-"""The clue of a word that does not tell by itself what its figure is."""
+"""The clue of a number that does not tell by itself what its figure is.
+
+A clue is `=` and the significant digits of a number (`=5`), a cheap key to find sentences that may contain it.
+"""
 LONGEST = 9
 """A sign, and digits that stay exact in any unit."""
 HUGE = 1e100
@@ -67,7 +70,7 @@ _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 
 
 def clue_in(word: str, language: Language) -> str:
-    """The clue of a number in digits or in letters: no term is like it. A word with two stops may be a date."""
+    """The clue of a number in digits or in letters. A word with two stops may be a date."""
     if word[0].isdigit():
         value, most = in_digits(word, language), HUGE
     else:
@@ -79,7 +82,7 @@ def clue_in(word: str, language: Language) -> str:
 
 
 def month_clue(word: str) -> str:
-    """The clue of a month's name that is a function word too, such as May; `` for any other word."""
+    """The clue of a month's name that is a function word too, such as May; empty for any other word."""
     return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
 
 
@@ -119,6 +122,7 @@ _NOT = word_set("not nicht")
 """What may begin an aside, `Not really,`; `No dogs, cats or birds` is none."""
 
 BEGINNING = 5
+"""Number of first letters by which words with the same root are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,30 +144,30 @@ class _Read(NamedTuple):
     spelt: Sequence[str]
     """Its words as they stand."""
     terms: Sequence[str]
-    """For each word its term where it may be a content word, its clue where it is a number, else ``."""
+    """For each word its term where it may be a content word, its clue where it is a number, else the empty string."""
 
 
-class Reading(_Read):
-    """A stretch of a text and what it says, by words: what few sentences are asked is found when it is asked."""
+class ParsedSentence(_Read):
+    """A stretch of a text, by words; rarely used parts are computed on first use."""
 
     @once
     def figures(self) -> tuple[Figure, ...]:
         """Its numbers, quantities and dates."""
         numbers = list(compress(count(), map(_NUMERIC.__getitem__, self.spelt)))
-        return figures_at(self.placed, numbers, self.language) if numbers else ()
+        return figures_at(self.word_offsets, numbers, self.language) if numbers else ()
 
     @once
-    def places(self) -> Sequence[str]:
-        """For each word its term where it is a content word, else ``."""
-        places = ["" if place[:1] == "=" else place for place in self.terms]
+    def content_terms(self) -> Sequence[str]:
+        """For each word its term where it is a content word, else the empty string."""
+        terms = ["" if term[:1] == "=" else term for term in self.terms]
         for figure in self.figures:
-            places[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
-        return places
+            terms[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
+        return terms
 
     @once
     def content(self) -> frozenset[str]:
         """Terms of all content words; figures are apart."""
-        return frozenset(filter(None, self.places))
+        return frozenset(filter(None, self.content_terms))
 
     @once
     def everything(self) -> frozenset[str]:
@@ -181,7 +185,7 @@ class Reading(_Read):
         return list(map(str.lower, self.spelt))
 
     @once
-    def placed(self) -> Words:
+    def word_offsets(self) -> Words:
         """Its words with their places in the text."""
         return Words.of(self.text, self.start, self.spelt)
 
@@ -192,7 +196,7 @@ class Reading(_Read):
 
     @once
     def hedged(self) -> float:
-        """The share of its words by which it takes back what it says; a question mark counts as one of them."""
+        """The share of hedging words; a question mark counts as one of them."""
         said = self.text[self.start : self.end]
         return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
@@ -220,13 +224,13 @@ class Reading(_Read):
     def _denies(self, at: int) -> bool:
         following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
         aside = at == 0 and self.lowered[0] in _NOT
-        ends = self.placed.ends[at : at + 1 + aside]
+        ends = self.word_offsets.ends[at : at + 1 + aside]
         numbered = self.spelt[at] == "No" and following[:1].isdigit()
         return not numbered and following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
         """Where in the text the words from `first` up to `stop` stand."""
-        return self.placed.start(first), self.placed.ends[stop - 1]
+        return self.word_offsets.start(first), self.word_offsets.ends[stop - 1]
 
     def said(self, first: int, stop: int) -> str:
         """The words from `first` up to `stop`, as they stand."""
@@ -234,11 +238,11 @@ class Reading(_Read):
         return self.text[start:end]
 
 
-def read(text: str, start: int, end: int, language: Language) -> Reading:
+def read(text: str, start: int, end: int, language: Language) -> ParsedSentence:
     """Read `text[start:end]`."""
     spelt = words_in(text, start, end)
     terms = list(map(_terms(language).__getitem__, spelt))
-    return Reading(text, start, end, language, spelt, terms)
+    return ParsedSentence(text, start, end, language, spelt, terms)
 
 
 def _negates(word: str) -> bool:
@@ -254,7 +258,7 @@ _KEYS = attrgetter("key", "loose")
 
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """The term of every content word of a language, the clue of every number, `` for any other word."""
+    """The term of every content word of a language, the clue of every number, empty for any other word."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
     def known(word: str) -> str:
@@ -268,38 +272,38 @@ def _terms(language: Language) -> Remembered[str]:
     return Remembered(known)
 
 
-def _names(reading: Reading) -> Iterator[Name]:
+def _names(reading: ParsedSentence) -> Iterator[Name]:
     stop = 0
     for at in _capitalised(reading):
         if at < stop:
             continue
         stop = _capitals(reading, at)
         if _is_name(reading, at, stop):
-            yield Name(tuple(place for place in reading.places[at:stop] if place), at, stop)
+            yield Name(tuple(place for place in reading.content_terms[at:stop] if place), at, stop)
 
 
-def _capitalised(reading: Reading) -> list[int]:
-    words = zip(reading.spelt, reading.places, strict=True)
+def _capitalised(reading: ParsedSentence) -> list[int]:
+    words = zip(reading.spelt, reading.content_terms, strict=True)
     return [at for at, (word, place) in enumerate(words) if place and word[0].isupper()]
 
 
-def _capitals(reading: Reading, at: int) -> int:
+def _capitals(reading: ParsedSentence, at: int) -> int:
     """Where the run of capitalised content words that starts at token `at` stops."""
     stop = at
-    while stop < len(reading.spelt) and reading.places[stop] and reading.spelt[stop][0].isupper():
-        if stop > at and reading.placed.after(stop - 1).strip("\u00a0 .-'\u2019"):
+    while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
+        if stop > at and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
             break
         stop += 1
     return stop
 
 
-def _is_name(reading: Reading, at: int, stop: int) -> bool:
-    """By its capitals; not a heading, `Backup Plan: Keep two`, nor the word that follows it."""
-    if at == 0 and reading.text[reading.placed.ends[stop - 1] : reading.end].startswith(":"):
+def _is_name(reading: ParsedSentence, at: int, stop: int) -> bool:
+    """Whether these capitalised words are a name, not a heading, `Backup Plan: Keep two`, nor the word after it."""
+    if at == 0 and reading.text[reading.word_offsets.ends[stop - 1] : reading.end].startswith(":"):
         return False
     if stop - at > 1:
         return True
-    if at and ":" in reading.placed.after(at - 1):
+    if at and ":" in reading.word_offsets.after(at - 1):
         return False
     if reading.language == "de":
         return at > 0 and reading.lowered[at - 1] in _BEFORE_NAME
@@ -310,12 +314,12 @@ def _is_name(reading: Reading, at: int, stop: int) -> bool:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Names, numbers and dates in reading order, each once; Hindi and Chinese have no capitals, so only the latter."""
+    """Names, numbers and dates in reading order, each once; for Hindi and Chinese, without capitals, no names."""
     language = language_of(text)
     readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
     return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))
 
 
-def _spans(reading: Reading) -> Iterator[tuple[int, int]]:
+def _spans(reading: ParsedSentence) -> Iterator[tuple[int, int]]:
     yield from (reading.span(name.first, name.stop) for name in reading.names)
     yield from ((figure.start, figure.end) for figure in reading.figures)

@@ -1,6 +1,7 @@
-"""How well an answer answers its question: by the kind of thing asked for, and by what it says that is new.
+"""Rate answers, and select the sentences that help to answer, by rules.
 
-Whether it is true is not asked. A question may ask for several things; each is looked for by itself.
+Both compare a text with the kinds of information that a question asks for, one by one, and count what is new in it.
+Neither asks whether the text is true.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.index import Library, lookups
 from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.matching import Model, model
-from ragboard.judges.embedded.reading import Reading, read
+from ragboard.judges.embedded.reading import ParsedSentence, read
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.statements import hedge, is_filler
 from ragboard.text.sentences import language_of, sentence_spans
 
-__all__ = ["FEATURES", "HELPS", "helping", "marks", "question_parts", "rate"]
+__all__ = ["FEATURES", "HELPS", "helpful_sentences", "question_parts", "rate", "sentence_features"]
 
 
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
@@ -100,9 +101,9 @@ class QuestionPart:
 class _AnswerSentence:
     """A sentence of an answer, compared with the question."""
 
-    reading: Reading
+    reading: ParsedSentence
     new: frozenset[str]
-    """Its items that are not in the question."""
+    """Its terms and figures that are not in the question."""
     certain: bool
 
 
@@ -130,7 +131,7 @@ def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
         yield kind, start, found[at + 1].start() if at + 1 < len(found) else len(question)
 
 
-def gives(kind: Kind, sentence: Reading, known: frozenset[str]) -> bool:
+def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
     """Whether the sentence has information of this kind that is not `known`."""
     text = sentence.text[sentence.start : sentence.end]
     new_figures = [figure for figure in sentence.figures if figure.key not in known]
@@ -159,9 +160,9 @@ def _dates(figure: Figure) -> bool:
     return bare_year or figure.kind in {"year", "date month", "date day"}
 
 
-def _capitalised(sentence: Reading) -> frozenset[str]:
+def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
     return frozenset(
-        place for word, place in zip(sentence.spelt, sentence.places, strict=True) if place and word[0].isupper()
+        place for word, place in zip(sentence.spelt, sentence.content_terms, strict=True) if place and word[0].isupper()
     )
 
 
@@ -254,20 +255,20 @@ FEATURES = {
 """The features, with their descriptions."""
 
 
-def selecting() -> Model:
+def helpfulness_model() -> Model:
     """Return the model of helpfulness."""
     return model("selection", tuple(FEATURES))
 
 
-def helping(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return the positions of the helpful sentences, and the score of each sentence, in [0, 1]."""
-    helps = selecting()
-    scored = [(values[0], helps(values)) for values in marks(question, sentences)]
+    helps = helpfulness_model()
+    scored = [(values[0], helps(values)) for values in sentence_features(question, sentences)]
     scores = tuple(round(score if own >= FLOOR else min(score, BELOW), 4) for own, score in scored)
     return tuple(place for place, score in enumerate(scores) if score >= HELPS), scores
 
 
-def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
+def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     """Return the features of each sentence, in the order of `FEATURES`; all 0 for a question without words."""
     language = language_of(" ".join((question, *sentences[:HEAD])))
     library = Library.of_sentences(sentences, language)
@@ -289,7 +290,7 @@ def marks(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     ]
 
 
-def _with_inherited(held: Sequence[dict[str, float]], place: int, sentence: Reading) -> dict[str, float]:
+def _with_inherited(held: Sequence[dict[str, float]], place: int, sentence: ParsedSentence) -> dict[str, float]:
     """Return the items of a sentence, and of the previous one with less weight if it refers back to that."""
     own = held[place]
     if not place or not sentence.refers_back:

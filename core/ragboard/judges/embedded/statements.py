@@ -1,4 +1,4 @@
-"""Sentences of an answer that state nothing about the matter: greetings, lead-ins, citations."""
+"""Extract the statements of a text; skip greetings, lead-ins and citations."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _MAY_HEDGE = (
     *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
     *("glaub", "denke", "vermut", "vielleicht", "möglich", "wohl", "soweit", "sicher", "könnte", "dürfte", "angeblich"),
 )
-"""Letters for a quick check: without one of them the pattern does not match."""
+"""Substrings for a quick check: without one of them the pattern does not match."""
 
 
 def _any_of(letters: tuple[str, ...], plain: str) -> bool:
@@ -140,11 +140,11 @@ _AFTER_VERB = word_set(
     "in on at by for from with to into over under through between across as a an the its his her their about until "
     "after before during"
 )
-_AND = re.compile(r"(,?)\s{1,3}(and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"(,?)\s{1,3}(and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
 _MAY_JOIN = re.compile(r"\s(?:and|but|while|whereas|und|aber|während)\s", re.IGNORECASE)
-"""A quick check before `_AND`."""
-_PARTS = re.compile(r"[,;:()]")
-_UNCUT = re.compile(r"[^;]+")
+"""A quick check before `_CONJUNCTION`."""
+_SUBJECT_BREAK = re.compile(r"[,;:()]")
+_BETWEEN_SEMICOLONS = re.compile(r"[^;]+")
 _RELATIVE = re.compile(r",\s+(?:which|who)\s+")
 _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
 
@@ -187,7 +187,9 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
 def _before_verb(text: str, words: Words) -> Subject | None:
     """Return the words before the last one, which is the verb, as the subject; None if punctuation separates them."""
     subject = text[words.start(0) : words.ends[-2]]
-    return None if _PARTS.search(subject) else Subject(subject, words.spelt[-1], words.ends[-1], words.start(-1))
+    return (
+        None if _SUBJECT_BREAK.search(subject) else Subject(subject, words.spelt[-1], words.ends[-1], words.start(-1))
+    )
 
 
 def _past_tense(text: str, words: Words, end: int) -> Subject | None:
@@ -209,7 +211,7 @@ def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Cla
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the parts of the sentence between semicolons, without surrounding space."""
-    for part in _UNCUT.finditer(text, start, end):
+    for part in _BETWEEN_SEMICOLONS.finditer(text, start, end):
         piece = part.group()
         left, right = len(piece) - len(piece.lstrip()), len(piece) - len(piece.rstrip())
         if piece.strip():
@@ -217,7 +219,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _coordinated(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
-    for found in _AND.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
+    for found in _CONJUNCTION.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
         restated = _second(text, start, found, end, language)
         if restated is None:
             continue
@@ -389,7 +391,7 @@ def _may_cite(text: str, start: int, end: int) -> bool:
 
 
 def _after_but(text: str, start: int, end: int) -> int:
-    """Return where a refusal continues with a statement, else `start`."""
+    """Return where a refusal continues with a statement; `end` if it does not, so nothing is left to extract."""
     found = _BUT.search(text, start, end)
     if found and not is_refusal(text[found.end() : end]) and is_refusal(text[start : found.start()]):
         return found.end()

@@ -18,7 +18,7 @@ from ragboard.judges.embedded.changes import CHANGES, names_in
 from ragboard.judges.embedded.lexicon import NUMBER_WORDS
 from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.refusals import is_refusal
-from ragboard.judges.embedded.select import helping
+from ragboard.judges.embedded.select import helpful_sentences
 from ragboard.judges.embedded.statements import extract
 from ragboard.tasks import Failure, WriteAnswer, Written
 from ragboard.text.lexicon import FUNCTION_WORDS
@@ -55,7 +55,7 @@ _WHEN = re.compile(
 _WHERE = re.compile(rf"(?<!^)\b(?:in|at|near) (?:the )?{_NAME}(?:, {_NAME})?(?![\w,])")
 _BY = re.compile(rf"\bby (?P<short>(?:the )?{_NAME})(?![\w,]| (?:and|or|of)\b)")
 _ACTS = re.compile(rf"(?P<short>(?:The )?{_NAME}) (?P<rest>(?:was|is|had|has|[a-z]{{2,}}ed) (?!an?\b|one\b)\S+ \S+ .+)")
-_VERB = re.compile(r"[^a-z]|(?:was|is|had|has|were|are)\b|[a-z]+ed\b|$")
+_VERB_OR_NAME = re.compile(r"[^a-z]|(?:was|is|had|has|were|are)\b|[a-z]+ed\b|$")
 _ASSERTS = re.compile(r"\b(?:is|are|was|were|had|[a-z]{2,}ed)\b")
 _PAST = re.compile(r"(?!.*\b(?:has|have)\b).*\b(?:was|were|had|[a-z]{2,}ed)\b")
 _LAST_PHRASE = re.compile(r",?\s+(?:in|on|at|by|from|since|with|for|to|of|im|am|von|durch|seit|bei|mit)\s")
@@ -65,7 +65,7 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(sorted(NUMBER_WORDS, key=len, revers
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class QuestionAnswer:
     """A question, its short answer, and the sentence that contains the answer."""
 
     question: str
@@ -110,13 +110,13 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
 
 
 @lru_cache(maxsize=64)
-def _facts(passage: str) -> tuple[Fact, ...]:
+def _facts(passage: str) -> tuple[QuestionAnswer, ...]:
     """Return the facts of all statements: the first fact of each statement, then the second, and so on.
 
     A digest of the statement decides which of its facts is first, so that kinds of question vary.
     """
     language = language_of(passage)
-    groups: list[list[Fact]] = []
+    groups: list[list[QuestionAnswer]] = []
     for each in extract(passage).statements:
         text = each.text.strip(" .")
         if is_refusal(each.text) or not SHORTEST <= len(text.split()) <= LONGEST:
@@ -129,11 +129,11 @@ def _facts(passage: str) -> tuple[Fact, ...]:
     return tuple(fact for turn in zip_longest(*groups) for fact in turn if fact)
 
 
-def _simple_facts(text: str) -> Iterator[Fact]:
+def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
     """Yield the facts of an English statement of one clause."""
     sentence = _sentence(text)
     if found := _ACTS.fullmatch(text):
-        yield Fact(f"Who or what {found['rest']}?", found["short"], sentence)
+        yield QuestionAnswer(f"Who or what {found['rest']}?", found["short"], sentence)
     for word, pattern in (("When", _WHEN), ("Where", _WHERE), ("By whom", _BY)):
         found = pattern.search(text)
         if found is None or pattern.search(text, found.end()):
@@ -141,14 +141,14 @@ def _simple_facts(text: str) -> Iterator[Fact]:
         before, short, after = text[: found.start()].strip(), found.group(), text[found.end() :]
         if word == "Where" and (not _ASSERTS.search(before) or before.split()[-1].istitle()):
             continue  # a part of another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
-        remainder = _inside(f"{before}{after}" if before else after.strip(" ,"))
+        remainder = _lowercase_start(f"{before}{after}" if before else after.strip(" ,"))
         if (before and after.startswith(",")) or re.search(r",(?: \w+)?$", remainder):
             continue
         if parts := _BE.fullmatch(remainder):
             if _PARTICIPLE.match(parts["rest"]):
-                yield Fact(f"{word} {parts['be']} {parts['subject']} {parts['rest']}?", short, sentence)
+                yield QuestionAnswer(f"{word} {parts['be']} {parts['subject']} {parts['rest']}?", short, sentence)
         elif word != "By whom" and _PAST.search(remainder):
-            yield Fact(f"{word} was it that {remainder}?", short, sentence)
+            yield QuestionAnswer(f"{word} was it that {remainder}?", short, sentence)
 
 
 def _is_self_contained(question: str) -> bool:
@@ -157,18 +157,18 @@ def _is_self_contained(question: str) -> bool:
     return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
 
 
-def _gapped(text: str, language: Language) -> Iterator[Fact]:
+def _gapped(text: str, language: Language) -> Iterator[QuestionAnswer]:
     reading = read(text, 0, len(text), language)
     if reading.figures and reading.names and not reading.has_pronoun:
         last = reading.figures[-1]
         cut = f"{text[: last.start]}{GAP}{text[last.end :]}"
-        yield Fact(GAPPED.get(language, "{}?").format(cut), text[last.start : last.end], _sentence(text))
+        yield QuestionAnswer(GAPPED.get(language, "{}?").format(cut), text[last.start : last.end], _sentence(text))
 
 
-def _inside(text: str) -> str:
+def _lowercase_start(text: str) -> str:
     """Return the text as it reads within a sentence: without the capital of a sentence's beginning."""
     first, following, *_ = [*text.split(maxsplit=2), "", ""]
-    plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB.match(following)
+    plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB_OR_NAME.match(following)
     return text[:1].lower() + text[1:] if plain else text
 
 
@@ -191,7 +191,7 @@ def _plain_sentences(passage: str) -> tuple[str, ...]:
 
 def _best(task: WriteAnswer) -> str:
     statements = [each.text for each in extract(task.passage).statements if not is_refusal(each.text)]
-    _, scores = helping(task.question, statements)
+    _, scores = helpful_sentences(task.question, statements)
     best = max(range(len(statements)), key=lambda place: scores[place], default=None)
     return "" if best is None else _sentence(statements[best])
 
@@ -199,7 +199,7 @@ def _best(task: WriteAnswer) -> str:
 # False answers
 
 
-def _falsified(fact: Fact, passage: str, rng: random.Random, *, bare: bool) -> Fact | None:
+def _falsified(fact: QuestionAnswer, passage: str, rng: random.Random, *, bare: bool) -> QuestionAnswer | None:
     """Return the fact with another figure or name; None if it has neither.
 
     With `bare`, the replacement is not from the passage, as a bare answer could then be a true one.

@@ -11,24 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.base import RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Line
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, MalformedResponseError, RefusedError
+from ragboard.judges.llm.endpoint import FORMAT_NAMED, Endpoint, RefusedError
+from ragboard.judges.llm.responses import read_completion
 from ragboard.tasks import Exchange
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Chat", "DeclinedError", "exchange"]
+__all__ = ["Chat"]
 
 MODES = ("json_schema", "json_object", "text")
 """Formats of replies, the strictest first."""
 
-_OF_MODE = re.compile(
-    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
-)
+PLAIN = len(MODES) - 1
 
 _TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
 """Matches the error of a request that is too long, in which servers also name `max_tokens`."""
 
+_ONLY_STREAMS = re.compile(
+    r"\bnon-?stream|\b(?:only|must|enable|requires?)\b.{0,40}\bstream(?:ing)?\b"
+    r"|\bstream(?:ing)?\b.{0,40}\b(?:only|must|true|required)\b",
+    re.I,
+)
+_UNEXPLAINED = re.compile(
+    r"status \d+[\s.:]*(?:no reason given|bad request|invalid[ _]request(?:[ _]error)?|unprocessable (?:entity|content)"
+    r"|validation error|(?:unknown |provider returned (?:an )?)?error)?[\s.:!]*",
+    re.I,
+)
+"""Matches the error of a request that the server refused without a reason."""
 
 FRAME = 16
 """An upper bound of the tokens around a message."""
@@ -45,6 +55,10 @@ class Chat:
     dropped: set[str] = field(default_factory=set[str])
     """Parameters that the model refused."""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
+    streams: bool = False
+    """Whether replies are asked for as a stream, because the server sends no others."""
+    tried_plain: bool = False
+    """Whether a request refused without a reason was sent again without a format."""
 
     async def complete(
         self,
@@ -61,29 +75,39 @@ class Chat:
         the model declined), NotAskedError if the meter admits no more requests.
         """
         about = _about_tokens(lines)
+        unexplained: RefusedError | None = None
         while True:
-            mode = self.mode
+            mode = PLAIN if unexplained else self.mode
             sent = {self.renamed.get(key, key): value for key, value in parameters.items() if key not in self.dropped}
-            extra = sent | _response_format(mode, schema)
+            if self.streams and "stream_options" not in self.dropped:
+                sent["stream_options"] = {"include_usage": True}
+            extra = sent | _response_format(mode, schema) | ({"stream": True} if self.streams else {})
             metered = meter(_size(lines, extra)) if meter else None
             try:
                 reply = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first, meter=metered)
             except RefusedError as error:
-                if not self._give_way(error, sent, mode):
-                    raise
+                if self._give_way(error, sent, mode):
+                    continue
+                if unexplained or self.tried_plain or mode == PLAIN or not _UNEXPLAINED.fullmatch(str(error)):
+                    raise unexplained or error from None
+                unexplained, self.tried_plain = error, True
             else:
+                self.mode = max(self.mode, mode)
                 self.endpoint.record_tokens((reply.prompt_tokens or about) + (reply.completion_tokens or 0) - about)
                 return reply
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
-        """Drop the refused parameter or format; return whether there was one to drop."""
+        """Drop the refused parameter or format, or ask for streams; return whether that changes anything."""
         if _TOO_LONG.search(str(error)):
             return False
+        if not self.streams and _ONLY_STREAMS.search(str(error)):
+            self.streams = True
+            return True
         named = _named(error, sent)
         if named:
             self._drop(named, str(error))
             return True
-        if mode + 1 < len(MODES) and _OF_MODE.search(f"{error.param or ''} {error}"):
+        if mode < PLAIN and FORMAT_NAMED.search(f"{error.param or ''} {error}"):
             self.mode = max(self.mode, mode + 1)
             return True
         return False
@@ -99,15 +123,8 @@ class Chat:
         """Send the request. The SDK's own method would validate every part, which doubles the time."""
         messages = [{"role": line.role, "content": line.text} for line in lines]
         body = {"model": self.model, "messages": messages, **extra}
-        return _parse_response(await client.post("/chat/completions", body=body, cast_to=str), self.endpoint.masked)
-
-
-class DeclinedError(CallFailedError):
-    """The model declined to answer, or a content filter withheld its answer. The call is still billed."""
-
-    def __init__(self, message: str, answered: Exchange) -> None:
-        self.exchange = answered
-        super().__init__(message)
+        response = await client.post(self.endpoint.route("chat/completions"), body=body, cast_to=str)
+        return read_completion(response, self.endpoint.masked)
 
 
 def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
@@ -138,49 +155,6 @@ def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
     """Return the refused parameter: from the field of the error, else from the first words of its message."""
     if error.param in sent:
         return error.param
-    if error.param and _OF_MODE.search(error.param):
+    if error.param and FORMAT_NAMED.search(error.param):
         return None
     return next((key for key in sent if re.search(rf"\b{re.escape(key)}\b", str(error))), None)
-
-
-def _parse_response(body: str, masked: Callable[[str], str]) -> Exchange:
-    """Return the reply in a response body, with secrets masked.
-
-    Raises DeclinedError or MalformedResponseError if there is none.
-    """
-    try:
-        answer = json.loads(body)
-        choice = answer["choices"][0]
-        message = choice["message"]
-        content, refusal = message.get("content"), message.get("refusal")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise MalformedResponseError(
-            f"the server's response is not a chat completion: {masked(body)[:200]!r}"
-        ) from error
-    if isinstance(refusal, str) and refusal and not content:
-        refusal = masked(refusal)
-        raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
-    if choice.get("finish_reason") == "content_filter":
-        text = masked(content) if isinstance(content, str) else ""
-        raise DeclinedError("the server's content filter stopped the reply", exchange(text, answer.get("usage")))
-    if not isinstance(content, str | None):
-        raise MalformedResponseError(f"the server's response has no text: {masked(body)[:200]!r}")
-    return exchange(masked(content or ""), answer.get("usage"), truncated=choice.get("finish_reason") == "length")
-
-
-def exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
-    """Combine the text with the tokens in a response's `usage`, which a server can leave out."""
-    counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
-    details = counted.get("prompt_tokens_details")
-    return Exchange(
-        text=text,
-        prompt_tokens=_count(counted.get("prompt_tokens")),
-        completion_tokens=_count(counted.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
-        truncated=truncated,
-    )
-
-
-def _count(value: object) -> int | None:
-    """Return a number of tokens; None if the server sent something else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

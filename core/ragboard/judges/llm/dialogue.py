@@ -126,7 +126,8 @@ def first_fitting(
     chance, so a copy from the rest of the `prompt` counts as a reply unless there is another candidate. Raises
     ReplyFormatError if `read` does, or if there is no candidate.
     """
-    candidates = _candidates(_without_thoughts(text, key), key)
+    answer = _without_thoughts(text, key)
+    candidates = _candidates(answer, key)
     for _, raw, value in candidates:
         if value is _UNREADABLE:
             raise ReplyFormatError("it holds JSON that cannot be read")
@@ -137,6 +138,8 @@ def first_fitting(
             raise ReplyFormatError(f"it repeats {copied}")
         return read(value)
     what = "list" if key is None else f"JSON object with the key `{key}`"
+    if text.strip() and not answer.strip():
+        raise ReplyFormatError("it holds only thoughts, and no answer")
     raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
@@ -220,4 +223,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

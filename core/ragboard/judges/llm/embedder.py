@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
 from ragboard.judges.cosines import Vector, similarities, texts_of
-from ragboard.judges.llm.chat import exchange
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint, MalformedResponseError
+from ragboard.judges.llm.endpoint import Endpoint
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, exchange
 from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Similarity, Task, ignore_call
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class OpenAiEmbedder:
 
     async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        return _vectors(self.endpoint.masked(await client.post("/embeddings", body=body, cast_to=str)), len(texts))
+        route = self.endpoint.route("embeddings", deployment=self.model)
+        return _vectors(self.endpoint.masked(await client.post(route, body=body, cast_to=str)), len(texts))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:

@@ -11,22 +11,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import RequestMeter
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
-from ragboard.judges.secrets import MASK, is_credential, masking, public_query
+from ragboard.judges.secrets import MASK, is_credential, masking, public_query, whole_words
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
 __all__ = [
-    "CallFailedError",
+    "FORMAT_NAMED",
     "Endpoint",
-    "MalformedResponseError",
     "RefusedError",
     "openai_endpoint",
     "require_address",
@@ -40,32 +40,36 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
 """Maximum pause in seconds; if a server asks for more, the request is not sent again."""
 
+_DEPLOYMENT = re.compile(r"/openai/deployments/(?P<name>[^/]+)/?$")
+"""Matches the end of a classic Azure address."""
+
 OFFICIAL = "https://api.openai.com/v1"
 NO_KEY = "none"
 """The key for servers that need none."""
 
 _SETUP = {
     401: "the key is refused",
-    402: "the account has no credit",
+    402: "the account has no credit, or too little",
     403: "access is denied",
     404: "there is no such model or address",
 }
+_NO_PROVIDER = re.compile(r"no (?:allowed )?(?:endpoints|providers)", re.I)
+"""Matches a gateway's 404: it knows the model, but no provider that may answer."""
+
+FORMAT_NAMED = re.compile(
+    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
+)
+"""Matches the error of a server that does not support the format in which a reply is asked for."""
+_CAN_NAME_FORMAT = frozenset({404, 405, 415, 500, 501})
+
 _LATER = frozenset({408, 409, 425, 429})
 _GIVEN_UP = frozenset({408, 502, 504, 524})
 """The status of a server that gave up waiting for a model, which may still have replied."""
 _TOO_MANY = frozenset({429, 503})
 
 
-class CallFailedError(Exception):
-    """A call failed, after retries if these could help. The message contains no secret."""
-
-
-class MalformedResponseError(CallFailedError):
-    """The response does not follow the protocol; another try can succeed."""
-
-
 class RefusedError(CallFailedError):
-    """The server rejected the request as invalid (status 400 or 422)."""
+    """The server rejected the request as invalid: status 400 or 422, or another that names the format of replies."""
 
     def __init__(self, message: str, param: str | None) -> None:
         self.param = param
@@ -101,7 +105,7 @@ class Endpoint:
     """Maximum number of retries of a request."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
     chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Returns a random number between two, so that pauses do not all end at the same time."""
+    """Returns a random number between two, as `random.uniform`: pauses then do not all end at the same time."""
     _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
         default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
         init=False,
@@ -118,8 +122,9 @@ class Endpoint:
 
     @property
     def identity(self) -> str:
-        """The address, and a digest of what is redacted: a part of the identity of judges and embedders."""
-        return f"{self.address}{self.redaction.suffix}"
+        """The address, headers and a digest of what is redacted: a part of the identity of judges and embedders."""
+        headers = (f" {name}={MASK if is_credential(name) else self.headers[name]}" for name in sorted(self.headers))
+        return f"{self.address}{''.join(headers)}{self.redaction.suffix}"
 
     def __repr__(self) -> str:
         return f"Endpoint({self.address!r})"
@@ -137,7 +142,7 @@ class Endpoint:
         With `first` it goes before other waiting requests. While it pauses before a retry, others are sent. `meter`
         admits every attempt and records those without a reply.
 
-        Raises NotAskedError if the meter admits no more, RefusedError for status 400 or 422, CallFailedError if all
+        Raises NotAskedError if the meter admits no more, RefusedError for an invalid request, CallFailedError if all
         retries fail, JudgeError if no call can succeed (key, access, address).
         """
         async with self._session() as session:
@@ -195,14 +200,15 @@ class Endpoint:
 
     def _after(self, error: APIError, session: _Session, retries_left: int, pause: float) -> _Wait:
         status = int(getattr(error, "status_code", 0))
-        problem = f"status {status}: {error.message}"
+        problem = f"status {status}: {_message_of(error)}"
         if error.code == "insufficient_quota":
             status = 402
-        if status in _SETUP:
-            session.closed = JudgeError(f"{self.address}: {_SETUP[status]} ({self._setup_detail(status, problem)})")
-            raise session.closed from error
-        if status in (400, 422):
+        if status in (400, 422) or (status in _CAN_NAME_FORMAT and FORMAT_NAMED.search(problem)):
             raise RefusedError(self.plain(problem), error.param) from error
+        if status in _SETUP:
+            what = "no provider may answer this" if _NO_PROVIDER.search(problem) else _SETUP[status]
+            session.closed = JudgeError(f"{self.address}: {what} ({self._setup_detail(status, problem)})")
+            raise session.closed from error
         if status not in _LATER and status < 500:
             raise CallFailedError(self.plain(problem)) from error
         requested = _retry_after(getattr(error, "response", None))
@@ -230,21 +236,21 @@ class Endpoint:
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
-        headers = (value for name, value in self.headers.items() if is_credential(name))
-        query = (value for name, value in self._query.items() if is_credential(name))
-        return masking((self.api_key, *headers, *query))
+        return masking(self._credentials)
+
+    @property
+    def _credentials(self) -> tuple[str, ...]:
+        given = (*self.headers.items(), *self._query.items())
+        return (self.api_key, *(value for name, value in given if is_credential(name)))
 
     @property
     def _query(self) -> dict[str, str]:
         return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
     def plain(self, text: str) -> str:
-        """Return the text as one short line, with secrets masked."""
-        text = self.masked(text)
-        for secret in (self.api_key, *self.headers.values()):
-            if len(secret) > len(NO_KEY):
-                text = text.replace(secret, MASK)
-        text = re.sub(r"(?i)\b(sk-|bearer\s+)[\w*.-]{4,}", MASK, text)
+        """Return the text of an error as one short line, with secrets masked, also short ones and those of others."""
+        text = whole_words(self._credentials).sub(MASK, self.masked(text))
+        text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
         return " ".join(text.split())[:300]
 
     @asynccontextmanager
@@ -271,18 +277,36 @@ class Endpoint:
             del self._sessions[loop]
             await client.close()
 
-    def _open(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI, DefaultAioHttpClient
+    def route(self, operation: str, *, deployment: str = "") -> str:
+        """Return the path of an operation below the base URL.
 
-        return AsyncOpenAI(
-            api_key=self.api_key,
-            base_url=urlunsplit(urlsplit(self.base_url)._replace(query="", fragment="")),
-            default_query=self._query,
-            default_headers=dict(self.headers),
-            http_client=DefaultAioHttpClient(),
-            max_retries=0,
-            timeout=self.timeout,
-        )
+        A classic Azure address names a deployment: it is that of the operation unless another one is given.
+        """
+        named = _DEPLOYMENT.search(urlsplit(self.base_url).path)
+        return f"/deployments/{deployment or named['name']}/{operation}" if named else f"/{operation}"
+
+    def _open(self) -> AsyncOpenAI:
+        from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient
+
+        parts = urlsplit(self.base_url)
+        common: dict[str, Any] = {
+            "api_key": self.api_key,
+            "base_url": urlunsplit(parts._replace(path=_DEPLOYMENT.sub("/openai", parts.path), query="", fragment="")),
+            "default_query": self._query,
+            "default_headers": dict(self.headers),
+            "http_client": DefaultAioHttpClient(),
+            "max_retries": 0,
+            "timeout": self.timeout,
+        }
+        if _DEPLOYMENT.search(parts.path):
+            return AsyncAzureOpenAI(api_version=self._query["api-version"], **common)  # the key as `api-key`
+        return AsyncOpenAI(**common)
+
+
+def _message_of(error: APIError) -> str:
+    """Return the message in the body of an error response, which the SDK reads from one field only."""
+    response = getattr(error, "response", None)
+    return error_message(response.text) or "no reason given" if response is not None else error.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,17 +334,23 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
     """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
     Only OpenAI's own server always needs a key. Raises JudgeError if it is missing, SettingError for an address that is
-    no http(s) URL.
+    not an http(s) URL.
     """
     known = os.environ if environment is None else environment
-    address = (base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip()
+    address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
     key = known.get("OPENAI_API_KEY", "").strip()
     require_address(address)
     if not re.fullmatch(r"[!-~]*", key):
-        raise SettingError("OPENAI_API_KEY holds a space or a sign that no key has; was it copied whole?")
+        raise SettingError("OPENAI_API_KEY holds a space or a character that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
     return Endpoint(address, key or NO_KEY)
+
+
+def _without_operation(address: str) -> str:
+    """Return the base URL of an address copied from a console, which ends with an operation."""
+    head, mark, query = address.partition("?")
+    return re.sub(r"/(?:chat/completions|embeddings)/?$", "", head) + mark + query
 
 
 def require_address(address: str) -> None:
@@ -332,7 +362,7 @@ def require_address(address: str) -> None:
         possible = False
     if not possible:
         raise SettingError(
-            "the base URL (OPENAI_BASE_URL) is no http(s) address; expected one such as http://localhost:8000/v1"
+            "the base URL (OPENAI_BASE_URL) is not an http(s) URL; expected one such as http://localhost:8000/v1"
         )
     if "@" in urlsplit(address).netloc:
         raise SettingError(
@@ -342,3 +372,11 @@ def require_address(address: str) -> None:
     names = [name for name, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise SettingError(f"the base URL (OPENAI_BASE_URL) has the parameter {twice!r} twice; give it once")
+    path = urlsplit(_without_operation(address)).path.rstrip("/")
+    classic = _DEPLOYMENT.search(path)
+    of_azure = (urlsplit(address).hostname or "").endswith(".openai.azure.com") and path != "/openai/v1"
+    if (classic or of_azure) and not (classic and "api-version" in names):
+        raise SettingError(
+            "the base URL (OPENAI_BASE_URL) is no complete Azure address; expected https://NAME.openai.azure.com/openai/v1,"
+            " or https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT?api-version=2024-10-21"
+        )

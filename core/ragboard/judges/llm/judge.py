@@ -11,10 +11,11 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.judges.base import NotAskedError, Request, RequestMeter
-from ragboard.judges.llm.chat import Chat, DeclinedError
+from ragboard.judges.llm.chat import Chat
 from ragboard.judges.llm.dialogue import Dialogue, first_request
-from ragboard.judges.llm.endpoint import CallFailedError, Endpoint
+from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.prompts import Prompts
+from ragboard.judges.llm.responses import CallFailedError, DeclinedError
 from ragboard.records import JsonValue
 from ragboard.tasks import PROMPTED, Failure, NotAsked, OnCall, Reply, Task, ignore_call
 

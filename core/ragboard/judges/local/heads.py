@@ -16,7 +16,7 @@ from ragboard.judges.local.exports import load_export
 from ragboard.judges.local.models import Hardware, exported, load, load_parts, read_json, readable, running_on
 from ragboard.judges.local.presets import Reading
 from ragboard.judges.local.verdicts import Scores, scores_of
-from ragboard.judges.local.windows import Offsets, span, token_borders, windows
+from ragboard.judges.local.windows import Offsets, span, tokens_at, windows
 from ragboard.records import Label
 from ragboard.text.sentences import sentence_spans
 
@@ -175,7 +175,7 @@ class Head(ABC):
     def spans(self, passage: str, room: int) -> Spans:
         """Return (start, end) of the windows of a passage; empty for an empty passage."""
         offsets = self._offsets(passage)
-        borders = token_borders(offsets, [start for start, _ in sentence_spans(passage)])
+        borders = tokens_at(offsets, [start for start, _ in sentence_spans(passage)])
         found = (span(passage, offsets, window) for window in windows(len(offsets), borders, room))
         return tuple(place for place in found if place)
 

@@ -21,7 +21,7 @@ __all__ = ["LocalJudge", "NliJudge"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Cell:
+class _Window:
     """A window to read with a statement."""
 
     rank: int
@@ -30,19 +30,19 @@ class _Cell:
     texts: Texts
 
 
-_Row: TypeAlias = tuple[tuple[_Cell, ...], ...]
+_StatementWindows: TypeAlias = tuple[tuple[_Window, ...], ...]
 """The windows of each passage, with one statement."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _VerifyTask:
     """A task, and the windows to read for each of its statements."""
 
     task: Verify
-    rows: tuple[_Row, ...]
+    rows: tuple[_StatementWindows, ...]
 
     @property
-    def cells(self) -> Iterator[_Cell]:
+    def cells(self) -> Iterator[_Window]:
         for row in self.rows:
             yield from chain(*row)
 
@@ -76,8 +76,11 @@ class LocalJudge:
         contradicts: float = 0.5,
         hardware: Hardware = ANY_HARDWARE,
     ) -> None:
-        if (window is not None and window < 1) or not (0 < supports <= 1 and 0 < contradicts <= 1):
-            raise SettingError("a window has at least 1 token, a threshold is above 0 and at most 1")
+        if window is not None and window < 1:
+            raise SettingError(f"window is {window}; expected at least 1 token")
+        for name, threshold in (("supports", supports), ("contradicts", contradicts)):
+            if not 0 < threshold <= 1:
+                raise SettingError(f"{name} is {threshold}; expected above 0 and at most 1")
         chosen = self._choose(model)
         folder = model_folder(chosen.place, hardware.backend)
         self.model = chosen.name
@@ -85,7 +88,7 @@ class LocalJudge:
         self.thresholds = Thresholds(supports=supports, contradicts=contradicts)
         self._head = head_of(folder, chosen.reading, hardware)
         self._digest = f"onnx-{digest(folder, backend='onnx')}" if hardware.backend == "onnx" else digest(folder)
-        self._reading = Lock()
+        self._lock = Lock()
 
     def _choose(self, model: str) -> ModelChoice:
         return choose_model(model)
@@ -112,14 +115,14 @@ class LocalJudge:
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
-        with self._reading:
+        with self._lock:
             all_asked = [self._asked(task) for task in tasks]
-            cells = chain(*(asked.cells for asked in all_asked if isinstance(asked, _Asked)))
+            cells = chain(*(asked.cells for asked in all_asked if isinstance(asked, _VerifyTask)))
             texts = list(dict.fromkeys(cell.texts for cell in cells))
             scores = dict(zip(texts, self._head.predict(texts), strict=True))
         return [asked if isinstance(asked, Failure) else self._reply(asked, scores) for asked in all_asked]
 
-    def _asked(self, task: Task) -> _Asked | Failure:
+    def _asked(self, task: Task) -> _VerifyTask | Failure:
         if not isinstance(task, Verify):
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
         head = self._head
@@ -129,22 +132,22 @@ class LocalJudge:
             rooms = [head.room(question, statement, self.window) for statement in statements]
         except StatementTooLongError as error:
             return Failure(detail=str(error))
-        cut = {room: [head.spans(passage, room) for passage in passages] for room in set(rooms)}
+        spans_by_room = {room: [head.spans(passage, room) for passage in passages] for room in set(rooms)}
         rows = (
             tuple(
                 tuple(
-                    _Cell(rank=rank, start=start, end=end, texts=head.texts(question, passage[start:end], statement))
+                    _Window(rank=rank, start=start, end=end, texts=head.texts(question, passage[start:end], statement))
                     for start, end in spans
                 )
-                for rank, (passage, spans) in enumerate(zip(passages, cut[room], strict=True), start=1)
+                for rank, (passage, spans) in enumerate(zip(passages, spans_by_room[room], strict=True), start=1)
             )
             for statement, room in zip(statements, rooms, strict=True)
         )
-        return _Asked(task=task, rows=tuple(rows))
+        return _VerifyTask(task=task, rows=tuple(rows))
 
-    def _reply(self, asked: _Asked, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
+    def _reply(self, asked: _VerifyTask, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
         if any(scores[cell.texts] is None for cell in asked.cells):
-            return Failure(detail=f"{self.name} gave something that is no number")
+            return Failure(detail=f"{self.name} returned a score that is not a number")
         rows = [[_window_scores(cells, scores) for cells in row] for row in asked.rows]
         joint = (verdict([*chain(*row)], self.thresholds) for row in rows)
         single = (tuple(verdict(seen, self.thresholds) for seen in row) for row in rows)
@@ -153,13 +156,18 @@ class LocalJudge:
         )
 
 
-def _window_scores(cells: Sequence[_Cell], scores: Mapping[Texts, Scores | None]) -> list[WindowScores]:
+def _window_scores(cells: Sequence[_Window], scores: Mapping[Texts, Scores | None]) -> list[WindowScores]:
     found = ((cell, scores[cell.texts]) for cell in cells)
-    return [WindowScores(rank=cell.rank, start=cell.start, end=cell.end, scores=said) for cell, said in found if said]
+    return [
+        WindowScores(rank=cell.rank, start=cell.start, end=cell.end, scores=given) for cell, given in found if given
+    ]
 
 
 class NliJudge(LocalJudge):
-    """The local judge as `nli:MODEL`: a model for entailment, by its labels. Evaluations keep that name."""
+    """The local judge as `nli:MODEL`: a model for entailment, by its labels.
+
+    Kept so that stored `nli:` evaluations keep their identity.
+    """
 
     prefix: ClassVar[str] = "nli"
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import readable
-from ragboard.judges.local.windows import span, token_borders, windows
+from ragboard.judges.local.windows import span, tokens_at, windows
 from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
@@ -85,7 +85,7 @@ class Classifier:
 
     def _pieces(self, text: str, room: int) -> Iterator[tuple[str, int]]:
         offsets = self._offsets(text)
-        borders = token_borders(offsets, [start for start, _ in sentence_spans(text)])
+        borders = tokens_at(offsets, [start for start, _ in sentence_spans(text)])
         for window in windows(len(offsets), borders, room):
             place = span(text, offsets, window)
             if place:

@@ -66,7 +66,7 @@ USES = {
 
 
 def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """What the attributes of Langfuse's SDK say of a step."""
+    """The span fields that the attributes of Langfuse's SDK give."""
     given, said = (
         decoded(of.get(f"langfuse.observation.{side}", of.get(f"langfuse.trace.{side}")))
         for side in ("input", "output")
@@ -215,7 +215,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(said: Mapping[str, JsonValue]) -> Feedback:
-    """A score of the API, or an evaluation of the runner; of categories the label is the value."""
+    """A score of the API, or an evaluation of the runner; for a categorical score the value is its label."""
     label = said.get("stringValue") or said.get("string_value")
     return Feedback(
         name=text_of(said.get("name")) or "score",

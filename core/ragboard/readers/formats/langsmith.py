@@ -31,6 +31,7 @@ ROW = {
     "run.outputs.documents": "contexts",
     "example.outputs": "reference",
     "example.id": "id",
+    "run.id": "metadata",
     "example.metadata": "metadata",
     "run.error": "metadata",
     "run.start_time, run.end_time": "metadata",
@@ -60,6 +61,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
             **as_object(example.get("metadata")),
             "latency_ms": (end - start) / 1e6 if 0 < start <= end else None,
             "error": run.get("error"),
+            "run_id": run.get("id") if example.get("id") else None,
             "human_feedback": [*said.people] or None,
         }
         contexts = _contexts(run.get("outputs"))

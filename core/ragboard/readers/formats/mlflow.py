@@ -1,7 +1,7 @@
 """Traces of MLflow: one, a list of them, and the tables of `search_traces` and `genai.evaluate`.
 
-Attributes of a span are JSON as text. What judges and persons say of a trace are its assessments; an assessment that is
-an expectation holds the reference.
+Attributes of a span are JSON as text. The assessments of a trace are feedback of judges and people; an assessment that
+is an expectation holds the reference.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ragboard.records import JsonValue
 
 __all__ = ["ATTRIBUTES", "FILE_FORMATS", "attributes_of"]
 
+# What each attribute of a span becomes; "": it is only used to read the others.
 ATTRIBUTES = {
     "mlflow.spanType": "",
     "mlflow.spanInputs": "question",
@@ -37,6 +38,7 @@ ATTRIBUTES = {
     "mlflow.spanLogLevel": "",
 }
 
+# What each part of a trace becomes, for the report of an import.
 FIELDS = {
     "spans.mlflow.spanInputs": "question",
     "spans.mlflow.spanOutputs": "answer",
@@ -45,11 +47,11 @@ FIELDS = {
     "assessments.feedback": "score",
     "assessments.rationale": "judgement",
     "assessments.expectation": "reference",
-    "assessments of persons": "metadata",
+    "human feedback": "metadata",
     "trace_metadata.mlflow.trace.session": "history",
     "tags": "metadata",
     "trace_metadata": "left out: may name persons and machines",
-    "assessments.source of persons, tags.mlflow": "left out: may name persons and machines",
+    "source of human feedback, tags.mlflow": "left out: may name persons and machines",
 }
 
 
@@ -57,7 +59,7 @@ TWICE = "request, response, trace, NAME/value, NAME/rationale"
 
 
 def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """What the attributes of MLflow say of a step."""
+    """The span fields that MLflow's attributes give."""
     kind = text_of(decoded(of.get("mlflow.spanType")))
     given, said = decoded(of.get("mlflow.spanInputs")), decoded(of.get("mlflow.spanOutputs"))
     usage = as_object(decoded(of.get("mlflow.chat.tokenUsage"))) or as_object(as_object(said).get("usage"))
@@ -149,7 +151,7 @@ def _tool_file(
 def _spans(
     info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, place: str
 ) -> list[Span]:
-    """The spans of a trace; what is said of the trace is with its first root."""
+    """The spans of a trace; feedback, reference and metadata of the trace are with its first root."""
     given = [one for one in as_objects(info.get("assessments")) if one.get("valid") is not False]
     expected = {
         text_of(one.get("assessment_name")): _expected(as_object(one["expectation"]))

@@ -13,7 +13,7 @@ from ragboard.records import Direction
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Places
-from ragboard.store.queries.values import column_values
+from ragboard.store.queries.values import column_query
 
 __all__ = [
     "ComparedPair",
@@ -33,7 +33,7 @@ __all__ = [
 
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
-SAME = 1e-9
+TOLERANCE = 1e-9
 """Values that differ by less are equal."""
 
 
@@ -182,16 +182,16 @@ _GAIN: dict[Direction, str] = {
 }
 _WHICH: dict[Which, str] = {
     "all": "",
-    "worse": f"\nWHERE gain < -{SAME}",
-    "better": f"\nWHERE gain > {SAME}",
-    "same": f"\nWHERE abs(gain) <= {SAME}",
+    "worse": f"\nWHERE gain < -{TOLERANCE}",
+    "better": f"\nWHERE gain > {TOLERANCE}",
+    "same": f"\nWHERE abs(gain) <= {TOLERANCE}",
     "unscored": "\nWHERE gain IS NULL",
 }
 
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
     """Return the query of all pairs with both values and the gain; for a neutral metric, minus the absolute change."""
-    values_a, values_b = column_values(a, metric, "a"), column_values(b, metric, "b")
+    values_a, values_b = column_query(a, metric, "a"), column_query(b, metric, "b")
     return Query(
         sql=f"SELECT p.a, p.b, x.value AS value_a, y.value AS value_b, {_GAIN[direction]} AS gain\n"
         f"FROM paired p\nLEFT JOIN ({values_a.sql}) x ON x.position = p.a\n"
@@ -232,7 +232,7 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
     row = connection.execute(
         "SELECT count(*), count(*) FILTER (gain < -$same), count(*) FILTER (gain > $same),"
         " count(*) FILTER (abs(gain) <= $same), count(*) FILTER (gain IS NULL) FROM pairs",
-        {"same": SAME},
+        {"same": TOLERANCE},
     ).fetchone()
     return dict(zip(_WHICH, row or (0,) * len(_WHICH), strict=True))
 

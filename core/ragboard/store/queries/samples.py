@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Scored, scored, shown_scores
-from ragboard.store.queries.values import column_values
+from ragboard.store.queries.values import column_query
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def sample_frame(
 
 def _found(run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None) -> Query:
     """Return the FROM and WHERE clauses of a query."""
-    values = column_values(run, query.column, "m")
+    values = column_query(run, query.column, "m")
     given = {**values.given, "run": run.run_id, "evaluation": run.evaluation_id}
     sql = f"""\
 FROM samples s

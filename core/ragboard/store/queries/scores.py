@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
-from ragboard.stats.intervals import LARGE, SAME
+from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 
@@ -287,7 +287,7 @@ WITH v AS MATERIALIZED (
   FROM v GROUP BY {by}
 ), common AS (
   SELECT {by}, max(times) AS times
-  FROM (SELECT {by}, count(*) AS times FROM v GROUP BY {by}, round(value, {SAME})) GROUP BY {by}
+  FROM (SELECT {by}, count(*) AS times FROM v GROUP BY {by}, round(value, {COMPARED_DECIMALS})) GROUP BY {by}
 ), units AS (
   SELECT {by}, count(*) AS size, sum(value) AS total
   FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE} OR shared > 0) USING ({by})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_SUPPORTED",
+    "AnswerVerdict",
     "Grouping",
     "HallucinationQuery",
     "Human",
@@ -30,6 +31,7 @@ __all__ = [
     "WrongPassage",
     "answer_sizes",
     "answer_statements",
+    "answer_verdicts",
     "claims_by_side",
     "create_matches",
     "grouped_statements",
@@ -188,6 +190,16 @@ class WorstStatement(NamedTuple):
     score: float | None
 
 
+class AnswerVerdict(NamedTuple):
+    """A statement of an answer with its verdict."""
+
+    statement: str
+    verdict: Label | None
+    """None if not judged."""
+    score: float | None
+    reason: str
+
+
 class WrongPassage(NamedTuple):
     """A passage that supports statements that the reference does not support."""
 
@@ -224,6 +236,20 @@ def answer_statements(
         )
         for key, (_, text, start, end, how, origin) in zip(keys, rows, strict=True)
     ), None if row is None else bool(row[0])
+
+
+def answer_verdicts(connection: Connection, evaluation_id: str | None) -> dict[int, list[AnswerVerdict]]:
+    """Return the statements of all answers with their verdicts, by position."""
+    rows = connection.execute(
+        "SELECT position, t.text, v.verdict, v.score, coalesce(v.reason, '') FROM statements t"
+        " LEFT JOIN answer_verdicts v USING (evaluation_id, position, statement)"
+        " WHERE t.evaluation_id = ? AND t.side = 'response' ORDER BY position, t.statement",
+        [evaluation_id],
+    ).fetchall()
+    found: dict[int, list[AnswerVerdict]] = {}
+    for position, *values in rows:
+        found.setdefault(position, []).append(AnswerVerdict(*values))
+    return found
 
 
 def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
@@ -308,18 +334,13 @@ def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[st
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
-    """Return the statements to inspect first: contradicted ones, then those with least support; one per question."""
+    """Return the statements to inspect first, in the order of `matched_page`; one per question."""
     rows = connection.execute(
-        "WITH worst AS (SELECT evaluation_id, position, statement, verdict, reason, score FROM answer_verdicts"
-        " WHERE together AND verdict <> 'supported' AND evaluation_id IN (SELECT unnest($evaluations))"
-        " ORDER BY verdict = 'contradicted' DESC, score NULLS LAST, position LIMIT $many)"
-        " SELECT w.evaluation_id, s.sample_id, s.question, w.statement + 1, t.text, w.verdict, w.reason, w.score"
-        " FROM worst w JOIN evaluations e USING (evaluation_id)"
-        " JOIN samples s ON s.run_id = e.run_id AND s.position = w.position"
-        " JOIN statements t ON t.evaluation_id = w.evaluation_id AND t.position = w.position"
-        " AND t.side = 'response' AND t.statement = w.statement"
-        " QUALIFY row_number() OVER (PARTITION BY s.question ORDER BY w.verdict, w.score, w.statement) = 1"
-        " ORDER BY w.verdict = 'contradicted' DESC, w.score NULLS LAST, w.position LIMIT $limit",
+        f"WITH worst AS (SELECT f.* FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
+        f" AND f.evaluation_id IN (SELECT unnest($evaluations)) ORDER BY {_WORST} LIMIT $many)"
+        " SELECT f.evaluation_id, s.sample_id, s.question, f.statement + 1, t.text, f.verdict, f.reason, f.score"
+        f" FROM worst f {_EVALUATION} {_SAMPLE} {_STATEMENT}"
+        f" QUALIFY row_number() OVER (PARTITION BY s.question ORDER BY {_WORST}) = 1 ORDER BY {_WORST} LIMIT $limit",
         {"evaluations": list(evaluations), "many": limit * 20, "limit": limit},
     ).fetchall()
     return [WorstStatement(*row) for row in rows]
@@ -405,7 +426,12 @@ _HUMAN: dict[Human, str] = {
     "agrees": "h.human = f.verdict",
     "overruled": "h.human <> f.verdict",
 }
-_WORST = "f.verdict = 'contradicted' DESC, f.score NULLS LAST, f.evaluation_id, f.position, f.statement"
+_CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
+"""Whether a statement has a number or a name: a platitude or an opinion seldom has one."""
+_WORST = (
+    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.position, f.evaluation_id, f.statement"
+)
+"""The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
@@ -451,8 +477,13 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
 
 def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
     """Return the query of a page of `found`, in the order in which it is shown."""
-    found = f"FROM found f WHERE list_contains($labels, verdict) ORDER BY {_WORST} LIMIT $limit OFFSET $offset"
-    parts = (f"SELECT {columns}", f"FROM ({found}) f", _EVALUATION, _SAMPLE, _STATEMENT, *joins, f"ORDER BY {_WORST}")
+    found = f"SELECT f.* FROM found f {_STATEMENT} WHERE list_contains($labels, f.verdict)"
+    parts = (
+        f"SELECT {columns}",
+        f"FROM ({found} ORDER BY {_WORST} LIMIT $limit OFFSET $offset) f",
+        *(_EVALUATION, _SAMPLE, _STATEMENT, *joins),
+        f"ORDER BY {_WORST}",
+    )
     return Query(sql="\n".join(parts), given={"labels": query.labels, "limit": query.limit, "offset": query.offset})
 
 
@@ -468,7 +499,7 @@ def matched_labels(connection: Connection) -> dict[Label, int]:
 
 
 def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
-    """Return a page of matched statements: contradicted ones first, then those with least support."""
+    """Return a page of matched statements: contradicted ones first, then those with numbers or names."""
     page = _page(query, "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text")
     return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 

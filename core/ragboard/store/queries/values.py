@@ -18,7 +18,7 @@ __all__ = [
     "PlottedSample",
     "bin_counts",
     "category_values",
-    "column_values",
+    "column_query",
     "extent",
     "group_moments",
     "group_sizes",
@@ -74,11 +74,11 @@ class GroupSize(NamedTuple):
     total: int
 
 
-def column_values(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
+def column_query(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
     """Return the query of (position, value), one row per sample; names of bound values end with `name`.
 
-    `fill` replaces the missing score of a sample that was evaluated. A metadata number whose square would overflow
-    is no value.
+    `fill` replaces the missing score of a sample that was evaluated; metadata ignores it. A metadata number whose
+    square would overflow is no value.
     """
     if column.startswith(META):
         return Query(
@@ -116,11 +116,14 @@ def extent(connection: Connection, values: Query) -> Extent:
 
 
 def value_moments(
-    connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, limit: float = 0.0
+    connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, threshold: float = 0.0
 ) -> Known | None:
-    """Return the moments of a column; with `fail`, of 1 for each value on the good side of the limit, else 0."""
-    value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $limit)::DOUBLE AS value"
-    given = dict(values.given) if fail is None else {**values.given, "limit": limit}
+    """Return the moments of a column; with `fail`, of 1 for each value that meets `threshold`, else 0.
+
+    `values`: from `column_query` with its default `name`.
+    """
+    value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $threshold)::DOUBLE AS value"
+    given = dict(values.given) if fail is None else {**values.given, "threshold": threshold}
     of_run = Query(sql=f"SELECT 'all' AS part, $run_v AS run_id, position, {value} FROM ({values.sql})", given=given)
     return moments_by(connection, of_run, "part").get("all")
 
@@ -162,15 +165,15 @@ def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[s
     )
 
 
-def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, most: int) -> list[PlottedSample]:
-    """Return the samples with values in both columns; of more than `most`, a fixed random subset."""
-    xs, ys = column_values(run, x, "x"), column_values(run, y, "y")
+def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, max_rows: int) -> list[PlottedSample]:
+    """Return the samples with values in both columns; of more than `max_rows`, a fixed random subset."""
+    xs, ys = column_query(run, x, "x"), column_query(run, y, "y")
     rows = connection.execute(
         f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
         f" JOIN ({xs.sql}) a USING (position) JOIN ({ys.sql}) b USING (position)"
         " WHERE s.run_id = $run_x AND a.value IS NOT NULL AND b.value IS NOT NULL"
-        " ORDER BY hash(s.position) LIMIT $most",
-        {**xs.given, **ys.given, "most": most},
+        " ORDER BY hash(s.position) LIMIT $max_rows",
+        {**xs.given, **ys.given, "max_rows": max_rows},
     ).fetchall()
     return [PlottedSample(*row) for row in rows]
 
@@ -198,18 +201,21 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
     return [row[0] for row in rows]
 
 
-def group_sizes(connection: Connection, run: RunRef, column: str, most: int) -> list[GroupSize]:
+def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
     """Count the samples of each value of a metadata column, most frequent first."""
     rows = connection.execute(
         "SELECT json_extract_string(metadata, $by) AS key, count(*) FROM samples WHERE run_id = $run"
-        " AND key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT $most",
-        {"run": run.run_id, "by": _pointer(column), "most": most},
+        " AND key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT $max_rows",
+        {"run": run.run_id, "by": _pointer(column), "max_rows": max_rows},
     ).fetchall()
     return [GroupSize(*row) for row in rows]
 
 
 def group_moments(connection: Connection, values: Query, column: str) -> dict[str, Known]:
-    """Return the moments of another column, by value of a metadata column."""
+    """Return the moments of another column, by value of a metadata column.
+
+    `values`: from `column_query` with its default `name`.
+    """
     keyed = Query(
         sql="SELECT json_extract_string(s.metadata, $by) AS key, s.run_id, s.position, v.value FROM samples s"
         f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",

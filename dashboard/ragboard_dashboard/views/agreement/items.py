@@ -21,11 +21,17 @@ from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_v
 from ragboard_dashboard.controls import last_page, page_number, pager
 from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
 from ragboard_dashboard.links import address
-from ragboard_dashboard.text import escaped, facts, plain
+from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
 __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
 
 PAGE_SIZE = 15
+SHOWN = ("word overlap",)
+"""The trivial baselines whose scores are shown of one item: from 0 to 1, as scores of metrics are."""
+LONGEST = 300
+"""Most characters of a text in the list."""
+STATEMENT = 160
+"""Most characters of a text that is shown before its question: longer ones are answers, and shown in part."""
 
 
 def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
@@ -66,6 +72,7 @@ def pair_rows(
         _row(
             one.item_id,
             questions[one.position][0],
+            one.item_id,
             _outcome(one),
             {"shown": preferred(one.people), "note": f"mean vote {one.people:+.2g}"},
             {"shown": _said_of_pair(one.contender), "note": ""},
@@ -101,7 +108,7 @@ def grade_rows(
     return [
         _row(
             one.item_id,
-            " – ".join(filter(None, questions[one.position])),
+            *_item_texts(*questions[one.position]),
             _gap(one.gap),
             {"shown": f"{one.people:.3g}", "note": _ratings(one.said)},
             {"shown": "no score" if one.contender is None else f"{one.contender:.3g}", "note": ""},
@@ -109,6 +116,13 @@ def grade_rows(
         )
         for one in verdicts
     ]
+
+
+def _item_texts(question: str, text: str) -> tuple[str, str]:
+    """The first line of a row and the second: a statement and its question, or a question and its answer."""
+    if len(text) <= STATEMENT:
+        return (text, question) if text else (question, "")
+    return question, shortened(text, STATEMENT)
 
 
 def _ratings(said: Sequence[HumanRating]) -> str:
@@ -125,7 +139,8 @@ def _gap(gap: float | None) -> tuple[str, str]:
 
 def _row(
     item_id: str,
-    question: str,
+    text: str,
+    where: str,
     outcome: tuple[str, str],
     people: dict[str, str],
     contender: dict[str, str],
@@ -135,8 +150,8 @@ def _row(
     return {
         "key": item_id,
         "href": address("agreement", {**query, "item": item_id}),
-        "question": inert(question[:300]),
-        "where": inert(item_id),
+        "question": inert(shortened(text, LONGEST)),
+        "where": inert(where),
         "change": change,
         "look": look,
         "a": people,
@@ -155,6 +170,7 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         st.error("The item in this link does not exist.", icon=":material/search_off:")
         plain(str(error))
         return
+    earlier_turns(found.sides[0].history)
     plain(found.sides[0].question or found.item_id, "title")
     facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
     if len(found.sides) == 2:
@@ -163,8 +179,10 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
     else:
         _alone(found)
     for dimension in found.human_ratings:
-        st.subheader(f"Scores for {escaped(dimension.replace('_', ' '))}", anchor=False)
-        facts(_contenders(stored, found, dimension))
+        scores = _scores(stored, found, dimension)
+        if scores:
+            st.subheader(f"Scores for {markdown_escaped(dimension.replace('_', ' '))}", anchor=False)
+            facts(scores)
 
 
 def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
@@ -175,9 +193,13 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
     return shown, f"{'annotators prefer' if pair else 'annotators'}, {dimension.replace('_', ' ')}", note
 
 
-def _contenders(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    heard: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    return [_fact(one, heard[one.name], dimension) for one in stored.agreement.contenders if one.name in heard]
+def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+    """What the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
+    given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
+    scorers = [one for one in stored.agreement.contenders if one.name in given]
+    if all(one.kind == "trivial" for one in scorers):
+        return []
+    return [_fact(one, given[one.name], dimension) for one in scorers if one.kind != "trivial" or one.name in SHOWN]
 
 
 def _fact(contender: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, open_sample
-from ragboard_dashboard.text import ago, plain, safe
+from ragboard_dashboard.text import ago, html_escaped, plain
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
@@ -46,9 +46,9 @@ from ragboard_dashboard.views.agreement.tables import (
     votes_data,
 )
 
-__all__ = ["answers_html", "area_in_words", "draw"]
+__all__ = ["answers_html", "draw"]
 
-ENDINGS = ["jsonl", "json", "csv", "tsv", "parquet"]
+EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
 TIES: dict[Ties, str] = {
     "random": "A tie is a coin flip",
@@ -59,11 +59,12 @@ TIES: dict[Ties, str] = {
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
-SHOWS: dict[BaselineVerdict, str] = {
-    "better": "▲ Yes, on these labels",
-    "not shown": "= Not shown on these labels",
-    "worse": "▼ No: it is worse than a baseline",
+ANSWERS: dict[BaselineVerdict, str] = {
+    "better": "▲ Yes: better than {baseline} on these labels",
+    "not shown": "≈ No more than {baseline}: no significant difference on these labels",
+    "worse": "▼ No: {baseline} does better on these labels",
 }
+"""Whether a metric can be trusted."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -142,10 +143,24 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _answer(stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str) -> None:
+def _human_agreement(report: GradeReport) -> str:
+    """How well annotators agree with each other, to compare the judge with."""
+    value = report.people.ratings.auroc.value if report.people.ratings else None
+    return "" if value is None else f" One annotator, compared with the mean of the others: AUROC {value:.2f}."
+
+
+def _answer(
+    stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
+) -> None:
     """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
     st.html(STYLES)
-    st.html(answers_html(stored.agreement.judge, [one for one in found if one]))
+    compared = [one for one in found if one]
+    if not compared and any(one.kind == "metric" for one in stored.agreement.contenders):
+        quality = dimension.replace("_", " ")
+        plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
+        plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
+        return
+    st.html(answers_html(stored.agreement.judge, compared))
     hint = " It is rule-based: treat its scores as hints." if stored.agreement.heuristic else ""
     plain(f"{said}{hint}{_judged_elsewhere(stored)}", "note")
 
@@ -161,28 +176,16 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Each comparison: the verdict, the sentence, the difference with its interval."""
+    """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{SHOWS[one.verdict]}</b><p>{safe(one.sentence)}</p><small>"
-        f"{safe(' '.join(filter(None, (one.details, area_in_words(one) if len(found) == 1 else ''))))}</small></div>"
+        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
     nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
-    return f'<div class="rb-answer{many}"><h1>Does {safe(judge)} beat trivial baselines?</h1>{rows or nobody}</div>'
-
-
-def area_in_words(found: BaselineComparison) -> str:
-    """What an AUROC means; empty for an accuracy, which says it itself."""
-    value = found.value.value
-    if found.figure == "accuracy" or value is None:
-        return ""
-    pair = (
-        "a supported and an unsupported one, the supported"
-        if "statements" in found.items
-        else "a good and a bad one, the good"
-    )
-    return f"AUROC: of {pair} one scores higher {100 * value:.0f} times in 100."
+    title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
+    return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
@@ -225,9 +228,9 @@ def _method(stored: StoredAgreement, said: str) -> None:
 
 
 def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
-    dimension = _wanted("dimension", stored.dimensions)
+    dimension, at_least = _wanted("dimension", stored.dimensions), _number("at_least")
     try:
-        compared = get_baselines(stored.agreement.id, dimension, at_least=_number("at_least"))
+        compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
         plain(str(error))
         if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
@@ -235,29 +238,29 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
             st.rerun()
         _choose(every, stored)
         return
+    report = get_grades(stored.agreement.id, dimension, at_least, {})
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
     _answer(
         stored,
         [compared],
-        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
+        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}."
+        + _human_agreement(report),
+        dimension,
     )
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
-    names = [one.name for one in stored.agreement.contenders]
-    contender = _wanted("contender", names)
-    found = get_grades(stored.agreement.id, dimension, _number("at_least"), _cuts(contender))
+    names = [line.contender.name for line in report.lines]
+    contender = _wanted("contender", names) if names else ""
+    found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
     contender_table(grades_data(found), key="grades")
     with st.expander("Method"):
         _method(stored, grades_method(found))
         st.number_input("Lowest good grade", format="%g", width=220, **_bound("at_least", found.at_least))
-    st.subheader("One scorer in detail", anchor=False)
-    _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-    line = next((one for one in found.lines if one.contender.name == contender), None)
-    if line is None:
-        plain(f"{_titles(stored)[contender]} has no score for {dimension}.")
-    else:
-        _one(found, line)
+    if contender:
+        st.subheader("One scorer in detail", anchor=False)
+        _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
+        _one(found, next(one for one in found.lines if one.contender.name == contender))
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, contender)
     offer_deletion(stored)
@@ -296,7 +299,7 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of human labels: pairs, graded answers or labelled statements", type=ENDINGS, key="opinions"
+        "A file of human labels: pairs, graded answers or labelled statements", type=EXTENSIONS, key="opinions"
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]

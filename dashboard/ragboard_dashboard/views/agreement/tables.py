@@ -69,7 +69,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     if ceiling:
         cells = [_ceiling_cell(found.people[name]) for name in dimensions]
-        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": "human ceiling", "cells": cells})
+        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": "for comparison", "cells": cells})
     rows += [
         {
             "name": f"{line.name} (RAGAS paper)",
@@ -168,7 +168,7 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         return None
     people = {name: found.people[name].votes for name in dimensions}
     cells = [_correlation_cell(one, kind) for one in people.values()]
-    rows.insert(0, {"name": "annotators with each other", "kind": "people", "note": "human ceiling", "cells": cells})
+    rows.insert(0, {"name": "annotators with each other", "kind": "people", "note": "for comparison", "cells": cells})
     return {
         "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
         " Dashed: no correlation. Solid: annotators with each other.",
@@ -209,12 +209,13 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         for line in found.lines
     ]
     if people:
-        note = f"human ceiling: {found.people.raters} annotators"
+        note = f"{found.people.raters} annotators"
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Compared with the mean grade of {found.graded:,} items, with 95% CIs. Dashed: a coin."
-        + (" Solid: one annotator vs the mean of the others." if people else ""),
+        "caption": f"Compared with the mean grade of {found.graded:,} items, with 95% CIs; each scorer on the items"
+        f" that it scored. Good: rated at least {found.at_least:g}. Dashed: a coin."
+        + (" Solid: one annotator vs the mean of the others, so a scorer can exceed it." if people else ""),
         "columns": [
             {
                 "title": title,

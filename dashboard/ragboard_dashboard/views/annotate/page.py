@@ -16,9 +16,18 @@ from ragboard.store.queries.annotation import Draw
 from ragboard.store.queries.labels import LabelKind, Queue
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
-from ragboard_dashboard.data import get_batch, get_draw, get_kappas, get_queue, get_runs, resolve, store, writable
+from ragboard_dashboard.data import (
+    get_annotator_agreement,
+    get_batch,
+    get_draw,
+    get_queue,
+    get_runs,
+    resolve,
+    store,
+    writable,
+)
 from ragboard_dashboard.links import bound, link_to, open_page, open_run
-from ragboard_dashboard.text import plain
+from ragboard_dashboard.text import plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
     draw_answer,
@@ -62,7 +71,7 @@ def draw() -> None:
     starts = not session.name or (session.queue == "random" and drawn is None)
     with title:
         against = f" and {session.against.name}" if session.against else ""
-        plain(f"Label {run.name}{against}", "title" if starts else "line")
+        plain(f"Label {shortened(run.name)}{against}", "title" if starts else "line")
     if kind == "preference" and session.against is None:
         st.info("Pairs need a second run: choose it under Setup.", icon=":material/compare_arrows:")
         return
@@ -225,7 +234,7 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
     why = f"disagreement: {item.why}" if item and item.why else ""
-    kappas = get_kappas(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
+    kappas = get_annotator_agreement(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 

@@ -38,8 +38,8 @@ function line(row, data, open) {
     drawn.append(picture(row, data.reach))
     node.append(drawn)
   }
-  node.append(cell(data.titles.a, "", row.a, ""), cell(data.titles.b, "", row.b, ""))
-  node.append(cell(data.titles.pairs, "", row.pairs, ""))
+  node.append(cell(data.titles.a, "third", row.a, ""), cell(data.titles.b, "third", row.b, ""))
+  node.append(cell(data.titles.pairs, "third", row.pairs, ""))
   return node
 }
 

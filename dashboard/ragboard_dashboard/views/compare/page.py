@@ -24,6 +24,7 @@ from ragboard.analysis import (
     detectable_in_words,
     diff_note,
     gate_workflow,
+    headline,
     missing_evaluations,
     pair_rows,
     pair_runs,
@@ -67,7 +68,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.text import column_label, column_title, facts, outcome_fact, plain
+from ragboard_dashboard.text import column_label, column_title, earlier_turns, facts, outcome_fact, plain, shortened
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_table,
@@ -118,6 +119,8 @@ def draw() -> None:
     if wanted is None:
         with head:
             plain(verdict_in_words(compared), "title")
+            if power := _power(compared):
+                plain(power)
             plain(_about(compared), "note")
         with answer:
             _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
@@ -141,7 +144,7 @@ def _empty() -> None:
 def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     """The two runs of the address, else the newest two over the same questions, or evaluations of the only run."""
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluations(runs)[:2])
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
         a = _select("A (baseline)", "a", runs, first)
     with right:
@@ -185,7 +188,7 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
     many = _unpaired_count(compared) > MANY * (compared.paired + _unpaired_count(compared))
     if many:
         _show_cautions(compared)
-    if compared.metrics and (metric := forest(compared, noise, key="forest")):
+    if compared.metrics and (metric := _metrics(compared, noise)):
         open_page("metrics", {"q": metric})
     changed = get_most_changed(a, b)
     if changed and (opened := pair_list(changed_data(changed, compared, _address(compared)), key="changed")):
@@ -203,16 +206,36 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
         plain("\n".join(_details(compared)), "note")
 
 
+def _power(compared: Comparison) -> str:
+    """Where nothing is significant, which difference these questions could have shown on the first metric."""
+    if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
+        return ""
+    said = ((one, detectable_in_words(one)) for one in compared.metrics)
+    return next((f"{one.label}: {words[0].lower()}{words[1:]}" for one, words in said if words), "")
+
+
+def _metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
+    """Draw a line for each headline metric and each with a result, the others collapsed; the metric just clicked."""
+    usual = headline([one.metric for one in compared.metrics])
+    rest = [one for one in compared.metrics if one.metric not in usual and one.change == "no significant difference"]
+    first = [one.metric for one in compared.metrics if one not in rest]
+    opened = forest(compared, noise, key="forest", shown=first)
+    if rest:
+        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}: no significant difference"):
+            opened = forest(compared, noise, key="forest-more", shown=[one.metric for one in rest]) or opened
+    return opened
+
+
 def _about(compared: Comparison) -> str:
     """What counts and how, who judged, what differs in configuration, and whether there is more to beware of."""
     total = compared.paired + _unpaired_count(compared)
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
     )
-    config = "; ".join(f"{one.key} {_given(one.a)} → {_given(one.b)}" for one in compared.config)
+    config = "; ".join(f"{shortened(one.key)} {_given(one.a)} → {_given(one.b)}" for one in compared.config)
     count = len(_cautions(compared)) + sum(bool(one.caution) for one in compared.metrics)
     parts = [
-        f"{compared.b.name} (B) minus {compared.a.name} (A) over {questions} in both runs",
+        f"{shortened(compared.b.name)} (B) minus {shortened(compared.a.name)} (A) over {questions} in both runs",
         f"CIs clustered by {compared.clustered}" if compared.clustered else "",
         f"unscored samples {POLICIES[compared.policy]}" if compared.policy != "excluded" else "",
         f"judge: {compared.judged_by}" if compared.judged_by else "",
@@ -234,7 +257,7 @@ def _details(compared: Comparison) -> Iterator[str]:
     refusals = compared.refusals
     if refusals:
         yield (
-            f"Refusals: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
+            f"Refusals, in full or in part: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
             f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p = {refusals.test.p:.2g})."
         )
     if compared.claims_a is not None:
@@ -336,7 +359,7 @@ def _gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
 
 
 def _given(value: object) -> str:
-    return "not set" if value is None else str(value)
+    return "not set" if value is None else shortened(str(value))
 
 
 def _pair_query(compared: Comparison) -> PairQuery | None:
@@ -412,6 +435,7 @@ def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> Pa
         st.error("The question in this link is not in both runs.", icon=":material/search_off:")
         plain(str(error))
         return None
+    earlier_turns(found.a.sample.history)
     plain(found.a.sample.question, "title")
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Back to the comparison", icon=":material/arrow_back:"):
@@ -428,8 +452,14 @@ def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> Pa
 
 def _pair(found: PairReport, a: RunRef, b: RunRef) -> None:
     """Draw both answers."""
+    shown = headline(tuple(found.a.scores))
     for side, report in (("A", found.a), ("B", found.b)):
-        facts([(f"{side}", "", ""), *(outcome_fact(spec, outcome) for spec, outcome in report.scores.items())])
+        facts([(side, "", ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
+    if more := len(found.a.scores) - len(shown):
+        with st.expander(f"{more} more metric{'s' if more > 1 else ''}"):
+            for side, report in (("A", found.a), ("B", found.b)):
+                rest = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
+                facts([(side, "", ""), *rest])
     plain(diff_note(found.answers), "note")
     pair_view(pair_data(found), key=safe_key("pair", a.run_id, b.run_id, found.a.sample.id))
 
@@ -447,6 +477,6 @@ def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
         if st.button(label, icon=f":material/{icon}:", shortcut=key, disabled=to is None):
             st.query_params["pair"] = str(to)
             st.rerun()
-    position = f"{at.position:,} of {at.total:,}" if at.position else f"not among these {at.total:,}"
+    position = f"Pair {at.position:,} of {at.total:,}" if at.position else f"Not among these {at.total:,} pairs"
     shown = next(one for one in compared.metrics if one.metric == query.metric)
-    plain(f"{position} pairs ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")
+    plain(f"{position} ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,13 +26,16 @@ from ragboard.analysis.verdict_style import (
     MATCHED_BY,
     STATEMENT_CHANGES,
     statement_style,
+    verdict_words,
 )
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import inert
 from ragboard.stats import Interval, ci_text
+from ragboard.tasks.base import count_of
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
+from ragboard_dashboard.text import UNSCORED_REASONS, shortened
 
 __all__ = [
     "changed_data",
@@ -54,35 +58,50 @@ _TITLES = {
     "b": "Mean B",
     "pairs": "Questions",
 }
-_THICK = " Thick: all values that the unscored samples allow."
+_THICK = "Thick: all values that the unscored samples allow."
+_MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
 
 
-def forest(compared: Comparison, noise: Sequence[JudgeNoise], *, key: str) -> str | None:
-    """Draw the difference of each metric, and behind it how far two evaluations of one run differ.
+def forest(
+    compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
+) -> str | None:
+    """Draw the difference of each metric of `shown`, and behind it how far two evaluations of one run differ.
 
     Returns the metric whose caution was just clicked, else None.
     """
-    opened: str | None = _draw_forest(key=key, data=forest_data(compared, noise), on_open_change=lambda: None).open
+    data = forest_data(compared, noise, shown)
+    opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
     return opened
 
 
 def cost_table(compared: Comparison, *, key: str) -> None:
-    """Draw what an answer took, column by column."""
+    """Draw the cost and time of an answer, column by column."""
     _draw_forest(key=key, data=cost_data(compared))
 
 
-def forest_data(compared: Comparison, noise: Sequence[JudgeNoise] = ()) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
-    rows = [_metric(metric, _noise(metric.metric, noise), _tested(compared.metrics)) for metric in compared.metrics]
+def forest_data(
+    compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
+) -> dict[str, Any]:
+    """What the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
+    warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
+    shared = [warning for warning, count in warnings.items() if warning and count > 1]
+    tested = _tested(compared.metrics)
+    rows = [_metric(metric, _noise(metric.metric, noise), tested, shared) for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
-    band = " Pale band: two evaluations of one run by the same judge differ so much." if noise else ""
+    left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
+    caption = (
+        "Dashed: no difference. Grey: not significant.",
+        "Pale band: two evaluations of one run by the same judge differ by this much." if noise else "",
+        _THICK if compared.policy == "bounds" else "",
+        _MEANS if left_out or compared.unpaired_a.only or compared.unpaired_b.only else "",
+        *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared),
+    )
     return {
-        "caption": f"Dashed: no difference. Grey: not significant.{band}"
-        + (_THICK if compared.policy == "bounds" else ""),
+        "caption": " ".join(filter(None, caption)),
         "reach": max(ends, default=0.0) or 1.0,
         "titles": _TITLES,
-        "rows": rows,
+        "rows": [row for one, row in zip(compared.metrics, rows, strict=True) if shown is None or one.metric in shown],
     }
 
 
@@ -107,14 +126,20 @@ def _tested(metrics: Sequence[MetricComparison]) -> int:
     return sum(one.p is not None for one in metrics)
 
 
-def _metric(metric: MetricComparison, noise: list[dict[str, Any]], tested: int) -> dict[str, Any]:
-    """One line of the table; `tested`: the metrics that p is adjusted for."""
+def _metric(
+    metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
+) -> dict[str, Any]:
+    """One line of the table; `tested`: the metrics that p is adjusted for; `shared`: warnings that the caption has.
+
+    Where no question differs, the interval says only how few they are: it is written, not drawn.
+    """
     found = metric.pairs
-    bounds = found.interval if found and isinstance(found.interval, Interval) else None
+    bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None
+    warning = found.warning if found and bounds and found.warning not in shared else ""
     least, most = metric.bounds or (None, None)
     beyond = metric.change == "no significant difference" and bounds is not None and not bounds.low <= 0 <= bounds.high
     adjusted = f"The CI excludes 0, but p is adjusted for {tested} metrics (Holm)." if beyond else ""
-    notes = [adjusted, found.warning if found else "", metric.note, *(one["words"] for one in noise)]
+    notes = [adjusted, warning, metric.note, *(one["words"] for one in noise)]
     return {
         "metric": inert(metric.metric),
         "least": least,
@@ -151,28 +176,34 @@ def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
         return "no pair is scored in both runs"
+    if found.ties == found.n:  # the CI would say only how few questions there are
+        return "no question differs"
     return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
 
 
 def _counted(metric: MetricComparison) -> str:
     """`58 of 60`: the pairs that count, of those that were judged on both sides."""
     n = metric.pairs.n if metric.pairs else 0
-    left_out = 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+    left_out = _left_out(metric)
     return f"{n:,} of {n + left_out:,}" if left_out else f"{n:,}"
 
 
+def _left_out(metric: MetricComparison) -> int:
+    return 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+
+
 def unscored_in_words(metric: MetricComparison) -> str:
-    """`1 unscored in B (1 refusal)`; empty where all are scored."""
+    """`1 unscored in B (1 refused in full)`; empty where all are scored."""
     counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
     reasons = {
-        side: ", ".join(f"{count} {reason}" for reason, count in given.items())
+        side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
     }
-    said = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
+    unscored = ", ".join(f"{count:,} unscored {where}" for where, count in counts.items() if count)
     named = {side: reason for side, reason in reasons.items() if reason}
     alike = len(set(named.values())) == 1
     why = next(iter(named.values())) if alike else "; ".join(f"{side}: {reason}" for side, reason in named.items())
-    return f"{said} ({why})" if why else said
+    return f"{unscored} ({why})" if why else unscored
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
@@ -188,9 +219,10 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
         "question": inert(one.question),
         "where": inert(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
-    if not one.scores:  # refused by one side: no metric is scored on both
+    if one.refuses:  # whether it should have answered is for a person to say: neither better nor worse
         sides = {side: {"shown": "refuses" if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
-        return row | {"change": "≠ refusal", "look": ""} | sides
+        where = inert(" · ".join(filter(None, [*map(str, one.scores), str(one)])))
+        return row | {"change": f"≠ only {one.refuses} refuses", "look": "", "where": where} | sides
     first = one.scores[0]
     return row | {
         "change": inert(f"{CHANGE_TEXTS[first.change].split()[0]} {first.label} {first.b - first.a:+.2f}"),
@@ -202,9 +234,10 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
     """The pairs as rows, each a link to the page with `query`."""
+    a, b = (inert(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
-        "titles": {"change": "Change", "a": f"A {inert(compared.a.name)}", "b": f"B {inert(compared.b.name)}"},
+        "titles": {"change": "Change", "a": f"A {a}", "b": f"B {b}"},
         "rows": [_pair_row(row, query) for row in rows],
     }
 
@@ -224,28 +257,36 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _score(outcome: Outcome, claims: int) -> dict[str, str]:
-    said = f"{claims} statements" if claims != 1 else "1 statement"
+def _score(outcome: Outcome, statements: int) -> dict[str, str]:
+    note = f"{statements} statements" if statements != 1 else "1 statement"
     if isinstance(outcome, Score):
-        return {"shown": f"{outcome.value:.2f}", "note": said}
-    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {said}")}
+        return {"shown": f"{outcome.value:.2f}", "note": note}
+    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {note}")}
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    recut = (
-        (f"Re-chunked: {len(found.rechunked_a)} passages of A that B has cut differently", "A", found.rechunked_a),
-        (f"Re-chunked: {len(found.rechunked_b)} passages of B that A has cut differently", "B", found.rechunked_b),
+    rechunked = (
+        (
+            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",
+            "A",
+            found.rechunked_a,
+        ),
+        (
+            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B that A has cut differently",
+            "B",
+            found.rechunked_b,
+        ),
     )
     return {
         "a": _answer(found, found.a, "A"),
         "b": _answer(found, found.b, "B"),
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
-        "statements": [_change(change) for change in found.statements],
+        "statements": [_change(change, found) for change in found.statements],
         "groups": [
-            _passages(f"Lost: {len(found.lost)} passages only in A", "A", found.lost),
-            _passages(f"Gained: {len(found.gained)} passages only in B", "B", found.gained),
-            *([_passages(title, letter, passages) for title, letter, passages in recut] if found.rechunked_a else []),
+            _passages(f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
+            _passages(f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
+            *(_passages(title, letter, passages) for title, letter, passages in rechunked if passages),
         ],
         "opened": True,
     }
@@ -254,32 +295,32 @@ def pair_data(found: PairReport) -> dict[str, Any]:
 def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) -> dict[str, Any]:
     note = "The run file has no answer for this question." if report.sample.answer is None else ""
     return {
-        "title": inert(f"{letter} · {report.run.name}"),
-        "note": note or ("The answer is a refusal, at least in part." if report.refuses else ""),
+        "title": inert(f"{letter} · {shortened(report.run.name)}"),
+        "note": note or ("The answer refuses, in full or in part." if report.refuses else ""),
         "words": changed_words(found.answers, letter),
     }
 
 
-def _change(change: StatementChange) -> dict[str, Any]:
+def _change(change: StatementChange, found: PairReport) -> dict[str, Any]:
     icon, look = STATEMENT_CHANGES[change.kind]
     return {
         "icon": icon,
         "look": look,
         "kind": change.kind,
         "how": MATCHED_BY[change.how],
-        "a": _said(change.a, change.number_a),
-        "b": _said(change.b, change.number_b),
+        "a": _statement(change.a, change.number_a, found.a),
+        "b": _statement(change.b, change.number_b, found.b),
     }
 
 
-def _said(judged: JudgedStatement | None, number: int | None) -> dict[str, Any] | None:
+def _statement(judged: JudgedStatement | None, number: int | None, report: SampleReport) -> dict[str, Any] | None:
     if judged is None:
         return None
-    look = statement_style(judged)
+    style = statement_style(judged)
     return {
-        "icon": look.icon,
-        "word": look.word,
-        "look": look.css,
+        "icon": style.icon,
+        "word": verdict_words(judged, rule_based=report.judged is not None and report.judged.heuristic),
+        "look": style.css,
         "number": number,
         "text": inert(judged.statement.text),
         "reason": inert(judged.verdict.reason) if judged.verdict else "",

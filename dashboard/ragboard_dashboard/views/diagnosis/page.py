@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 
@@ -23,8 +25,8 @@ from ragboard.analysis import (
     command_for,
     condition_of,
     diagnosis_warning,
-    no_finding_text,
     source_of,
+    start_with,
     topic_in_words,
     why_not_triggered,
 )
@@ -35,7 +37,7 @@ from ragboard_dashboard.controls import breadcrumb, choose_run, trust_line
 from ragboard_dashboard.data import evaluates, get_diagnosis, get_run, get_runs
 from ragboard_dashboard.links import Link, link_to, open_page
 from ragboard_dashboard.progress import run_panels
-from ragboard_dashboard.text import column_label, column_title, judged_line, plain, safe
+from ragboard_dashboard.text import column_label, column_title, html_escaped, judged_line, plain
 from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
@@ -82,30 +84,33 @@ def _attribution(found: Diagnosis, name: str) -> None:
 
 
 def _findings(found: Diagnosis, name: str) -> None:
-    """The finding with the largest impact, then the others, then the hints, collapsed."""
-    first, *others = found.main_findings or (None,)
-    if first is None:
-        heading, explanation = no_finding_text(found)
-        st.subheader(heading, anchor=False)
-        plain(explanation)
-    else:
+    """What to look at first, then the other findings, then the other hints, collapsed."""
+    first = found.first
+    title, text = start_with(found)
+    st.subheader(title, anchor=False)
+    if text:
+        plain(text)
+    if first is not None:
         says, figure = st.columns([3, 2], gap="medium")
         says.html(finding_html(first, "rb-first"))
         with says:
             _link(first, name)
         figure.html(figure_html(first))
+    others = [one for one in found.main_findings if one is not first]
     for place in range(0, len(others), 2):
         for column, one in zip(st.columns(2, gap="large"), others[place : place + 2], strict=False):
             column.html(finding_html(one))
             with column:
                 _link(one, name)
-    if found.hints:
-        count = len(found.hints)
-        with st.expander(f"{count} hint{'' if count == 1 else 's'} from a rule-based judge", expanded=first is None):
-            plain(found.hints[0].held_back, "note")
-            for one in found.hints:
-                st.html(finding_html(one, "rb-hint"))
-                _link(one, name)
+    hints = [one for one in (found.hints if found.findings else found.suspected) if one is not first]
+    if hints:
+        more = "more " if first and first.held_back else ""
+        with st.expander(f"{len(hints)} {more}hint{'' if len(hints) == 1 else 's'}"):
+            for reason, group in groupby(hints, key=lambda one: one.held_back):
+                plain(reason, "note")
+                for one in group:
+                    st.html(finding_html(replace(one, held_back=""), "rb-hint"))
+                    _link(one, name)
 
 
 def _link(one: Finding, name: str) -> None:
@@ -218,7 +223,9 @@ def _topics(found: Diagnosis, name: str) -> None:
         f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
         "note",
     )
-    for one in found.topics:
+    if compared.closest:
+        plain("The nearest to it, which may be chance:", "note")
+    for one in found.topics or filter(None, [compared.closest]):
         plain(topic_in_words(one, column_title(one.metric)))
         page, query, label = _results_link(one.query, name)
         link_to(page, label, query, ":material/arrow_forward:")
@@ -244,20 +251,23 @@ def _rules(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """A finding: its sentence, what to try, and its minimum impact."""
-    impact = f'<p class="rb-note">Affects {safe(found.impact_text)}.</p>' if found.impact_text else ""
+    """A finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
+    notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
+    small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     return (
         f'<div class="rb-finding {css_class}"><div class="rb-part">{PARTS[found.rule.component]}</div>'
-        f'<p class="rb-says">{safe(found.sentence)}</p><p>{safe(found.rule.advice)}</p>{impact}</div>'
+        f'<p class="rb-says">{html_escaped(found.sentence)}</p><p>{html_escaped(found.rule.advice)}</p>{small}</div>'
     )
 
 
 def figure_html(found: Finding) -> str:
     """The figure as text, under a chart of its interval and the threshold."""
-    condition = f"Flagged: the whole 95% CI is {found.rule.side} {found.rule.threshold:g} (dashed line)."
+    interval, threshold = found.figure.interval, found.rule.threshold
+    inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
+    condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
     return (
-        f'<div class="rb-finding">{_scale(found)}<p>{safe(str(found.figure))}</p>'
-        f'<p class="rb-note">{safe(condition)}</p></div>'
+        f'<div class="rb-finding">{_scale(found)}<p>{html_escaped(str(found.figure))}</p>'
+        f'<p class="rb-note">{html_escaped(condition)}</p></div>'
     )
 
 
@@ -300,8 +310,9 @@ def _row(one: Finding | NotTriggered) -> str:
         result = "◐ hint" if one.held_back else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
-        f'<tr><th scope="row">{safe(condition_of(one.rule))}<div class="rb-note">{safe(quantity.text)}</div></th>'
-        f"<td>{safe(str(one.figure) if one.figure else '–')}</td>"
-        f'<td class="{"rb-spoke" if triggered else ""}">{safe(result)}</td>'
-        f'<td class="rb-note">{safe(source_of(one.rule, quantity.inputs))}</td></tr>'
+        f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'
+        f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
+        f"<td>{html_escaped(str(one.figure) if one.figure else '–')}</td>"
+        f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
+        f'<td class="rb-note">{html_escaped(source_of(one.rule, quantity.inputs))}</td></tr>'
     )

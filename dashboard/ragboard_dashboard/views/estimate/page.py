@@ -17,8 +17,8 @@ from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_t
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
-from ragboard_dashboard.links import link_to
-from ragboard_dashboard.text import plain, safe
+from ragboard_dashboard.links import bound, link_to
+from ragboard_dashboard.text import column_title, html_escaped, plain
 
 __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
@@ -59,7 +59,7 @@ def draw() -> None:
 def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
     choices = run_choices(runs)
     left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
-    wanted = left.multiselect(
+    run_names = left.multiselect(
         "Runs",
         list(choices),
         default=_default(runs),
@@ -68,7 +68,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         bind="query-params",
     )
     try:
-        refs = tuple(resolve(name) for name in wanted)
+        refs = tuple(resolve(name) for name in run_names)
     except NotFoundError as error:
         plain(str(error))
         return None
@@ -77,13 +77,16 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         return None
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
-        st.info("This run has no metric from 0 to 1 where higher is better; labels need one.")
+        st.info(
+            "An estimate corrects the scores of a metric from 0 to 1 where higher is better, and this run has none."
+            " Evaluate ragas.faithfulness."
+        )
         return None
-    first = specs.index(DEFAULT) if DEFAULT in specs else 0
-    metric = middle.selectbox("Judge scores", specs, first, key="by", bind="query-params")
-    said = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
+    shown = next((spec for spec in (st.query_params.get("by"), DEFAULT) if spec in specs), specs[0])
+    metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
+    measured = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
     raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
-    return refs, str(metric), said, raw
+    return refs, str(metric), measured, raw
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
@@ -94,7 +97,7 @@ def _default(runs: list[ListedRun]) -> list[str]:
 def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
     try:
         found = get_estimates(refs, metric=metric, measured=measured)
-    except SettingError as error:
+    except (NotFoundError, SettingError) as error:
         st.error("These runs cannot be estimated together.", icon=":material/error:")
         plain(str(error))
         return
@@ -111,7 +114,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bo
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
-    _order(found)
+    _draw_ranking(found)
 
 
 def _cautions(found: Estimates) -> None:
@@ -150,7 +153,7 @@ def _needed_said(source: RunEstimate, width: float) -> str:
     return f"{needed.more:,} more labels for a 95% CI {width:g} wide{alone}"
 
 
-def _order(found: Estimates) -> None:
+def _draw_ranking(found: Estimates) -> None:
     report = found.report
     if not report.differences:
         return
@@ -178,7 +181,7 @@ def estimates_html(report: SystemsReport, *, raw: bool) -> str:
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """A row for each two systems: grey words where the interval holds 0."""
+    """A row for each pair of systems, with the CI and whether it includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -189,7 +192,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 def ranking_html(ranking: Sequence[Ranked]) -> str:
     """The order, and the ranks that are possible."""
     rows = "".join(
-        f"<tr><th>{one.rank}</th><td>{safe(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
+        f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
     )
     head = "<tr><th>rank</th><th>run</th><th>estimate</th><th>possible ranks</th></tr>"
@@ -209,12 +212,14 @@ def _system(one: SystemEstimate, low: float, high: float, *, raw: bool) -> str:
     )
     titles = ("method", "estimate (95% CI)", f"scale {range_text(low, high, '.2f')}", "based on", "effective labels")
     head = "".join(f"<th>{title}</th>" for title in titles)
-    caption = f"{safe(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_right(one)}</small>"
+    caption = (
+        f"{html_escaped(one.name)} <small>{one.labels:,} of {one.items:,} samples labelled{_accuracy_note(one)}</small>"
+    )
     body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
     return f'<table class="rb-estimates"><caption>{caption}</caption>{body}</table>'
 
 
-def _right(one: SystemEstimate) -> str:
+def _accuracy_note(one: SystemEstimate) -> str:
     return f"; judge accuracy {_with_bounds(one.accuracy)}" if isinstance(one.accuracy, Interval) else ""
 
 
@@ -222,9 +227,9 @@ def _method_row(
     found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
 ) -> str:
     css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
-    name = f'<th scope="row" title="{safe(note)}">{title}</th>'
+    name = f'<th scope="row" title="{html_escaped(note)}">{title}</th>'
     if isinstance(found, NoInterval):
-        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {safe(found.reason)}</td></tr>'
+        return f'<tr class="{css}">{name}<td class="rb-why" colspan="4">none: {html_escaped(found.reason)}</td></tr>'
     interval = found.interval if raw else found.clipped
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
@@ -237,10 +242,10 @@ def _method_row(
 
 
 def _difference(one: SystemDifference, low: float, high: float) -> str:
-    name = f'<th scope="row">{safe(one.b)} minus {safe(one.a)}</th>'
+    name = f'<th scope="row">{html_escaped(one.b)} minus {html_escaped(one.a)}</th>'
     how = f"{one.labels:,} labels, {'paired' if one.paired else 'unpaired'}"
     if isinstance(one.interval, NoInterval):
-        return f'<tr>{name}<td class="rb-why" colspan="3">none: {safe(one.interval.reason)}</td></tr>'
+        return f'<tr>{name}<td class="rb-why" colspan="3">none: {html_escaped(one.interval.reason)}</td></tr>'
     return (
         f'<tr>{name}<td class="rb-scale">{_track(one.interval, low, high)}</td>'
         f"<td>{_with_bounds(one.interval)} {_sign(one.interval)}</td><td>{how}</td></tr>"

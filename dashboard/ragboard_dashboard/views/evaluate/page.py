@@ -31,7 +31,7 @@ from ragboard_dashboard.controls import breadcrumb, choose_run, session_cached
 from ragboard_dashboard.data import evaluates, get_contents, get_run, known_metrics, launch_context, store
 from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import key_field, run_panels
-from ragboard_dashboard.text import column_title, dollars, facts, judged_line, plain
+from ragboard_dashboard.text import column_title, dollars, facts, judged_line, plain, shortened
 from ragboard_dashboard.views.evaluate.picker import chosen_metrics, pick_metrics
 
 __all__ = ["draw"]
@@ -46,7 +46,7 @@ def draw() -> None:
     if run is None:
         return
     breadcrumb(run, "evaluate", "Evaluate")
-    plain(f"Evaluate {run.name}", "title")
+    plain(f"Evaluate {shortened(run.name)}", "title")
     judged_line(get_run(run))
     run_panels(run)
     if not evaluates():
@@ -71,7 +71,8 @@ def _form(run: RunRef) -> None:
     with judge:
         judge_options = _choose_judge_options(kind)
         ready = judge_options is not None and _is_loaded(kind, judge_options)
-    contents = get_contents(run.run_id)
+    with start, st.spinner("Reading the run"):
+        contents = get_contents(run.run_id)
     panel = _panel(kind, judge_options if ready else None)
     usual = scorable_defaults(contents, panel, judged_in_file(store(), run.run_id))
     with picker:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.analysis import (
     Grouping,
@@ -78,11 +79,11 @@ def draw() -> None:
     if _absent():
         return
     title = st.container()
-    query, by = _query()
+    query, by, row = _query()
     found = get_hallucinations(query)
     title.header(found.sentence, anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _counts(found)
+    _counts(found)
+    with row:
         export_control("hallucinations", lambda: hallucination_table(store(), query), "content")
         offer_sql(get_hallucinations_sql(query), "hallucinations")
         if len(runs := st.query_params.get_all("runs")) == 1:
@@ -119,15 +120,15 @@ def _absent() -> bool:
     return bool(absent)
 
 
-def _query() -> tuple[HallucinationQuery, Grouping | None]:
-    """Draw the filters; what they say, and how to group."""
+def _query() -> tuple[HallucinationQuery, Grouping | None, DeltaGenerator]:
+    """Draw the filters; what they say, how to group, and the row that they are in."""
     _enter_group()
     row = st.container(horizontal=True, vertical_alignment="center")
     in_address: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
     alone: dict[str, Any] = in_address | {"label_visibility": "collapsed"}
     shown = row.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **alone)
     by = row.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **alone)
-    text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=300, **alone)
+    text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=260, **alone)
     filters = sum(name in st.query_params for name in FILTERS)
     with row.popover(f"Filters ({filters})" if filters else "Filters", icon=":material/filter_list:", key="filters"):
         choices = run_choices(get_runs())
@@ -155,7 +156,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,
     )
-    return _within(query), GROUPS[by]
+    return _within(query), GROUPS[by], row
 
 
 def _enter_group() -> None:

@@ -24,7 +24,7 @@ from ragboard.export import metrics_frame
 from ragboard.records import MetricDescription
 from ragboard_dashboard.controls import export_control
 from ragboard_dashboard.data import get_metrics, known_metrics
-from ragboard_dashboard.text import plain, safe
+from ragboard_dashboard.text import html_escaped, plain
 
 __all__ = ["draw"]
 
@@ -64,7 +64,7 @@ def draw() -> None:
 def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: bool) -> str:
     """A section for each question, an article for each metric that answers it."""
     return "".join(
-        f'<section class="rb-question"><h2>{safe(question)}</h2>'
+        f'<section class="rb-question"><h2>{html_escaped(question)}</h2>'
         f"{''.join(_article(metric, opened=opened) for metric in metrics)}</section>"
         for question, metrics in groups.items()
     )
@@ -82,17 +82,18 @@ def _article(metric: MetricDescription, *, opened: bool) -> str:
         "Settings": metric_settings(metric),
         "Source": metric.paper,
     }
-    rows = "".join(f"<dt>{what}</dt><dd>{safe(text)}</dd>" for what, text in facts.items() if text)
+    rows = "".join(f"<dt>{what}</dt><dd>{html_escaped(text)}</dd>" for what, text in facts.items() if text)
     better = f"{ARROWS[metric.direction]} {BETTER[metric.direction]}".strip()
     rest = metric.text.partition("\n\n")[2]
     return (
         f"<article><details{' open' if opened else ''}><summary>"
-        f'<h3>{safe(metric.label)}</h3><span class="rb-said">{_code(metric_summary(metric, known))}</span>'
+        f'<h3>{html_escaped(metric.label)}</h3><span class="rb-said">{_code(metric_summary(metric, known))}</span>'
         f'<span class="rb-better"><b>{better}</b> {metric_range(metric)}</span>'
-        f'<span class="rb-needs">{safe(needs)}</span>'
-        f'<span class="rb-origin">{safe(metric_source_label(metric, known))}</span></summary>'
-        f'<div class="rb-more"><code class="rb-spec">{safe(metric.spec)}</code>'
-        f'<p class="rb-formula">{safe(metric.formula)}</p>{_paragraphs(rest)}<dl>{rows}</dl></div></details></article>'
+        f'<span class="rb-needs">{html_escaped(needs)}</span>'
+        f'<span class="rb-origin">{html_escaped(metric_source_label(metric, known))}</span></summary>'
+        f'<div class="rb-more"><code class="rb-spec">{html_escaped(metric.spec)}</code>'
+        f'<p class="rb-formula">{html_escaped(metric.formula)}</p>'
+        f"{_paragraphs(rest)}<dl>{rows}</dl></div></details></article>"
     )
 
 
@@ -102,4 +103,4 @@ def _paragraphs(text: str) -> str:
 
 def _code(text: str) -> str:
     """Words between backticks set as code, as docstrings have them."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html_escaped(text))

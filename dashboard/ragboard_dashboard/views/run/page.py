@@ -8,7 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import Bin, Columns, Distribution, RunSummary, Share, UnscoredPolicy, headline, ragas_score
+from ragboard.analysis import (
+    Bin,
+    Columns,
+    Distribution,
+    RunSummary,
+    ShareMeetingThreshold,
+    UnscoredPolicy,
+    headline,
+    ragas_score,
+)
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
@@ -29,7 +38,7 @@ from ragboard_dashboard.data import (
     get_breakdown,
     get_columns,
     get_distribution,
-    get_failed,
+    get_failed_evaluations,
     get_failures,
     get_judge_options,
     get_metrics,
@@ -44,6 +53,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
 from ragboard_dashboard.progress import key_field, run_panels
 from ragboard_dashboard.text import (
+    UNSCORED_REASONS,
     column_label,
     column_title,
     file_facts,
@@ -149,7 +159,7 @@ def _failed(run: RunRef) -> None:
         if len(kinds) > KINDS:
             plain(f"and {len(kinds) - KINDS:,} more errors: ragboard evaluate and retry list them all", "note")
         if evaluates():
-            _retry(get_failed(run)[0])
+            _retry(get_failed_evaluations(run)[0])
 
 
 def _retry(run: RunRef) -> None:
@@ -264,7 +274,9 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 
 def _counted(found: Distribution) -> str:
     """How many samples have a value, and why the others have none."""
-    left_out = "; ".join(f"{count:,} {REASONS.get(reason, reason)}" for reason, count in found.unscored.items())
+    left_out = "; ".join(
+        f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()
+    )
     said = [
         f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
@@ -274,21 +286,13 @@ def _counted(found: Distribution) -> str:
     return ". ".join(filter(None, said))
 
 
-REASONS = {
-    "undefined": "undefined (nothing to judge)",
-    "refusal": "refused (the answer only declines)",
-    "failed": "failed (no usable reply)",
-    "skipped": "skipped (the file lacks a column)",
-}
-
-
-def share_line(share: Share) -> str:
+def share_line(share: ShareMeetingThreshold) -> str:
     """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
     percent = f": {estimate_text(share.good / share.n, share.interval, '.0%')}" if share.n else ""
     return f"{share.good:,} of {share.n:,} {share.threshold}{percent}"
 
 
-def threshold_editor(column: str, share: Share | None) -> None:
+def threshold_editor(column: str, share: ShareMeetingThreshold | None) -> None:
     """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
     metric = get_metrics().get(column)
     if metric is None or metric.direction == "neutral" or not writable():

@@ -16,7 +16,7 @@ function line(row, data, open) {
   question.append(link("", row.question, row.href, () => open(row.key)))
   node.append(question, verdicts(row))
   row.scores.forEach((score, place) => {
-    const shown = cell(data.titles[place], "number", score.shown)
+    const shown = cell(data.titles[place], data.first[place] ? "number" : "number more", score.shown)
     if (score.why) shown.title = score.why
     node.append(shown)
   })

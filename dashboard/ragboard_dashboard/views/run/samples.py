@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, sample_table
+from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, headline, sample_table
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.records import Outcome, Score
 from ragboard.spans import inert
@@ -76,7 +76,7 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
 
 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
-    with st.container(key="samples-filters"):
+    with st.container(key="beside-on-phones"):
         search, only, order, export = st.columns([3, 2, 2, 1])
     in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
     words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
@@ -109,6 +109,7 @@ def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str,
     return {
         "caption": caption,
         "titles": [inert(title) for title in titles.values()],
+        "first": [spec in headline(list(titles)) for spec in titles],
         "rows": [_row(row, list(titles), run) for row in rows],
     }
 

@@ -94,7 +94,8 @@ function runCell(row, open, edit) {
 }
 
 function metricTitle(column) {
-  const node = headerCell("col", "metric", `${column.title} ${column.arrow}`)
+  const node = headerCell("col", "metric", column.title)
+  if (column.arrow) node.append("\u00a0", column.arrow)
   node.title = column.help
   if (column.source) node.append(element("div", "count", column.source))
   return node
@@ -118,7 +119,7 @@ export default function (component) {
   const rows = data.rows.map((row) => {
     const line = element("tr")
     line.append(runCell(row, open, edit), ...data.columns.map((column, place) => metricCell(row.metrics[place], column)))
-    line.append(statementBar(row), cell("Refusals", "text", row.refusals, ""))
+    line.append(statementBar(row), cell("Refusals", "text", row.refusals, row.refused))
     line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
     return line
   })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +33,7 @@ from ragboard_dashboard.controls import default_pair, edit_run, export_control, 
 from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
 from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.text import ago, mean_shown
+from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown
 
 __all__ = ["board_data", "board_metrics", "draw"]
 
@@ -199,10 +200,10 @@ def board_data(
     unscored: UnscoredPolicy = "excluded",
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data."""
-    sources = {metrics[spec].source for spec in specs if spec in metrics}
+    labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
     return {
         "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
-        "columns": [_column(spec, metrics.get(spec), named=len(sources) > 1) for spec in specs],
+        "columns": [_column(spec, metrics.get(spec), labels) for spec in specs],
         "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
     }
 
@@ -213,13 +214,13 @@ def _judges(runs: Sequence[RunSummary]) -> str:
     return f"Not comparable: different judges ({inert('; '.join(sorted(judges)))})." if len(judges) > 1 else ""
 
 
-def _column(spec: str, metric: MetricDescription | None, *, named: bool) -> dict[str, Any]:
-    """One metric, `named` with its source: the same word means different things in different systems."""
+def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
+    """One metric, with its source if another metric has the same label."""
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     return {
         "title": inert(metric.label),
-        "source": inert(metric.source) if named else "",
+        "source": inert(metric.source) if labels[metric.label] > 1 else "",
         "arrow": ARROWS[metric.direction],
         "help": inert(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),
@@ -243,6 +244,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
             for label, verdict in VERDICT_STYLES.items()
         ],
         "refusals": _refusals(run),
+        "refused": "in full or in part" if run.refusals else "",
         "dataset": inert(run.dataset),
         "samples": (judged and judged.part) or f"{run.samples:,} samples",
         "judge": "not evaluated" if judged is None else judged.in_words,
@@ -286,7 +288,7 @@ def _why(summary: MetricSummary, count: str) -> str:
 
 
 def _reasons(unscored: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in unscored.items())
+    return ", ".join(f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in unscored.items())
 
 
 def _refusals(run: RunSummary) -> str:

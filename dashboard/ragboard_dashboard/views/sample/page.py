@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -12,19 +10,28 @@ from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
-from ragboard.records import Label, Score, Turn
+from ragboard.records import Label, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
 from ragboard_dashboard.links import number_in_address, open_sample
-from ragboard_dashboard.text import config_line, file_facts, folded_facts, outcome_fact, plain, safe
+from ragboard_dashboard.text import (
+    config_line,
+    earlier_turns,
+    file_facts,
+    folded_facts,
+    html_escaped,
+    outcome_fact,
+    plain,
+    shortened,
+)
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
 
-TURNS_IN_SIGHT = 2
-"""Most earlier turns that are not folded."""
+LONGEST_ID = 80
+"""Characters of a sample's id that are shown."""
 CALLS_STYLE = """
 <style>
 .calls { font-size: 0.93rem; overflow-wrap: anywhere; }
@@ -48,9 +55,9 @@ def draw() -> None:
     report = _report(run)
     if report is None:
         return
-    breadcrumb(run, "sample", f"sample {report.sample.id}")
+    breadcrumb(run, "sample", "Sample")
     _head(report, config_line(report))
-    _earlier_turns(report.sample.history)
+    earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
@@ -84,17 +91,7 @@ def _head(report: SampleReport, config: str) -> None:
     if report.judged:
         judge = f"judged by {report.judged.in_words}"
     with row:
-        plain(" · ".join(filter(None, [config, judge])), "note")
-
-
-def _earlier_turns(history: Sequence[Turn]) -> None:
-    """Draw what was said before the question; a long conversation is folded."""
-    if not history:
-        return
-    count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
-    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
-        for turn in history:
-            plain(f"{turn.role}: {turn.text}", "note")
+        plain(" · ".join(filter(None, [f"sample {shortened(report.sample.id, LONGEST_ID)}", config, judge])), "note")
 
 
 def _reader(report: SampleReport) -> None:
@@ -125,28 +122,26 @@ def _note(report: SampleReport) -> str:
         return "The run file has no answer for this question."
     if not report.sample.answer.strip():
         return "The answer is empty."
-    return "The answer is a refusal, at least in part." if report.refuses else ""
+    return "The answer refuses, in full or in part." if report.refuses else ""
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
-    """Draw the labels that a person can give the chosen statement (from 0), once one is chosen.
+    """Draw the labels that a person can give the chosen statement (from 0), once there are a statement and a name.
 
-    Without a name they are shown and cannot be given. What a person says is kept at once, and the page drawn anew.
+    What a person says is kept at once, and the page drawn anew.
     """
     if chosen is None or not writable():
         return
     row = st.container(horizontal=True, vertical_alignment="center", key="verdict-row")
     with row:
-        plain(f"Your label for statement {chosen + 1}")
+        plain(f"Your label for statement {chosen + 1}", width="content")
     name = _name(row)
+    if not name:
+        return
     said: Label | None = None
     for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1):
-        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key), disabled=not name):
+        if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key)):
             said = label
-    if not name:
-        with row:
-            plain("Every label is stored with a name, so enter yours first.", "note", "content")
-        return
     mine = any(one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people)
     back = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
     note = row.text_input(
@@ -165,10 +160,10 @@ def _name(row: DeltaGenerator) -> str:
     return row.text_input(
         "Your name",
         key="annotator",
-        placeholder="Your name",
+        placeholder="Enter your name to label",
         label_visibility="collapsed",
         persist_state="session",
-        width=170,
+        width=190,
     ).strip()
 
 
@@ -232,14 +227,14 @@ def calls_html(found: SampleCalls) -> str:
 def _call(number: int, one: TaskCalls) -> str:
     sign = "✗ failed" if one.failed else "✓ parsed as"
     return (
-        f'<div class="call"><div><b>{number}. {safe(one.task)}</b></div>'
-        f'<div class="quiet">{safe(one.facts)}</div><div>{sign}: {safe(one.outcome)}</div>'
+        f'<div class="call"><div><b>{number}. {html_escaped(one.task)}</b></div>'
+        f'<div class="quiet">{html_escaped(one.facts)}</div><div>{sign}: {html_escaped(one.outcome)}</div>'
         f"{_quiet(one.no_prompt)}{_messages(number, one)}</div>"
     )
 
 
 def _quiet(text: str) -> str:
-    return f'<div class="quiet">{safe(text)}</div>' if text else ""
+    return f'<div class="quiet">{html_escaped(text)}</div>' if text else ""
 
 
 def _messages(number: int, one: TaskCalls) -> str:
@@ -251,6 +246,6 @@ def _messages(number: int, one: TaskCalls) -> str:
         label = f"{what} of task {number}"
         pieces.append(
             f'<details><summary>{what} <span class="quiet">{size}</span></summary>'
-            f'<pre tabindex="0" role="region" aria-label="{label}">{safe(message.text)}</pre></details>'
+            f'<pre tabindex="0" role="region" aria-label="{label}">{html_escaped(message.text)}</pre></details>'
         )
     return "".join(pieces)

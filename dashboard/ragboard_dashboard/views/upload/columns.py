@@ -22,6 +22,7 @@ __all__ = [
     "draw_columns",
     "draw_suggestions",
     "field_of",
+    "has_no_passages",
     "match_columns",
 ]
 
@@ -38,6 +39,8 @@ LABELS = {
     "id": "Id",
     "metadata": "Metadata",
 }
+TEXT = 4
+"""Words from which on a cell may be a passage."""
 CELL = 60
 """Most characters of the example cell beside a column's name."""
 CHOSEN = "columns-chosen"
@@ -69,6 +72,8 @@ class Matched:
     """Fields that the page asks for because the file does not tell, matched or not."""
     missing: tuple[str, ...]
     """Required fields without a column: the file cannot be read yet."""
+    asks_for_passages: bool
+    """Whether nothing was read as the passages though a column may hold them, and no person has said which."""
     taken_from: str = ""
     """The earlier file that the columns were chosen for; empty for a file whose columns were not chosen, or here."""
     error: RagboardError | None = None
@@ -89,7 +94,8 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     asked = seen.missing if "question" in seen.missing else tuple(unclear)
     needed = ("question", *(("answer",) if seen.unclear else ()))
     missing = tuple(field for field in needed if columns[field] is None)
-    asked = tuple(dict.fromkeys((*asked, *missing)))
+    passages = ("contexts",) if not table.tool and _may_hold_passages(seen, columns, chosen) else ()
+    asked = tuple(dict.fromkeys((*asked, *missing, *passages)))
     error: RagboardError | None = None
     try:
         seen = preview(path, mapping=mapping, table=table)
@@ -103,9 +109,25 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
         columns=columns,
         asked=asked,
         missing=missing,
+        asks_for_passages=bool(passages),
         taken_from=chosen.file.name if chosen.mapping and chosen.file.file_id != file.file_id else "",
         error=error,
     )
+
+
+def _may_hold_passages(seen: Preview, columns: FieldMap, chosen: Chosen) -> bool:
+    """Whether nothing is read as the passages, and a column that is nothing else holds texts in most rows."""
+    if columns["contexts"] is not None or "contexts" in chosen.mapping:
+        return False
+    other = {column for column, field in seen.suggested.items() if field != "contexts"}
+    taken = {*columns.values(), *seen.unclear, *other, *chosen.turned_down}
+    free = [place for place, use in enumerate(seen.columns) if use.column not in taken]
+    return any(2 * sum(len(row[place].split()) >= TEXT for row in seen.rows) > len(seen.rows) for place in free)
+
+
+def has_no_passages(matched: Matched) -> None:
+    """Keep that a person says of this file that no column holds passages."""
+    _choose(matched, {"contexts": None})
 
 
 def _chosen(file: UploadedFile, own_columns: frozenset[str]) -> Chosen:
@@ -173,6 +195,7 @@ def draw_suggestions(matched: Matched) -> None:
             row.button(
                 f"Read it as {LABELS[field].lower()}",
                 key=f"turns-{column}",
+                type="primary" if field == "contexts" else "secondary",
                 on_click=_choose,
                 args=(matched, {field: column}),
             )

@@ -19,7 +19,7 @@ from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorabl
 from ragboard.evaluation.progress import live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
-from ragboard.readers import ENDINGS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -33,6 +33,7 @@ from ragboard_dashboard.views.upload.columns import (
     draw_columns,
     draw_suggestions,
     field_of,
+    has_no_passages,
     match_columns,
 )
 from ragboard_dashboard.views.upload.samples import draw_samples
@@ -68,7 +69,7 @@ def draw() -> None:
         return
     file = st.file_uploader(
         "A run file: JSONL, JSON, CSV, Excel or Parquet with questions, passages and answers",
-        type=[ending[1:] for ending in ENDINGS],
+        type=[ending[1:] for ending in EXTENSIONS],
         key="file",
     )
     if file is None:
@@ -142,6 +143,12 @@ def _file(file: UploadedFile, path: Path) -> None:
                 _refused(file.name, error)
                 _offer_to_skip(error)
         else:
+            if matched.asks_for_passages:
+                _understood(head, above, matched, read)
+                _ask_for_passages(above, suggested, matched)
+                draw_columns(matched, asked, boxes)
+                _draw_options(matched.seen)
+                return
             with judge:
                 judge_options = _choose_judge() if evaluates() else EMBEDDED
             offer = _offer(head, read, judge_options) if evaluates() else None
@@ -184,6 +191,15 @@ def _ask(asked: tuple[str, ...]) -> None:
         " reference."
     )
     st.warning(words, icon=":material/help:")
+
+
+def _ask_for_passages(above: DeltaGenerator, under: DeltaGenerator, matched: Matched) -> None:
+    """Ask for the passages before anything is offered: without them no statement can be checked."""
+    with above:
+        st.warning("To continue, choose the column with the passages: statements are checked against them.")
+    with under:
+        draw_suggestions(matched)
+        st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
 
 
 def _offer_to_skip(error: RagboardError) -> None:

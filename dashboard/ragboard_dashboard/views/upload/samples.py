@@ -10,7 +10,7 @@ import streamlit as st
 
 from ragboard.analysis.verdict_style import style_of
 from ragboard.records import FileScores, Passage, RecordedSample, Run, Sample, Score
-from ragboard_dashboard.text import safe
+from ragboard_dashboard.text import html_escaped
 from ragboard_dashboard.views.upload.columns import LABELS
 
 __all__ = ["draw_samples", "samples_html"]
@@ -105,8 +105,8 @@ def _list(items: Iterable[str]) -> str:
 def _text(text: str) -> str:
     """A text of the file, escaped, cut with the number of characters left out."""
     if len(text) <= TEXT:
-        return safe(text)
-    return f"{safe(text[:TEXT])}… {_quiet(f'{len(text) - TEXT:,} more characters')}"
+        return html_escaped(text)
+    return f"{html_escaped(text[:TEXT])}… {_quiet(f'{len(text) - TEXT:,} more characters')}"
 
 
 def _missing() -> str:
@@ -114,4 +114,4 @@ def _missing() -> str:
 
 
 def _quiet(text: str) -> str:
-    return f'<span class="rb-quiet">{safe(text)}</span>'
+    return f'<span class="rb-quiet">{html_escaped(text)}</span>'

@@ -14,6 +14,7 @@ from ragboard.analysis import (
     command_for,
     diagnose,
     hallucinations,
+    start_with,
     topic_in_words,
 )
 from ragboard.metrics import metrics_named
@@ -161,7 +162,59 @@ def test_findings_against_references_are_hints_where_rules_judged_and_findings_w
     assert {one.rule.id for one in found.hints} == {"made-up", "own-knowledge-wrong"}
     assert {one.rule.id for one in found.main_findings} == {"unfaithful"}, "statements against passages were measured"
     assert found.findings == (*found.main_findings, *found.hints)
-    assert all("not on reference answers" in one.held_back for one in found.hints)
+    assert all("reference answers" in one.held_back for one in found.hints)
+
+
+def test_the_first_thing_to_look_at_is_the_finding_with_the_largest_impact(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", retriever_bad)))
+    assert found.first == found.main_findings[0]
+    assert start_with(found) == ("Start with the retriever", "")
+
+
+def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree(store: Store) -> None:
+    run = keep(store, make_run("made", generator_bad), ["ragchecker.claim_recall", "ragchecker.context_utilization"])
+    with store.database.write() as connection:
+        connection.execute("UPDATE evaluations SET heuristic = true")
+    found = diagnose(store, run)
+    assert (found.main_findings, found.first) == ((), found.hints[0])
+    assert start_with(found) == (
+        "Start with the generator (a hint)",
+        "No rule flags this run with certainty. All 2 hints are about the generator. 15 rules wait for metrics that"
+        " were not evaluated.",
+    )
+
+
+def doubtful(_: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """The answers decline one time in eight: too seldom to be sure of more than one in ten."""
+    return (["unknown"] if rng.random() < 0.13 else right), spread(right)
+
+
+def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named_as_not_certain(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", doubtful), ["ragas.faithfulness"]))
+    assert found.findings == ()
+    assert [one.rule.id for one in found.suspected] == ["refuses-often"]
+    first = found.first
+    assert first is not None
+    interval = first.figure.interval
+    assert isinstance(interval, Interval)
+    assert interval.low <= first.rule.threshold < interval.estimate
+    assert first.held_back == "Not certain: the 95% CI includes the rule's threshold of 10%."
+    assert start_with(found)[0] == "Start with the answers (not certain)"
+
+
+def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -> None:
+    def texts(number: int, right: Claims, _: np.random.Generator) -> Texts:
+        return ([*right, "extra"] if number == 0 else right), spread(right)
+
+    found = diagnose(store, keep(store, make_run("made", texts)))
+    assert (found.first, found.unsupported) == (None, 1)
+    assert start_with(found) == ("Start with the questions below", "No rule flags this run with certainty.")
+
+
+def test_where_nothing_is_wrong_there_is_nowhere_to_start(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", well)))
+    assert (found.suspected, found.first) == ((), None)
+    assert start_with(found)[0] == "No rule flags this run"
 
 
 def test_the_passages_that_supply_wrong_statements_are_named(store: Store) -> None:
@@ -186,12 +239,27 @@ def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
     assert {one.value for one in found.topics} <= {"a", "0"}
     assert found.comparisons.groups == 3 * 6
+    assert found.comparisons.closest is None
     assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
+
+
+def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: Store) -> None:
+    def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+        return (inventive if number in (0, 4) else well)(number, right, rng)
+
+    run = make_run("made", texts, samples=40, metadata=lambda number: {"topic": "abcd"[number % 4]})
+    found = diagnose(store, keep(store, run))
+    assert found.topics == ()
+    closest = found.comparisons.closest
+    assert closest is not None
+    assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("my run", retriever_bad), ALL[1:]))
-    assert found.attribution_note.startswith("To tell retriever from generator, evaluate ragchecker.claim_recall and")
+    assert found.attribution_note == (
+        "To tell retriever from generator, evaluate RAGChecker's claim recall and context utilization."
+    )
     assert command_for(found) == "ragboard evaluate 'my run' --metrics ragchecker"
     missing = {one.rule.id: one.missing for one in found.not_triggered if one.missing}
     assert missing["retriever-misses"] == ("ragchecker.claim_recall",)

@@ -1,4 +1,4 @@
-"""The embedded judge as a judge: every task, fitting replies, the same in any company."""
+"""The embedded judge as a judge: every task, reply_or_failure replies, the same in any company."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragboard.tasks import (
     Verify,
     WriteAnswer,
     WriteQuestions,
-    fitting,
+    reply_or_failure,
 )
 
 TEXT = "The Forth Bridge was built in 1890 by Arrol. It carries two tracks."
@@ -54,7 +54,7 @@ def test_its_identity_tells_version_and_task() -> None:
 @pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
 def test_a_reply_fits_its_task(task: Task) -> None:
     (reply,) = asyncio.run(EmbeddedJudge().answer([task]))
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
     assert isinstance(reply, task.reply)
 
 

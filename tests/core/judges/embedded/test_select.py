@@ -17,38 +17,38 @@ SENTENCES = (
 )
 
 
-def helping(question: str, sentences: Sequence[str]) -> tuple[int, ...]:
-    return select.helping(question, sentences)[0]
+def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[int, ...]:
+    return select.helpful_sentences(question, sentences)[0]
 
 
 def test_a_sentence_that_holds_the_date_asked_for_is_chosen_with_what_it_refers_to() -> None:
-    assert 1 in helping("When was the Forth Bridge opened?", SENTENCES)
-    assert 2 not in helping("When was the Forth Bridge opened?", SENTENCES)
+    assert 1 in helpful_sentences("When was the Forth Bridge opened?", SENTENCES)
+    assert 2 not in helpful_sentences("When was the Forth Bridge opened?", SENTENCES)
 
 
 def test_none_may_help() -> None:
-    assert helping("What is quantum foam?", SENTENCES) == ()
+    assert helpful_sentences("What is quantum foam?", SENTENCES) == ()
 
 
 def test_a_question_without_content_chooses_nothing() -> None:
-    assert helping("What is it?", SENTENCES) == ()
+    assert helpful_sentences("What is it?", SENTENCES) == ()
 
 
 def test_german_sentences_are_chosen_too() -> None:
     offered = ("Die Br\u00fccke wurde 1890 er\u00f6ffnet.", "Schafe fressen Gras.")
-    assert helping("Wann wurde die Br\u00fccke er\u00f6ffnet?", offered) == (0,)
+    assert helpful_sentences("Wann wurde die Br\u00fccke er\u00f6ffnet?", offered) == (0,)
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
 def test_places_are_ascending_and_among_those_offered(question: str, sentences: list[str]) -> None:
-    chosen = helping(question, sentences)
+    chosen = helpful_sentences(question, sentences)
     assert list(chosen) == sorted(set(chosen))
     assert all(0 <= place < len(sentences) for place in chosen)
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
 def test_a_score_for_each_sentence_says_which_are_chosen(question: str, sentences: list[str]) -> None:
-    chosen, scores = select.helping(question, sentences)
+    chosen, scores = select.helpful_sentences(question, sentences)
     assert len(scores) == len(sentences)
     assert chosen == tuple(place for place, score in enumerate(scores) if score >= select.HELPS)
     assert all(0.0 <= score <= 1.0 for score in scores)
@@ -58,6 +58,6 @@ def test_padding_lowers_the_share_of_helping_sentences_and_more_help_raises_it()
     padded = (*SENTENCES, "Cows eat grass too.", "Nothing was said of the rest.")
     more = (*SENTENCES, "The Forth Bridge was opened by the Prince of Wales in March 1890.")
     question = "When was the Forth Bridge opened?"
-    share = len(helping(question, SENTENCES)) / len(SENTENCES)
-    assert len(helping(question, padded)) / len(padded) < share
-    assert len(helping(question, more)) / len(more) > share
+    share = len(helpful_sentences(question, SENTENCES)) / len(SENTENCES)
+    assert len(helpful_sentences(question, padded)) / len(padded) < share
+    assert len(helpful_sentences(question, more)) / len(more) > share

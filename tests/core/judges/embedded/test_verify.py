@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.verify import verify
 from ragboard.records import Verdict
-from ragboard.tasks import Verify, fitting
+from ragboard.tasks import Verify, reply_or_failure
 
 FORTH = (
     "The Forth Bridge carries two railway tracks over the Firth of Forth, about 14 km west of Edinburgh. "
@@ -328,7 +328,7 @@ def test_the_cells_asked_for_are_answered_with_scores_and_places_in_range(
 ) -> None:
     task = Verify(question="", statements=tuple(statements), passages=tuple(passages), joint=joint, single=single)
     reply = verify(task)
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
     for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
         assert verdict.score is not None
         assert 0 <= verdict.score <= 1

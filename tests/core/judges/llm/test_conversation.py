@@ -18,7 +18,7 @@ from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.records import Turn
 from ragboard.tasks import GenerateQuestions, RateAnswer, decode_reply, encode, task_key
-from ragboard.tasks.markup import HISTORY
+from ragboard.tasks.markup import MAX_HISTORY_CHARACTERS
 
 TURNS = (Turn(role="user", text="Where is Fara?"), Turn(role="assistant", text="Off the northern coast."))
 FOLLOWING: list[Any] = [task for task, _ in WELL if hasattr(task, "history")]
@@ -117,9 +117,12 @@ def turns(*lengths: int) -> list[tuple[str, int]]:
 
 
 def test_turns_are_shown_whole_up_to_a_limit_and_the_prompt_says_which_are_not() -> None:
-    assert turns(10, HISTORY - 10) == [("1", 10), ("2", HISTORY - 10)]
-    assert turns(10, 10, HISTORY - 5) == [("left out for length: turns 1 to 2", 0), ("3", HISTORY - 5)]
-    assert turns(10, HISTORY + 1, 10) == [("1", 10), ("left out for length: turn 2", 0), ("3", 10)]
+    assert turns(10, MAX_HISTORY_CHARACTERS - 10) == [("1", 10), ("2", MAX_HISTORY_CHARACTERS - 10)]
+    assert turns(10, 10, MAX_HISTORY_CHARACTERS - 5) == [
+        ("left out for length: turns 1 to 2", 0),
+        ("3", MAX_HISTORY_CHARACTERS - 5),
+    ]
+    assert turns(10, MAX_HISTORY_CHARACTERS + 1, 10) == [("1", 10), ("left out for length: turn 2", 0), ("3", 10)]
 
 
 def test_a_recording_is_replayed_by_history_too(tmp_path: Path) -> None:

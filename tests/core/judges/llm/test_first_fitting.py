@@ -77,9 +77,9 @@ def test_an_end_of_thoughts_inside_a_value_is_a_part_of_it(text: str) -> None:
 
 
 def test_thoughts_that_only_quote_their_end_never_came_to_it() -> None:
-    with pytest.raises(ReplyFormatError, match="no whole"):
+    with pytest.raises(ReplyFormatError, match="only thoughts"):
         found('<think>I say {"a": 1, "b": "</think>"}')
-    with pytest.raises(ReplyFormatError, match="no whole"):
+    with pytest.raises(ReplyFormatError, match="only thoughts"):
         found('{"a": 1} was a draft</think>')
 
 

@@ -18,7 +18,7 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.chat import exchange
+from ragboard.judges.llm.responses import exchange
 from ragboard.records import Evidence, Span, Verdict
 from ragboard.tasks import (
     TASKS,
@@ -54,7 +54,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteQuestions,
     Written,
-    fitting,
+    reply_or_failure,
 )
 
 PASSAGES = ("The tower is red and 30 m high. It stands.", "Ships pass by.")
@@ -161,7 +161,7 @@ def failure(judge: Judge, task: Task = RATE) -> str:
 @pytest.mark.parametrize(("task", "expected"), WELL, ids=lambda value: type(value).__name__)
 def test_every_task_is_answered_in_one_call(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
-    assert fitting(task, expected) is expected
+    assert reply_or_failure(task, expected) is expected
     assert len(server.asked) == 1
 
 
@@ -188,7 +188,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
 @pytest.mark.parametrize(("task", "expected"), NOTHING, ids=lambda value: type(value).__name__)
 def test_nothing_is_asked_about_nothing(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
-    assert fitting(task, expected) is expected
+    assert reply_or_failure(task, expected) is expected
     assert server.asked == []
 
 
@@ -198,7 +198,7 @@ def test_without_passages_every_statement_is_unsupported(judge: LlmJudge, server
     assert isinstance(reply, Verification)
     assert [verdict.label for verdict in reply.joint] == ["unsupported"] * 2
     assert reply.single == ((), ())
-    assert fitting(task, reply) is reply
+    assert reply_or_failure(task, reply) is reply
     assert server.asked == []
 
 
@@ -245,8 +245,8 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (RATE, replies('{"rating": 5, "reason": "\\ud800"}'), "JSON that cannot be read"),
     (RATE, replies("[" * 100_000), "no whole JSON object with the key"),
     (RATE, replies('{"a":' * 100_000 + "1" + "}" * 100_000), "no whole JSON object with the key"),
-    (GenerateQuestions(answer="a", n=2), spoils(drop_last("questions")), "1 questions, 2 were asked for"),
-    (GenerateQuestions(answer="a", n=2), spoils(again("questions")), "3 questions, 2 were asked for"),
+    (GenerateQuestions(answer="a", n=2), spoils(drop_last("questions")), "expected 2 questions, got 1"),
+    (GenerateQuestions(answer="a", n=2), spoils(again("questions")), "expected 2 questions, got 3"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [0]}'), "only the sentences 1 to 2"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": ["x"]}'), "only the sentences 1 to 2"),
     (ExtractStatements(question="q", text="It is."), replies('{"statements": []}'), "`refuses` is neither"),
@@ -260,7 +260,7 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (QUALITY, replies('{"reason": "no verdict"}'), "no whole JSON object with the key `verdict`"),
     (QUALITY, replies('{"reason": "It gives the year.", "verdict": "yes"}'), "repeats the example"),
     (RATE, replies('{"rating": 11} or rather {"rating": 10}'), "`rating` is 11"),
-    (RATE, replies('<think>perhaps {"rating": 4}'), "no whole JSON object with the key"),
+    (RATE, replies('<think>perhaps {"rating": 4}'), "only thoughts, and no answer"),
     (RATE, replies('{"rating": 1 0} Another: {"rating": 10}'), "JSON that cannot be read"),
     (RATE, replies('{"reason": "It names the builder but not the year.", "rating": 5}'), "repeats the example"),
     (SelectSentences(question="q", sentences=("x", "y")), replies('{"chosen": [2]} {"chosen": [1]}'), "repeats"),
@@ -548,11 +548,11 @@ def test_no_secret_is_in_identity_repr_or_failure(server: ChatServer) -> None:
     address = server.url.replace("http://", "http://me:pass-word@") + "?token=tok-en"
     endpoint = Endpoint(address, "sk-secret-key-123", headers={"X-Key": "header-secret"})
     judge = LlmJudge("m", endpoint)
-    server.faults = [status(400, "sk-secret-key-123 header-secret Bearer abcdefgh")]
+    server.faults = [status(400, "sk-secret-key-123 header-secret Bearer abcd1efgh")]
     shown = [repr(judge), repr(endpoint), str(judge.__dict__), judge.identity(Rate)]
     shown.append(failure(LlmJudge("m", Endpoint(server.url, "sk-secret-key-123", headers={"X-Key": "header-secret"}))))
     for text in shown:
-        assert not any(secret in text for secret in ("secret", "pass-word", "tok-en", "abcdefgh")), text
+        assert not any(secret in text for secret in ("secret", "pass-word", "tok-en", "abcd1efgh")), text
 
 
 def test_the_key_is_sent(judge: LlmJudge, server: ChatServer) -> None:

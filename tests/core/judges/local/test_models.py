@@ -132,7 +132,7 @@ def test_the_command_says_it_in_one_line_before_anything_is_asked(tmp_path: Path
     done = subprocess.run(
         [*command, "--store", str(tmp_path / "store")], capture_output=True, encoding="utf-8", env=given, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == 6
     assert done.stdout == ""
     assert "nobody/nothing: no such folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1

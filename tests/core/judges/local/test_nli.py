@@ -18,7 +18,7 @@ from ragboard.judges import NliJudge, judge_named
 from ragboard.judges.local.heads import Texts
 from ragboard.metrics import metrics_named
 from ragboard.records import Label, Verdict
-from ragboard.tasks import Failure, Rate, Task, Verification, Verify, fitting
+from ragboard.tasks import Failure, Rate, Task, Verification, Verify, reply_or_failure
 
 MEANS: dict[str, Label] = {"entailment": "supported", "contradiction": "contradicted", "neutral": "unsupported"}
 FILLER = "The piano on the hill is loud. The gate at the market is old. The coat near the mill is cheap. " * 4
@@ -47,7 +47,7 @@ def verify(*statements: str, passages: tuple[str, ...], joint: bool = True, sing
 
 def ask(judge: NliJudge, *tasks: Task) -> list[Any]:
     replies = asyncio.run(judge.answer(tasks))
-    return [fitting(task, reply) for task, reply in zip(tasks, replies, strict=True)]
+    return [reply_or_failure(task, reply) for task, reply in zip(tasks, replies, strict=True)]
 
 
 def only(judge: NliJudge, statement: str, *passages: str) -> Verdict:
@@ -188,9 +188,16 @@ def test_its_identity_tells_weights_windows_and_thresholds(judge: NliJudge, nli_
     assert len({same, *(other.identity(Verify) for other in others)}) == 3
 
 
-@pytest.mark.parametrize("wrong", [{"window": 0}, {"supports": 0.0}, {"contradicts": 1.1}])
-def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="a window has at least 1 token, a threshold is above 0"):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"window": 0}, "window is 0; expected at least 1 token"),
+        ({"supports": 0.0}, "supports is 0.0; expected above 0 and at most 1"),
+        ({"contradicts": 1.1}, "contradicts is 1.1; expected above 0 and at most 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError, match=said):
         NliJudge(str(nli_folder), **wrong)
 
 

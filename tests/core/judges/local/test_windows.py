@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.local.windows import span, token_borders, windows
+from ragboard.judges.local.windows import span, tokens_at, windows
 
 
 @st.composite
@@ -57,6 +57,6 @@ def test_without_a_border_a_window_repeats_a_quarter() -> None:
 def test_a_border_is_the_token_that_holds_it() -> None:
     """A token may begin with the space before its word."""
     offsets = ((0, 2), (2, 3), (3, 7), (7, 8))  # "It", ".", " Red", "."
-    assert token_borders(offsets, (0, 4)) == (0, 2)
+    assert tokens_at(offsets, (0, 4)) == (0, 2)
     assert span("It. Red.", offsets, range(2, 4)) == (4, 8)
     assert span("a   ", ((0, 1), (1, 4)), range(1, 2)) is None

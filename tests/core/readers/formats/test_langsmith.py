@@ -62,7 +62,8 @@ def test_a_row_of_an_experiment_is_a_sample_with_scores_and_comments(write: Writ
     result = read_runs(write("rows.jsonl", json.dumps(ROW)))
     (run,) = result.runs
     (sample,) = run.samples
-    assert (run.name, sample.id, sample.metadata) == ("calm-hill-7", "e1", {"split": "base", "latency_ms": 250.0})
+    metadata = {"split": "base", "latency_ms": 250.0, "run_id": "r1"}
+    assert (run.name, sample.id, sample.metadata) == ("calm-hill-7", "e1", metadata)
     assert (sample.question, sample.answer, sample.reference) == (QUESTION, ANSWER, "1931")
     assert [(one.id, one.text) for one in sample.contexts or ()] == [("p0", TEXTS[0]), ("2", TEXTS[1])]
     assert run.scores is not None

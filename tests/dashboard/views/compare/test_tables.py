@@ -51,7 +51,7 @@ def test_a_row_says_how_many_questions_count_of_those_judged(store: Store) -> No
     pairs = {row["metric"]: row["pairs"] for row in forest_data(compared)["rows"]}
     assert (pairs["ragas.faithfulness"], pairs["ragas.context_relevance"]) == ("59 of 60", "60")
     faithfulness = next(one for one in compared.metrics if one.metric == "ragas.faithfulness")
-    assert unscored_in_words(faithfulness) == "1 unscored in B (1 refusal)"
+    assert unscored_in_words(faithfulness) == "1 unscored in B (1 refused in full)"
 
 
 def test_a_change_has_a_sign_and_a_word_and_a_link_that_opens_it(store: Store) -> None:
@@ -88,9 +88,11 @@ def test_what_changed_most_is_a_row_by_the_score_that_moved_furthest(store: Stor
     data = changed_data(most_changed(store, a, b), compare_runs(store, a, b), {"a": "x", "b": "y"})
     assert len(data["rows"]) == 3
     for row in data["rows"]:
+        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
+        if row["change"].startswith("≠ only"):
+            continue
         assert row["change"].split()[0] in ("▲", "▼")
         assert row["change"].endswith(f"{float(row['b']['shown']) - float(row['a']['shown']):+.2f}")
-        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
 
 
 def test_costs_have_no_common_scale_and_as_many_decimals_as_they_need(tmp_path: Path) -> None:
@@ -165,8 +167,56 @@ def test_passages_that_are_only_cut_elsewhere_are_apart_from_lost_and_gained(sto
     assert [len(group["passages"]) for group in found["groups"]] == [0, 2, 2, 2]
 
 
+def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    found = pair_report(store, a, b, pair_runs(store, a, b), "q23")
+    only_b = replace(found, rechunked_a=(), rechunked_b=found.rechunked_b[:1], gained=found.gained[:1])
+    assert [(group["title"], len(group["passages"])) for group in pair_data(only_b)["groups"]] == [
+        ("Lost: 0 passages only in A", 0),
+        ("Gained: 1 passage only in B", 1),
+        ("Re-chunked: 1 passage of B that A has cut differently", 1),
+    ]
+
+
 def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
     one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
     (row,) = changed_data([one], compare_runs(store, a, b), {})["rows"]
-    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ refusal", "answers", "refuses")
+    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
+
+
+def test_where_no_question_differs_the_interval_is_written_and_not_drawn(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    first, *others = compared.metrics
+    assert first.pairs
+    pairs = replace(first.pairs, ties=first.pairs.n, difference=0.0, warning="all 59 values are tied")
+    shown = forest_data(replace(compared, metrics=(replace(first, pairs=pairs), *others)))
+    row = shown["rows"][0]
+    assert (row["low"], row["high"], row["notes"]) == (None, None, [])
+    assert row["interval"] == "no question differs"
+
+
+def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    warned = [replace(one, pairs=one.pairs and replace(one.pairs, warning="few values")) for one in compared.metrics]
+    shown = forest_data(replace(compared, metrics=tuple(warned)))
+    assert shown["caption"].endswith("⚠ Few values.")
+    assert not any("few values" in row["notes"] for row in shown["rows"])
+    alone = forest_data(replace(compared, metrics=(warned[0], *compared.metrics[1:])))
+    assert "few values" in alone["rows"][0]["notes"]
+    assert "ew values" not in alone["caption"]
+
+
+def test_the_caption_says_why_a_mean_differs_from_that_of_the_runs_page(store: Store) -> None:
+    a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
+    assert "Runs shows the mean of all that a run has scored" in forest_data(compare_runs(store, a, b))["caption"]
+    whole = tuple(one for one in compare_runs(store, a, b).metrics if one.metric == "ragas.context_relevance")
+    assert "Runs shows" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
+
+
+def test_metrics_that_are_shown_apart_keep_one_scale(store: Store) -> None:
+    compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
+    specs = [one.metric for one in compared.metrics]
+    parts = [forest_data(compared, shown=[spec]) for spec in specs]
+    assert [[row["metric"] for row in part["rows"]] for part in parts] == [[spec] for spec in specs]
+    assert {part["reach"] for part in parts} == {forest_data(compared)["reach"]}

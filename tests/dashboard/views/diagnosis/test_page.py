@@ -57,13 +57,14 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             references=0,
             attribution_note="",
             findings=(found(RULES[0]), replace(found(RULES[1]), held_back="not validated")),
+            suspected=(),
             not_triggered=silent,
             missing=(),
             unsupported=0,
             questions=(),
             passages=(),
             topics=(),
-            comparisons=TopicComparisons(groups=0, metrics=(), columns=()),
+            comparisons=TopicComparisons(closest=None, groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == len(RULES) + 1

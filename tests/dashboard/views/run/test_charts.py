@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragboard.analysis import Bin, Distribution, Group, Share, Threshold
+from ragboard.analysis import Bin, Distribution, Group, ShareMeetingThreshold, Threshold
 from ragboard.stats import Interval, NoInterval
 from ragboard_dashboard.views.run.charts import SHAPES, decimals, groups_data, spread_data
 
@@ -77,7 +77,7 @@ def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> 
 def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:
     for value, expected in ((0.8, {"at": 0.8, "said": "at least 0.8"}), (1.5, None)):
         limit = Threshold(metric="m", value=value, fail="below")
-        share = Share(threshold=limit, good=1, n=2, interval=NONE)
+        share = ShareMeetingThreshold(threshold=limit, good=1, n=2, interval=NONE)
         data = spread_data(replace(spread(0.1, 0.9), share=share), "Histogram", "M", None)
         assert data["threshold"] == expected
     assert spread_data(spread(0.1), "Histogram", "M", None)["threshold"] is None

@@ -18,10 +18,10 @@ from ragboard_dashboard.views.runs.page import board_data, board_metrics
     ("metrics", "sources"),
     [
         (["overlap.token_f1", "overlap.exact_match"], ["", ""]),
-        (["overlap.token_f1", "ragboard.refusal"], ["overlap", "ragboard"]),
+        (["overlap.token_f1", "ragboard.refusal"], ["", ""]),
     ],
 )
-def test_a_metric_s_source_is_named_where_there_are_several(
+def test_a_metric_keeps_its_label_whichever_metrics_are_beside_it(
     tmp_path: Path, metrics: list[str], sources: list[str]
 ) -> None:
     store = Store(tmp_path / "store")

@@ -1,0 +1,175 @@
+"""Runs given as files, evaluated in a temporary store for one command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from ragboard.analysis import Condition, failures, run_summary, set_threshold, thresholds
+from ragboard.api import gate_metrics, temporary_store
+from ragboard.cli.evaluate import all_failed, evaluate_with_bar, print_failures, print_judge_note, print_outcome
+from ragboard.cli.options import budget_options, judge_options, map_options, mapping_of, plugin_option, prices_option
+from ragboard.errors import ExitCode, NotFoundError, SettingError
+from ragboard.evaluation.defaults import default_metrics
+from ragboard.evaluation.options import LIMITS, EvaluationOptions
+from ragboard.judges import JudgeOptions, Panel, panel_named
+from ragboard.metrics import Metric, describe, metrics_named, split_names
+from ragboard.metrics.plugins import metrics_with
+from ragboard.prices import Prices
+from ragboard.readers import read_runs
+from ragboard.readers.sources import is_address
+from ragboard.store import RunRef, Store
+
+__all__ = ["RunFiles", "run_file_options"]
+
+_OPTIONS = (
+    *(field.name for field in fields(JudgeOptions) if field.name != "parameters"),
+    "judge_param",
+    *LIMITS,
+    "prices",
+    "plugins",
+    "maps",
+    "sheet",
+    "skip_bad",
+)
+"""Parameters of `run_file_options`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFiles:
+    """How to read and evaluate run files."""
+
+    judge_options: JudgeOptions
+    limits: dict[str, Any]
+    prices: Prices
+    plugins: tuple[Path, ...]
+    maps: tuple[str, ...]
+    sheet: str | None
+    skip_bad: bool
+
+    def resolve(
+        self,
+        store: Store,
+        runs: Sequence[str],
+        metrics: str | None,
+        conditions: Sequence[Condition] = (),
+        *,
+        defaults: bool,
+    ) -> tuple[Store, list[RunRef]]:
+        """Return the store with these runs, and the runs: of `store`, or of a temporary one if a run is a file.
+
+        `metrics` are the names to evaluate a file with; None: those of the conditions, and the default metrics if
+        there are no conditions or `defaults` is set. Ends the command if an evaluation is stopped or has no score.
+        """
+        files = [run for run in runs if _is_file(store, run)]
+        if not files:
+            self._refuse_options(runs)
+            return store, [store.resolve(run) for run in runs]
+        known = metrics_with(self.plugins)
+        panel = panel_named(self.judge_options)
+        if metrics:
+            chosen = metrics_named(split_names(metrics), known)
+        else:
+            named = gate_metrics([condition.metric for condition in conditions], panel, known)
+            usual = default_metrics(panel) if defaults or not named else ()
+            chosen = tuple({metric.spec: metric for metric in (*usual, *named)}.values())
+        print_judge_note(panel, self.judge_options)
+        options = EvaluationOptions(prices=self.prices, known=known, judge_options=self.judge_options, **self.limits)
+        kept = temporary_store()
+        refs: list[RunRef] = []
+        for run in runs:
+            if run in files:
+                added = self._add(kept, run, [ref.name for ref in refs])
+                refs.append(_evaluate(kept, added, chosen, panel, options))
+            else:
+                ref = store.resolve(run)
+                refs.append(kept.copy_run(store, ref, name=_free_name(ref.name, [ref.name for ref in refs])))
+        _copy_thresholds(store, kept, chosen)
+        return kept, refs
+
+    def _add(self, store: Store, file: str, taken: Sequence[str]) -> RunRef:
+        result = read_runs(
+            sys.stdin.buffer if file == "-" else file,
+            mapping=mapping_of(self.maps),
+            sheet=self.sheet,
+            skip_bad=self.skip_bad,
+        )
+        run, *others = result.runs
+        if others:
+            names = ", ".join(one.name for one in result.runs)
+            raise SettingError(f"{file}: has {len(result.runs)} runs ({names}); import it, and name one of them")
+        (added,) = store.add_runs([replace(run, name=_free_name(run.name, taken))])
+        return RunRef(run_id=added.id, name=added.name, evaluation_id=None)
+
+    def _refuse_options(self, runs: Sequence[str]) -> None:
+        context = click.get_current_context()
+        given = [
+            param.opts[0]
+            for param in context.command.params
+            if param.name in _OPTIONS and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+        ]
+        if given:
+            raise SettingError(
+                f"{', '.join(given)}: only for run files, but {' and '.join(dict.fromkeys(runs))}"
+                f" {'is' if len(set(runs)) == 1 else 'are'} in the store; use ragboard evaluate to evaluate again"
+            )
+
+
+def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for runs given as files; the command gets them as one `RunFiles`, `files`."""
+
+    @wraps(command)
+    def with_files(**given: Any) -> Any:
+        files = RunFiles(**{field.name: given.pop(field.name) for field in fields(RunFiles)})
+        return command(files=files, **given)
+
+    decorated: Callable[..., Any] = with_files
+    for add in (map_options, plugin_option, prices_option, budget_options, judge_options):
+        decorated = add(decorated)
+    return decorated
+
+
+def _is_file(store: Store, run: str) -> bool:
+    """Whether a run is given as a file. The name of a run in the store comes first; no store is created."""
+    if run == "-" or is_address(run):
+        return True
+    if store.database.path.exists():
+        with suppress(NotFoundError):
+            store.resolve(run)
+            return False
+    return Path(run).exists() or bool(Path(run).suffix)
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    return f"{name} (B)" if name in taken else name
+
+
+def _evaluate(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
+) -> RunRef:
+    finished = evaluate_with_bar(store, ref, metrics, panel, options)
+    ref = replace(ref, evaluation_id=finished.evaluation.id)
+    print_outcome(finished)
+    print_failures(ref.name, failures(store, ref))
+    if finished.stopped:
+        click.get_current_context().exit(ExitCode.STOPPED)
+    if all_failed(finished, run_summary(store, ref)):
+        click.get_current_context().exit(ExitCode.ERROR)
+    return ref
+
+
+def _copy_thresholds(source: Store, store: Store, metrics: Sequence[Metric]) -> None:
+    if not source.database.path.exists():
+        return
+    known = {metric.spec: describe(metric) for metric in metrics}
+    for spec, threshold in thresholds(source).items():
+        if spec in known:
+            set_threshold(store, spec, threshold.value, known)

@@ -1,0 +1,40 @@
+"""What surrounds the pages: the product's name, the menu of a phone, and what is said when the server stops."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from tests.browser.conftest import OpenPage, serving, settled
+from tests.browser.test_pages import ROWS, keep_rows
+
+from ragboard import Store
+
+
+def test_a_phone_has_a_menu_with_a_name_that_leads_everywhere(dashboard: str, open_page: OpenPage) -> None:
+    page = settled(open_page(dashboard, width=400))
+    menu = page.get_by_role("button", name="Menu", exact=True)
+    shown = "node => getComputedStyle(node, '::after').content"
+    assert menu.evaluate(shown) == '"Menu"'
+    name = page.locator(":has(> [data-testid=stHeaderLogo])").last
+    assert name.evaluate(shown) == '"ragboard"'
+    menu.click()
+    expect(page.locator("[data-testid=stSidebarNavItems] li").first).to_have_attribute("role", "none")
+    page.get_by_role("link", name="Agreement").click()
+    expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
+
+
+def test_a_stopped_server_is_said_in_words_that_help(store: Store, open_page: OpenPage) -> None:
+    store.folder.mkdir()
+    page = open_page("about:blank")
+    with serving(store.folder) as address:
+        page.goto(address)
+        settled(page)
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("start it again with “ragboard serve”")
+    expect(dialog).not_to_contain_text("Streamlit")
+
+
+def test_a_name_of_a_run_is_never_an_icon_or_an_emoji(store: Store, dashboard: str, open_page: OpenPage) -> None:
+    keep_rows(store, store.folder.parent, ROWS, ":material/delete: :smile: run")  # type: ignore[arg-type]
+    page = settled(open_page(f"{dashboard}/sample?run=:material/delete:+:smile:+run"))
+    link = page.get_by_role("link", name="run", exact=False).filter(has_text="delete")
+    assert link.first.inner_text().replace("\N{WORD JOINER}", "") == ":material/delete: :smile: run"
