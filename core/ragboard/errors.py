@@ -52,7 +52,7 @@ class ExitCode(IntEnum):
     GATE_FAILED = 1, "a quality gate failed"
     BAD_INPUT = 2, "a bad or absent file, or a bad argument"
     STOPPED = 3, "stopped by a limit on calls, cost, time or memory, or cancelled; results so far are kept"
-    INCONCLUSIVE = 4, "a quality gate is inconclusive"
+    INCONCLUSIVE = 4, "a quality gate is inconclusive: the threshold is inside the 95% CI, or there is no CI"
     NOT_FOUND = 5, "no such run, evaluation, sample or metric in the store"
     ERROR = 6, "any other error"
     BUSY = 75, "another process is using the store or the evaluation; try again"

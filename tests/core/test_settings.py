@@ -35,6 +35,6 @@ def test_a_file_of_settings_is_toml_or_json(tmp_path: Path) -> None:
     (tmp_path / "torn.json").write_text("{", encoding="utf-8")
     assert read_config_file(tmp_path / "a.toml") == {"k": 5, "model": "small"}
     assert read_config_file(tmp_path / "a.json") == {"k": 5}
-    for name, said in (("list.json", "expected an object"), ("torn.json", "neither JSON"), ("absent.json", "No such")):
+    for name, said in (("list.json", "expected an object"), ("torn.json", "invalid JSON"), ("absent.json", "No such")):
         with pytest.raises(SettingError, match=said):
             read_config_file(tmp_path / name)

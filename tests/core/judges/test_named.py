@@ -54,7 +54,7 @@ def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyP
     ],
 )
 def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -> None:
-    with pytest.raises(SettingError, match=r"\(OPENAI_BASE_URL\) is no http") as caught:
+    with pytest.raises(SettingError, match=r"\(OPENAI_BASE_URL\) is not an http") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 
