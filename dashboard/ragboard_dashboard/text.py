@@ -213,7 +213,7 @@ def judged_line(summary: RunSummary) -> None:
     plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
     if summary.judged and summary.judged.heuristic:
         plain(
-            'The judge is rule-based: check what it marks "possibly". In means, each verdict counts as it is shown.',
+            'The judge is rule-based: check what it marks "possibly". Means count "possibly supported" as supported.',
             "note",
         )
     if summary.clustered:

@@ -47,6 +47,13 @@ ONLY: dict[Only, str] = {
     "unscored": "Unscored",
     "beyond": "Missing the threshold",
 }
+NOTES: Mapping[str, str] = {
+    "undefined": "nothing to judge",
+    "refusal": "refused in full",
+    "failed": "failed",
+    "skipped": "a column is missing",
+}
+"""Why a sample has no score, in a word or two."""
 LONGEST = 300
 """Characters of a question that are shown."""
 LONGEST_ID = 80
@@ -116,7 +123,8 @@ def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str,
 
 def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
     outcomes = {**row.scores, **row.file_scores}
-    reasons = [outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score)]
+    reasons = dict.fromkeys(outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score))
+    refuses = "" if "refusal" in reasons or not row.refuses else "refuses, in full or in part"
     return {
         "key": row.sample_id,
         "href": address("sample", {"run": run, "sample": row.sample_id}),
@@ -127,7 +135,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(dict.fromkeys((["refusal"] if row.refuses else []) + list(reasons))),
+        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons)])),
         "id": inert(row.sample_id[:LONGEST_ID]),
     }
 

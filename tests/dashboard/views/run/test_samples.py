@@ -26,7 +26,7 @@ def test_a_score_is_rounded_and_one_that_is_missing_says_why() -> None:
         {"shown": "\u2013", "why": "failed: no reply"},
         {"shown": "\u2013", "why": "not evaluated"},
     ]
-    assert drawn["note"] == "refusal, failed"
+    assert drawn["note"] == "refuses, in full or in part, failed"
 
 
 def test_verdicts_are_counted_in_one_order_and_none_that_is_not_there() -> None:
