@@ -16,10 +16,17 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import EvaluationOptions, InconclusiveWarning, NotFoundError, SettingError, assert_evaluation, evaluate
 from ragboard.metrics.ragas import Faithfulness
 from ragboard.tasks import Failure, Task
+from ragboard.testing import SESSION
 
 ROOT = Path(__file__).parents[2]
 RED = [make_sample(number, answer=f"The door {number} is red. It is so red.") for number in range(24)]
 HALF = [make_sample(number, answer=f"The door {number} is red. It is big.") for number in range(24)]
+
+
+@pytest.fixture(autouse=True)
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As without the plugin, which an installed ragboard brings to this session too: tests share no verdicts."""
+    monkeypatch.setattr(SESSION, "active", False)
 
 
 def check(samples: Any, **given: Any) -> Any:

@@ -89,7 +89,7 @@ def _interval(
     if isinstance(one, NoInterval) or isinstance(other, NoInterval):
         return min(refused, key=lambda found: (found.n, found.reason))
     difference = group_moments.mean - other_moments.mean
-    clusters = [str(len(side.counts)) for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
+    clusters = sorted(len(side.counts) for side in (group_moments, other_moments) if isinstance(side, ClusterMoments))
     return Interval(
         estimate=difference,
         low=difference - math.hypot(group_moments.mean - one.low, other.high - other_moments.mean),
@@ -97,7 +97,7 @@ def _interval(
         level=level,
         n=group_moments.n + other_moments.n,
         method="two means, variance recovered from their intervals"
-        + (f", {' and '.join(clusters)} clusters" if clusters else ""),
+        + (f", {' and '.join(map(str, clusters))} clusters" if clusters else ""),
         warning="; ".join(sorted({one.warning, other.warning} - {""})),
     )
 
