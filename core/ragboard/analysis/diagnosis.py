@@ -699,8 +699,9 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     said = ["No rule flags this run with certainty."]
     if len(hints) > 1:
         same = sum(one.rule.component == hints[0].rule.component for one in hints)
-        share = "All" if same == len(hints) else f"{same} of"
-        said.append(f"{share} {len(hints)} hints are about {COMPONENTS[hints[0].rule.component]}.")
+        every = "Both" if same == 2 else f"All {same}"
+        share = every if same == len(hints) else f"{same} of {len(hints)}"
+        said.append(f"{share} hints are about {COMPONENTS[hints[0].rule.component]}.")
     if topics:
         count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
         said.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")

@@ -77,25 +77,31 @@ class BaselineComparison:
         return RESULTS[self.verdict]
 
     @property
+    def baseline_in_words(self) -> str:
+        """What the baseline does: `counting shared words`."""
+        return BASELINES_IN_WORDS.get(self.baseline, self.baseline)
+
+    @property
     def sentence(self) -> str:
         """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
         of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
         task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
-        baseline = f"{BASELINES_IN_WORDS.get(self.baseline, self.baseline)} {self.baseline_value:.0%}"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
-        figures = f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}"
+        figures = (
+            f"{title}{of} {task} {self.value.value:.0%} of the time, {self.baseline_in_words} {self.baseline_value:.0%}"
+        )
         if self.verdict == "not shown":
             return f"{figures}: these labels do not show that the metric adds anything."
         return f"{figures}: {self.result}."
 
     @property
     def details(self) -> str:
-        """The figures behind the sentence: `AUROC 0.95 vs 0.95 for word overlap, difference ..., 95% CI ...`."""
+        """The figures behind the sentence: `AUROC 0.95 vs 0.95 for counting shared words, difference ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
         return (
-            f"{self.measured} {self.value.value:.2f} vs {self.baseline_value:.2f} for {self.baseline}, difference"
-            f" {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
+            f"{self.measured} {self.value.value:.2f} vs {self.baseline_value:.2f} for {self.baseline_in_words},"
+            f" difference {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
             f" {self.items}{groups} that every scorer scored."
         )
 

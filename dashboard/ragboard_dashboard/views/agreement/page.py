@@ -178,7 +178,7 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
