@@ -269,21 +269,25 @@ def _live(status: Path, now: float | None) -> LiveEvaluation | None:
     header = read_header(journal.with_suffix(".json"))
     if progress is None or header is None:
         return None
+    progress, state = _state(progress, status, journal, time.monotonic() if now is None else now)
     return LiveEvaluation(
         evaluation_id=header.evaluation_id,
         run_id=header.run_id,
         judge=header.judge,
-        state=_state(progress, journal, time.monotonic() if now is None else now),
+        state=state,
         progress=progress,
         choice=header.choice,
     )
 
 
-def _state(progress: Progress, journal: Path, now: float) -> LiveState:
+def _state(progress: Progress, status: Path, journal: Path, now: float) -> tuple[Progress, LiveState]:
+    """The state, with the progress that it goes by."""
     if progress.state == "starting":
-        return "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
-    if progress.state != "running":
-        return progress.state
-    if not is_being_written(journal):
-        return "interrupted"
-    return "stopping" if stop_file(journal.with_suffix(".status.json")).exists() else "running"
+        return progress, "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
+    if progress.state == "running" and is_being_written(journal):
+        return progress, "stopping" if stop_file(status).exists() else "running"
+    if progress.state == "running":
+        # Its process is gone. One that ends in order writes how it ended before it releases the journal, which may have
+        # happened since the status was read.
+        progress = read_progress(status) or progress
+    return progress, "interrupted" if progress.state == "running" else progress.state

@@ -74,6 +74,22 @@ def test_one_whose_process_is_gone_is_interrupted(store: Store, put: Callable[[P
     assert (live.state, live.under_way, live.rate) == ("interrupted", False, None)
 
 
+def test_one_that_ends_while_it_is_looked_at_has_finished(
+    store: Store, put: Callable[[Progress], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process writes its last status before it releases the journal: both may lie between two looks."""
+    put(RUNNING)
+
+    def released(_: Path) -> bool:
+        put(replace(RUNNING, state="finished", done=90))
+        return False
+
+    monkeypatch.setattr("ragboard.evaluation.progress.is_being_written", released)
+    live = live_evaluation(store, "e", NOW)
+    assert live is not None
+    assert (live.state, live.progress.done) == ("finished", 90)
+
+
 @pytest.mark.parametrize(("after", "state"), [(1, "starting"), (START_SECONDS + 1, "interrupted"), (-1, "interrupted")])
 def test_one_that_never_said_a_word_is_given_up(
     store: Store, put: Callable[[Progress], None], after: float, state: str
