@@ -64,6 +64,7 @@ _COLUMNS = {
     " completion_price real",
     "answer_places": "position int, place long",
     "judgements": "position int, about text, number int, says text, value real, reason text",
+    "assignments": "position int, number int, nugget text, importance text, label text, reason text",
 }
 TABLES: dict[str, dict[str, pa.DataType]] = {
     table: {name: _TYPES[kind] for name, kind in map(str.split, columns.split(","))}

@@ -42,7 +42,7 @@ __all__ = [
 T = TypeVar("T")
 R = TypeVar("R", bound=Reply)
 
-Column = Literal["answer", "contexts", "reference", "reference_contexts"]
+Column = Literal["answer", "contexts", "reference", "reference_contexts", "nuggets"]
 
 Category = Literal["grounding", "relevance", "focus", "coverage", "correctness", "use", "quality", "other"]
 

@@ -14,6 +14,7 @@ RESULT_TABLES = (
     "questions",
     "sentences",
     "judgements",
+    "assignments",
     "answer_places",
     "spending",
 )

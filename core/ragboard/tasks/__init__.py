@@ -30,6 +30,7 @@ from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
+from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
 from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
@@ -47,6 +48,7 @@ __all__ = [
     "AnswerKind",
     "AnswerRated",
     "AresQuality",
+    "AssignNuggets",
     "Classified",
     "Classify",
     "Critique",
@@ -62,6 +64,8 @@ __all__ = [
     "GenerateQuestions",
     "JudgePassages",
     "NotAsked",
+    "NuggetLabels",
+    "Nuggets",
     "OnCall",
     "Prefer",
     "Preference",
@@ -82,7 +86,9 @@ __all__ = [
     "Usefulness",
     "Verification",
     "Verify",
+    "WeighNuggets",
     "WriteAnswer",
+    "WriteNuggets",
     "WriteQuestions",
     "Written",
     "decode_reply",
@@ -108,6 +114,9 @@ TASKS: tuple[type[Task], ...] = (
     WriteQuestions,
     WriteAnswer,
     Classify,
+    AssignNuggets,
+    WriteNuggets,
+    WeighNuggets,
 )
 """Every question that a judge may be asked."""
 
