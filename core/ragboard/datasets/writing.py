@@ -73,9 +73,10 @@ def write_nuggets(
 ) -> WrittenNuggets:
     """Let a judge write the nuggets of every question that has none; with `again`, of every one not yet approved.
 
-    One call a question; with `compat`, ten passages a call and the importance in calls of ten nuggets, as in
-    AutoNuggetizer. Each list is stored as soon as it is written, so a stopped command resumes where it was, and replies are kept
-    in a journal. `watch` gets the numbers of questions done and in all. Raises JudgeError if the judge cannot write.
+    It takes one call per question; with `compat`, ten passages per call and the importance in calls of ten nuggets, as
+    in AutoNuggetizer. Each list is stored as soon as it is written, and replies are kept in a journal, so the same call
+    resumes a stopped one. `watch` gets the numbers of questions done and in all. Raises JudgeError if the judge cannot
+    write nuggets.
     """
     for kind in (WriteNuggets, *((WeighNuggets,) if compat else ())):
         panel.for_task(kind)
