@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragboard.datasets.datasets import Dataset
 from ragboard.errors import SettingError
-from ragboard.records import Nugget
+from ragboard.metrics import METRICS, outcome
+from ragboard.metrics.base import NeedResults
+from ragboard.metrics.nuggets import AssignedLabel, AssignedNugget, NuggetAssignments, NuggetMetric
+from ragboard.records import Nugget, Outcome, Sample, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.nuggets import DatasetQuestion, append_nuggets, assigned_rows, history_json
 
@@ -76,8 +79,7 @@ def check_nuggets(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
 class AnswerNugget:
     """Whether an answer states a nugget."""
 
-    label: str
-    """support, partial_support, not_support or failed."""
+    label: AssignedLabel
     reason: str
 
 
@@ -91,6 +93,26 @@ class RunNuggets:
     judge: str | None
     labels: dict[str, AnswerNugget]
 
+    def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
+        """The nugget scores of the answer by metric name, from its labels; unscored if a nugget was not judged."""
+        if any(nugget.text not in self.labels for nugget in nuggets):
+            return dict.fromkeys(NUGGET_METRICS, Unscored(reason="skipped", detail="not judged with these nuggets"))
+        assigned = tuple(
+            AssignedNugget(
+                text=nugget.text,
+                importance=nugget.importance,
+                label=self.labels[nugget.text].label,
+                reason=self.labels[nugget.text].reason,
+            )
+            for nugget in nuggets
+        )
+        results = NeedResults({NuggetAssignments(): assigned})
+        sample = Sample(id="", question="", answer="", nuggets=tuple(nuggets))
+        return {spec: outcome(metric, sample, results) for spec, metric in NUGGET_METRICS.items()}
+
+
+NUGGET_METRICS = {spec: metric for spec, metric in METRICS.items() if isinstance(metric, NuggetMetric)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class NuggetTable:
@@ -98,12 +120,6 @@ class NuggetTable:
 
     nuggets: Sequence[Nugget]
     runs: Sequence[RunNuggets]
-
-    @property
-    def outdated(self) -> tuple[str, ...]:
-        """The runs whose labels are not those of the current nuggets."""
-        texts = {nugget.text for nugget in self.nuggets}
-        return tuple(run.run for run in self.runs if run.labels and set(run.labels) != texts)
 
 
 def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> NuggetTable:

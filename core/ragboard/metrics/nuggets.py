@@ -20,8 +20,10 @@ from ragboard.tasks import AssignNuggets, Task
 __all__ = [
     "All",
     "AllStrict",
+    "AssignedLabel",
     "AssignedNugget",
     "NuggetAssignments",
+    "NuggetMetric",
     "Vital",
     "VitalStrict",
     "Weighted",

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tests.chat_server import ChatServer, chat_server
 
-from ragboard import Nugget, Passage, Run, Sample, SettingError, Store, Turn, read_runs
+from ragboard import Nugget, Passage, Run, Sample, Score, SettingError, Store, Turn, Unscored, read_runs
 from ragboard.cli import main
 from ragboard.datasets import (
     Dataset,
@@ -141,7 +141,7 @@ def test_a_run_file_brings_nuggets_for_questions_that_have_none(store: Store, tm
 def test_a_cell_that_holds_no_nuggets_is_refused_with_its_line(tmp_path: Path, cell: object) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps({"question": "When?", "answer": "Now", "nuggets": cell}), encoding="utf-8")
-    with pytest.raises(RunFileError, match="answers.jsonl:1: .*nuggets"):
+    with pytest.raises(RunFileError, match=r"answers\.jsonl:1: .*nuggets"):
         read_runs(file)
 
 
@@ -198,6 +198,10 @@ def test_a_judge_writes_from_the_passages_of_all_runs_and_asks_once_a_question(
     assert len(chat.asked) == 2
 
 
+def outdated(store: Store) -> dict[str, int]:
+    return {run.name: run.outdated for run in of(store).runs}
+
+
 def test_the_scores_of_all_runs_follow_the_nuggets(bridges: Store, chat: ChatServer) -> None:
     save_nuggets(bridges, of(bridges).questions[0], [OPENED, FERRIES], author="Ada", approved=True)
     for name in ("old", "new"):
@@ -209,12 +213,12 @@ def test_the_scores_of_all_runs_follow_the_nuggets(bridges: Store, chat: ChatSer
     ]
     shown = ragboard(bridges, "nuggets", "show", "bridges")
     assert "● ◐  It opened on 1 July 2000 (vital)" in shown
-    assert table.outdated == ()
+    assert outdated(bridges) == {"new": 0, "old": 0}
     asked = len(chat.asked)
     save_nuggets(bridges, of(bridges).questions[0], [OPENED], author="Ada", approved=True)
-    assert nugget_table(bridges, of(bridges), of(bridges).questions[0]).outdated == ("new", "old")
+    assert outdated(bridges) == {"new": 1, "old": 1}
     ragboard(bridges, "evaluate", "new", "--metrics", "nuggets.all_strict", server=chat)
-    assert nugget_table(bridges, of(bridges), of(bridges).questions[0]).outdated == ("old",)
+    assert outdated(bridges) == {"new": 0, "old": 1}
     assert len(chat.asked) == asked + 1
 
 
@@ -225,6 +229,11 @@ def test_another_importance_asks_no_judge_again(bridges: Store, chat: ChatServer
     asked = len(chat.asked)
     less = Nugget(text=OPENED.text, importance="okay")
     save_nuggets(bridges, question, [less, FERRIES], author="Ada", approved=True)
+    dataset = of(bridges)
+    new = nugget_table(bridges, dataset, dataset.questions[0]).runs[0]
+    assert new.scores([OPENED, FERRIES])["nuggets.vital_strict"] == Score(value=1.0, counted="1 of 1 vital nugget")
+    assert isinstance(new.scores([less, FERRIES])["nuggets.vital_strict"], Unscored)
+    assert outdated(bridges)["new"] == 1
     output = ragboard(bridges, "evaluate", "new", "--metrics", "nuggets.vital_strict", server=chat)
     assert len(chat.asked) == asked
     assert "0/2" in output

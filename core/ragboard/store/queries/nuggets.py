@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ragboard.records import Nugget, Turn
 from ragboard.store.queries.query import Connection
@@ -66,6 +66,8 @@ class RunOfDataset(NamedTuple):
     evaluation_id: str | None
     """None if its nuggets were not judged."""
     judge: str | None
+    outdated: int
+    """Answers whose labels are of other nuggets than the question's present ones, or that have none yet."""
 
 
 class DatasetRow(NamedTuple):
@@ -92,7 +94,7 @@ class AssignedRow(NamedTuple):
     run_id: str
     sample_id: str
     nugget: str
-    label: str
+    label: Literal["support", "partial_support", "not_support", "failed"]
     reason: str
 
 
@@ -148,15 +150,30 @@ def dataset_runs(connection: Connection, dataset: str) -> list[RunOfDataset]:
     """Return the runs of a dataset, newest first."""
     rows = connection.execute(
         """\
-SELECT r.run_id, r.name, r.dataset_key, r.imported, e.evaluation_id, e.judge
-FROM runs r
-LEFT JOIN (
+WITH judged AS MATERIALIZED (
   SELECT run_id, evaluation_id, judge FROM evaluations
   WHERE evaluation_id IN (SELECT evaluation_id FROM assignments)
   QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished DESC, evaluation_id) = 1
-) e USING (run_id)
-WHERE r.dataset = ? ORDER BY r.imported DESC, r.name""",
-        [dataset],
+),
+labelled AS (
+  SELECT evaluation_id, position, list({'text': nugget, 'importance': importance} ORDER BY number) AS nuggets
+  FROM assignments WHERE evaluation_id IN (SELECT evaluation_id FROM judged) GROUP BY ALL
+),
+changed AS (
+  SELECT s.run_id, count(*) AS outdated
+  FROM samples s
+  JOIN runs r ON r.run_id = s.run_id AND r.dataset = $dataset
+  JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR
+  LEFT JOIN judged j ON j.run_id = s.run_id
+  LEFT JOIN labelled l ON l.evaluation_id = j.evaluation_id AND l.position = s.position
+  WHERE s.answer IS NOT NULL AND json_array_length(n.nuggets) > 0
+    AND from_json(n.nuggets, '[{"text":"VARCHAR","importance":"VARCHAR"}]') IS DISTINCT FROM l.nuggets
+  GROUP BY s.run_id
+)
+SELECT r.run_id, r.name, r.dataset_key, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
+FROM runs r LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
+WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
+        {"dataset": dataset},
     ).fetchall()
     return [RunOfDataset(*row) for row in rows]
 
