@@ -300,7 +300,10 @@ def _write_nuggets(now: str) -> Any:
 def _weigh_nuggets(now: str) -> Any:
     rows = enumerate(_numbered(now, "nugget"), 1)
     return {
-        "nuggets": [{"nugget": number, "importance": "vital" if "open" in text else "okay"} for number, text in rows]
+        "nuggets": [
+            {"nugget": number, "reason": "By its words.", "importance": "vital" if "open" in text else "okay"}
+            for number, text in rows
+        ]
     }
 
 

@@ -135,14 +135,14 @@ def write(
         print_json(written)
     else:
         kept = f"; {written.kept:,} had nuggets already" if written.kept else ""
-        click.echo(f"{written.nuggets:,} nuggets for {written.questions:,} questions, {written.calls:,} calls{kept}")
+        click.echo(f"{written.nuggets:,} nuggets for {_questions(written.questions)}, {written.calls:,} calls{kept}")
         if written.without_texts:
             what = "passages" if source == "passages" else "a reference"
-            click.echo(f"  {written.without_texts:,} questions without {what} to write from", err=True)
+            click.echo(f"  {_questions(written.without_texts)} without {what} to write from", err=True)
         if written.empty:
-            click.echo(f"  {written.empty:,} questions for which the judge found no nugget", err=True)
+            click.echo(f"  {_questions(written.empty)} for which the judge found no nugget", err=True)
         for reason, count in written.failed.items():
-            click.echo(f"  {count:,} questions without a usable reply: {one_line(reason)}", err=True)
+            click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
         if written.stopped:
             click.echo(f"stopped: {written.stopped}; run the same command to resume", err=True)
     if written.stopped:
@@ -263,6 +263,10 @@ def import_command(file: Path, author: str, store: Store, as_json: bool) -> None
     if as_json:
         print_json(imported)
         return
-    click.echo(f"nuggets of {imported.questions:,} questions imported")
+    click.echo(f"nuggets of {_questions(imported.questions)} imported")
     if imported.unknown:
-        click.echo(f"  {imported.unknown:,} of these questions are in no run of the store", err=True)
+        click.echo(f"  {_questions(imported.unknown)} of these in no run of the store", err=True)
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"

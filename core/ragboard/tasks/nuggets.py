@@ -111,6 +111,7 @@ class WriteNuggets(Task[Nuggets]):
 
 class _Weighed(ReplyModel):
     nugget: WholeNumber
+    reason: Comment
     importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
 
 
@@ -160,7 +161,8 @@ class WeighNuggets(Task[Nuggets]):
 
     def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
         nuggets = tuple(Nugget(text=text, importance="vital") for text in self.nuggets)
-        rows = [{"nugget": number, "importance": "vital"} for number in range(1, len(nuggets) + 1)]
+        reason = "." * sizes.reason
+        rows = [{"nugget": n, "reason": reason, "importance": "vital"} for n in range(1, len(nuggets) + 1)]
         return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
 
 

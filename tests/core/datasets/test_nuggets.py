@@ -243,7 +243,7 @@ def test_compat_asks_ten_passages_a_call_and_weighs_ten_nuggets_a_call(store: St
     texts = tuple(f"Fact {number} opens." for number in range(23))
     store.add_runs([run("a", sample("1", "When?", "Now", passages=texts))])
     output = ragboard(store, "nuggets", "write", "a", "--compat", server=chat)
-    assert output.startswith("23 nuggets for 1 questions, 6 calls")
+    assert output.startswith("23 nuggets for 1 question, 6 calls")
     titles = [asked["messages"][0]["content"].split("\n")[0] for asked in chat.asked]
     assert titles == ["# Write the nuggets of a question"] * 3 + ["# Say which nuggets are vital"] * 3
 

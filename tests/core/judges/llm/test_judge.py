@@ -19,10 +19,11 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.responses import exchange
-from ragboard.records import Evidence, Span, Verdict
+from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
     AnswerRated,
+    AssignNuggets,
     Classified,
     Classify,
     Critique,
@@ -37,6 +38,8 @@ from ragboard.tasks import (
     Failure,
     GenerateQuestions,
     JudgePassages,
+    NuggetLabels,
+    Nuggets,
     Prefer,
     Preference,
     Questions,
@@ -51,7 +54,9 @@ from ragboard.tasks import (
     Usefulness,
     Verification,
     Verify,
+    WeighNuggets,
     WriteAnswer,
+    WriteNuggets,
     WriteQuestions,
     Written,
     reply_or_failure,
@@ -96,6 +101,18 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         ),
     ),
     (VERIFY, Verification(joint=JOINT, single=SINGLE)),
+    (
+        WriteNuggets(question=QUESTION, passages=("It is red. It is old.",), nuggets=("It stands",)),
+        Nuggets(nuggets=(Nugget(text="It stands", importance="vital"), Nugget(text="It is red", importance="vital"))),
+    ),
+    (
+        WeighNuggets(question=QUESTION, nuggets=("It opened", "It is red")),
+        Nuggets(nuggets=(Nugget(text="It opened", importance="vital"), Nugget(text="It is red", importance="okay"))),
+    ),
+    (
+        AssignNuggets(question=QUESTION, answer="It is red.", nuggets=("It is red", "It is so red", "Trains came")),
+        NuggetLabels(labels=("support", "partial_support", "not_support"), reasons=("By its words.",) * 3),
+    ),
     (
         Verify(question=QUESTION, statements=VERIFY.statements, passages=PASSAGES, joint=True, single=False),
         Verification(joint=JOINT),
