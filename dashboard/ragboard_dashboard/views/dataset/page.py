@@ -222,23 +222,21 @@ def _editor(question: DatasetQuestion, number: int) -> None:
         }
     )
     version = found.versions if found else 0
-    edited = st.data_editor(
-        frame,
-        num_rows="dynamic",
-        hide_index=True,
-        key=f"nuggets-{number}-{version}",
-        column_config={
-            "text": st.column_config.TextColumn("Nugget", width="large", max_chars=500),
-            "importance": st.column_config.SelectboxColumn("Importance", options=["vital", "okay"], width="small"),
-        },
-    )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input(
-            "Your name", key="annotator", placeholder="Enter your name to save", persist_state="session", width=220
-        ).strip()
-        kind: Literal["primary", "secondary"] = "primary" if name else "secondary"
-        approves = st.button("Approve", icon=":material/check:", type=kind, disabled=not name)
-        saves = st.button("Save without approving", disabled=not name)
+    with st.form(f"nuggets-{number}-{version}", border=False):
+        edited = st.data_editor(
+            frame,
+            num_rows="dynamic",
+            hide_index=True,
+            key=f"edited-{number}-{version}",
+            column_config={
+                "text": st.column_config.TextColumn("Nugget", width="large", max_chars=500),
+                "importance": st.column_config.SelectboxColumn("Importance", options=["vital", "okay"], width="small"),
+            },
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Your name", key="annotator", persist_state="session", width=220)
+            approves = st.form_submit_button("Approve", icon=":material/check:", type="primary")
+            saves = st.form_submit_button("Save without approving")
     if approves or saves:
         _save(question, edited, name, approved=approves)
 
