@@ -77,7 +77,7 @@ def test_edit_approve_and_see_the_scores_follow(
 
 
 def test_a_question_without_nuggets_takes_some_by_hand(judged: Store, dashboard: str, open_page: OpenPage) -> None:
-    page = settled(open_page(f"{dashboard}/dataset?dataset=bridges&show=none"))
+    page = settled(open_page(f"{dashboard}/dataset?dataset=bridges&show=without+nuggets"))
     expect(page.get_by_text("Who built it?")).to_be_visible()
     edit_first_nugget(page, "Ines Dahl built it")
     page.get_by_role("textbox", name="Your name").fill("Ada")

@@ -27,14 +27,14 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, number_in_address
-from ragboard_dashboard.progress import key_field, run_panels
+from ragboard_dashboard.progress import run_panels, secret_fields
 from ragboard_dashboard.text import earlier_turns, facts, plain, shortened
 from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html
 
 __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("dataset.css")
-SHOWN = {"all": "All", "open": "To approve", "none": "Without nuggets"}
+SHOWN = ("all", "to approve", "without nuggets")
 EMPTY_ROWS = 2
 """Empty rows for new nuggets of a question that has none."""
 
@@ -69,7 +69,7 @@ def _dataset(row: DatasetRow) -> None:
     plain(f"Dataset: {shortened(dataset.name, 80)}", "title")
     facts(
         [
-            (f"{row.questions:,}", "questions", _versions(dataset)),
+            (f"{row.questions:,}", "questions" if row.questions > 1 else "question", _versions(dataset)),
             (f"{row.runs:,}", "runs" if row.runs > 1 else "run", ", ".join(run.name for run in dataset.runs[:3])),
             (f"{row.references:,}", "with a reference", ""),
             (f"{row.nuggets:,}", "with nuggets", f"{row.approved:,} approved by people"),
@@ -116,13 +116,13 @@ def _judge_again(dataset: Dataset) -> None:
     if not evaluates() or not known:
         return
     with st.form("judge-again", clear_on_submit=True, border=False):
-        key = key_field(known[0][1], "nuggets")
+        secrets = secret_fields(known[0][1], "nuggets")
         if not st.form_submit_button("Judge them again", icon=":material/refresh:"):
             return
     for run, judge_options in known:
         try:
             choice = Choice(metrics=_metrics(run), judge_options=judge_options)
-            start_evaluation(store(), resolve(run.name), choice, launch_context(), key=key)
+            start_evaluation(store(), resolve(run.name), choice, launch_context(), **secrets)
         except RagboardError as error:
             st.error(f"The evaluation of {len(known)} runs did not start.", icon=":material/error:")
             plain(str(error))
@@ -138,12 +138,11 @@ def _metrics(run: RunOfDataset) -> tuple[str, ...]:
 def _questions(dataset: Dataset) -> None:
     shown = st.segmented_control(
         "Show",
-        list(SHOWN),
+        SHOWN,
         default="all",
         required=True,
         key="show",
         bind="query-params",
-        format_func=SHOWN.__getitem__,
         label_visibility="collapsed",
     )
     numbers = [number for number, one in enumerate(dataset.questions, 1) if _is_shown(one, shown)]
@@ -159,9 +158,9 @@ def _questions(dataset: Dataset) -> None:
 
 def _is_shown(question: DatasetQuestion, shown: str) -> bool:
     match shown:
-        case "open":
+        case "to approve":
             return question.nuggets is not None and not question.nuggets.approved
-        case "none":
+        case "without nuggets":
             return question.nuggets is None
         case _:
             return True
