@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,12 @@ BAD = [row | {"answer": "It cost nine million euros in July."} for row in GOOD]
 class Runner:
     """A runner with a working directory and the files that steps write to."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: Path) -> None:
         self.folder = folder
         self.output, self.summary = folder / "output", folder / "summary"
         self.bin = folder / "bin"
         self.bin.mkdir()
-        self._program("ragboard", f'exec "{sys.executable}" -m ragboard "$@"')
+        self._program("ragboard", f'exec "{program}" "$@"')
         self._program("python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/installed"')
         for name, rows in (("good", GOOD), ("bad", BAD)):
             (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -80,8 +79,8 @@ class Runner:
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
-    return Runner(tmp_path)
+def runner(tmp_path: Path, program: Path) -> Runner:
+    return Runner(tmp_path, program)
 
 
 def test_no_input_is_part_of_a_script() -> None:

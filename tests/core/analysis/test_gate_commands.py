@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import yaml
@@ -25,6 +26,7 @@ from ragboard.analysis import (
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 
+Shell: TypeAlias = Callable[[str], "subprocess.CompletedProcess[str]"]
 HOSTILE = "it's $(touch owned) `touch owned` ${{ secrets.KEY }} \x1b[2J\n--x: 'y' \u202e\\"
 METRICS = ["faithfulness", "ragchecker.context_precision", "retrieval.precision(k=2)", "ragboard.refusal"]
 
@@ -40,27 +42,34 @@ def keep(store: Store, **said: str) -> None:
         evaluate_run(store, added.id, metrics_named(METRICS), Panel(judge=PlainJudge()))
 
 
-def shell(store: Store, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub does, with the `ragboard` of this environment."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "RAGBOARD_STORE": str(store.folder), "GITHUB_STEP_SUMMARY": "out.md"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def shell(store: Store, tmp_path: Path, program: Path) -> Shell:
+    """A function that runs a script as GitHub does."""
+    own = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "RAGBOARD_STORE": str(store.folder)}
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-e", "-c", script],
+            cwd=tmp_path,
+            env={**os.environ, **own, "GITHUB_STEP_SUMMARY": "out.md"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.mark.parametrize("name", ["b", HOSTILE, "-b"], ids=["plain", "hostile", "dash"])
-def test_the_shown_commands_run_and_end_as_the_intervals_say(store: Store, tmp_path: Path, name: str) -> None:
+def test_the_shown_commands_run_and_end_as_the_intervals_say(
+    store: Store, shell: Shell, tmp_path: Path, name: str
+) -> None:
     keep(store, a="It is red. It is old.", **{{"b": "b", HOSTILE: "hostile", "-b": "dash"}[name]: "It is red."})
     better, worse = compared(store, "a", name), compared(store, name, "a")
-    assert shell(store, tmp_path, compare_command(better, "a", name)).returncode == 0
-    failed = shell(store, tmp_path, compare_command(worse, name, "a"))
+    assert shell(compare_command(better, "a", name)).returncode == 0
+    failed = shell(compare_command(worse, name, "a"))
     assert (failed.returncode, "fail: ragas.faithfulness >= -0.03: -0.500" in failed.stdout) == (1, True), failed
-    held = shell(store, tmp_path, check_command(better, name))
+    held = shell(check_command(better, name))
     assert (held.returncode, "pass: ragas.faithfulness >= " in held.stdout) == (0, True), held
     assert not (tmp_path / "owned").exists()
 
@@ -86,16 +95,16 @@ def test_nothing_to_gate_is_no_command(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["b", HOSTILE], ids=["plain", "hostile"])
-def test_the_steps_of_the_workflow_run(store: Store, tmp_path: Path, name: str) -> None:
+def test_the_steps_of_the_workflow_run(store: Store, shell: Shell, tmp_path: Path, name: str) -> None:
     keep(store, a="It is red. It is old.", **{"b" if name == "b" else "hostile": "It is red."})
     for first, second, code in (("a", name, 0), (name, "a", 1)):
         text = gate_workflow(compared(store, first, second), JudgeOptions(judge="embedded"))
         job = yaml.safe_load(text)["jobs"]["gate"]
         scripts = {step.get("name", ""): expressions(step["run"]) for step in job["steps"] if "run" in step}
-        assert shell(store, tmp_path, f"printf %s {quoted_run(scripts[''])}").stdout == second
-        done = shell(store, tmp_path, scripts["Compare with the baseline"])
+        assert shell(f"printf %s {quoted_run(scripts[''])}").stdout == second
+        done = shell(scripts["Compare with the baseline"])
         assert done.returncode == code, done
-        assert shell(store, tmp_path, scripts["Check the thresholds"]).returncode == 0
+        assert shell(scripts["Check the thresholds"]).returncode == 0
     assert "ragas" in (tmp_path / "out.md").read_text("utf-8")
     assert not (tmp_path / "owned").exists()
     assert "OPENAI_API_KEY" not in text
