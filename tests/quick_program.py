@@ -1,8 +1,9 @@
-"""The command `ragboard` for tests that start it often, forked from one process that has imported it.
+"""The commands `ragboard` and `pytest` for tests that start them often, forked from one process that imported them.
 
 A process of its own imports for a second, then works for a tenth of one. What is forked is a process too, with the
 arguments, environment, folder, streams and exit code of whoever starts it. Only what Python reads before its first
-line, and a library while it is imported, is that of the one process: a test of such things starts its own.
+line, and a library while it is imported, is that of the one process: a test of such things starts its own, and so
+does one that sends signals, which end the program and not what is forked for it.
 
 Run as a file, with the path of a socket, it is that one process.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import socket
 import subprocess
 import sys
@@ -32,21 +34,30 @@ with socket.socket(socket.AF_UNIX) as server:
         stream.flush()
         os._exit(int(stream.readline()))
 """
-IMPORTED = ("pandas", "nltk.stem.snowball", "ragboard.cli.compare", "ragboard.cli.evaluate", "ragboard.cli.results")
+IMPORTED = (
+    "pytest",
+    "pandas",
+    "nltk.stem.snowball",
+    "ragboard.cli.compare",
+    "ragboard.cli.evaluate",
+    "ragboard.cli.results",
+)
 
 
 @contextmanager
 def quick_program() -> Generator[Path]:
-    """The path of a program `ragboard` that can be started until the end of the block."""
+    """The path of a program `ragboard`, beside `pytest`; both can be started until the end of the block."""
     with TemporaryDirectory() as folder:  # its path is short, as that of a socket has to be
         program, address = Path(folder, "bin", "ragboard"), str(Path(folder, "socket"))
         program.parent.mkdir()
         if not hasattr(os, "fork"):
-            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ragboard "$@"\n', encoding="utf-8")
+            for path in (program, program.with_name("pytest")):
+                path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {path.name} "$@"\n', encoding="utf-8")
             yield program
             return
-        program.write_text(ASK.format(python=sys.executable, address=address), encoding="utf-8")
-        program.chmod(0o755)
+        for path in (program, program.with_name("pytest")):
+            path.write_text(ASK.format(python=sys.executable, address=address), encoding="utf-8")
+            path.chmod(0o755)
         command = [sys.executable, "-P", __file__, address]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as server:
             try:
@@ -86,14 +97,13 @@ def listen(address: str) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(here)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
 
 
 if __name__ == "__main__":
-    from ragboard.cli import run
-
     listen(sys.argv[1])
     try:
-        run()
+        runpy.run_module(Path(sys.argv[0]).name, run_name="__main__", alter_sys=True)
     except SystemExit as ended:
         sys.stdout.flush()
         os._exit(int(str(ended.code)))  # to tear down what was imported would take longer than the command
