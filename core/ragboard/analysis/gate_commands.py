@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ragboard.analysis.compare import POINTS, Comparison, MetricComparison
 from ragboard.analysis.gates import read_condition
@@ -126,11 +127,12 @@ def _command(
 def _evaluate(compared: Comparison, b: str, judge_options: JudgeOptions) -> str:
     metrics = ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics)
     address = options_to_json(judge_options)["base_url"]
-    options = [("--metrics", metrics), *command_options(judge_options), *([("--base-url", address)] if address else [])]
+    live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
+    options = [("--metrics", metrics), *command_options(live), *([("--base-url", address)] if address else [])]
     return " \\\n  ".join(
         [
             f"ragboard evaluate answers.jsonl --name={shell_quote(b)}",
-            *(f"{option} {shell_quote(value)}" for option, value in options),
+            *(f"{option} {' '.join(map(shell_quote, values))}" for option, *values in options),
         ]
     )
 
