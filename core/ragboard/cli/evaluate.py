@@ -28,7 +28,7 @@ from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
-from ragboard.evaluation.batches import batched_models
+from ragboard.evaluation.batches import batched_models, record_path
 from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
 from ragboard.evaluation.identity import evaluation_of
@@ -266,6 +266,8 @@ def evaluate_with_bar(
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, ref.run_id, panel, metrics, options.known)
     samples = len(positions_to_evaluate(store, evaluation, options))
+    if record_path(store.journal_path(evaluation.id)).exists() and not batched_models(panel):
+        click.echo("requests of this evaluation may wait at the server; --batch collects their replies", err=True)
     options = _with_plan(store, ref, metrics, panel, replace(options, planned_samples=samples))
     last: Progress | None = None
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:

@@ -117,8 +117,8 @@ class Budget:
 
     def stop_by_user(self) -> None:
         """Stop the evaluation because the user asked for it."""
-        if not self.stopped:
-            self.stopped, self.stopped_by_user = "stopped by the user; run the same command to resume", True
+        self.stopped_by_user = True
+        self.stopped = self.stopped or "stopped by the user; run the same command to resume"
 
     def gives_up_batches(self) -> bool:
         """Whether batches are no longer waited for: the user or the time limit stopped the evaluation."""

@@ -465,6 +465,24 @@ def test_a_batch_that_the_server_does_not_have_says_what_to_do(tmp_path: Path, s
     assert len(scores(store)) == SAMPLES
 
 
+def test_without_batch_a_line_says_that_requests_wait_at_the_server(tmp_path: Path, server: BatchServer) -> None:
+    store = kept(tmp_path / "s")
+    server.holds = 0
+    assert ragboard(store, server, *BATCH, "--max-minutes", "0.05").exit_code == 3
+    line = "requests of this evaluation may wait at the server; --batch collects their replies"
+    assert line in ragboard(store, server, "--sample", 1).stderr
+    server.holds = NEVER
+    assert line not in in_batches(store, server).stderr
+
+
+def test_a_classic_azure_address_is_one_line(tmp_path: Path) -> None:
+    store = kept(tmp_path / "s")
+    address = "https://n.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
+    asked = ["evaluate", "run", "--store", str(store.folder), "--judge", "openai:m", "--embed", "embedded", "--batch"]
+    done = CliRunner().invoke(main, [*asked, "--base-url", address], env={"OPENAI_API_KEY": "key"})
+    assert "ragboard: --batch: a classic Azure address takes no batches" in done.stderr
+
+
 def test_retry_asks_failed_tasks_again_in_batches(tmp_path: Path, server: BatchServer, expected: Expected) -> None:
     store = kept(tmp_path / "s")
     server.faults = [status(400, "odd")] * 3

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ragboard.errors import JudgeError, StoreError
+from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.base import Judge, NotAskedError
 from ragboard.judges.llm.endpoint import TRANSFER_SECONDS, Endpoint, ErrorResponse, GaveUpError
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
@@ -202,6 +202,13 @@ class BatchQueue:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _closed: Exception | None = None
     """Why nothing more is sent."""
+
+    def __post_init__(self) -> None:
+        """Raise SettingError for an address that has no path for batches."""
+        if self.endpoint.route("batches") != "/batches":
+            raise SettingError(
+                "--batch: a classic Azure address takes no batches; expected https://NAME.openai.azure.com/openai/v1"
+            )
 
     async def send(self, key: str, route: str, body: Mapping[str, Any]) -> str:
         """Send a request in the next batch and return the body of its response.

@@ -93,7 +93,7 @@ class Chat:
                         raise unexplained or error from None
                     if self.trial is None:
                         unexplained, self.trial = error, asyncio.get_running_loop().create_future()
-                    elif not await self.trial:
+                    elif not await asyncio.shield(self.trial):
                         raise
                 else:
                     self.mode = max(self.mode, mode)
