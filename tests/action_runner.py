@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ EXPRESSION = re.compile(r"\$\{\{ inputs\.([a-z-]+) \}\}")
 class Runner:
     """A runner with a working directory and the files that steps write to."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: Path) -> None:
         self.folder = folder
         self.output, self.summary = folder / "output", folder / "summary"
         self.bin = folder / "bin"
         self.bin.mkdir()
-        self._program("ragboard", f'exec "{sys.executable}" -m ragboard "$@"')
+        self._program("ragboard", f'exec "{program}" "$@"')
         self._program("python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/installed"')
 
     def _program(self, name: str, script: str) -> None:

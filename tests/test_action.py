@@ -23,8 +23,8 @@ BAD = [row | {"answer": "It cost nine million euros in July."} for row in GOOD]
 
 
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
-    runner = Runner(tmp_path)
+def runner(tmp_path: Path, program: Path) -> Runner:
+    runner = Runner(tmp_path, program)
     runner.write("good", GOOD)
     runner.write("bad", BAD)
     return runner

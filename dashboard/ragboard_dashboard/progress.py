@@ -137,6 +137,8 @@ def _line(live: LiveEvaluation, name: str) -> None:
     parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
     if now.calls:
         parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
+    if now.at_server and live.under_way:
+        parts.append(f"{now.at_server:,} requests wait at the server")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Watch", key=f"watch-{live.evaluation_id}", type="tertiary", icon=":material/progress_activity:"):
             open_run(name)
@@ -152,6 +154,8 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
     found.append((dollars(now.cost), "cost", "since the last start"))
+    if now.at_server:
+        found.append((f"{now.at_server:,}", "requests", "wait at the server, in batches"))
     if now.failed:
         found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
     return found

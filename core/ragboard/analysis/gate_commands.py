@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ragboard.analysis.compare import POINTS, Comparison, MetricComparison
 from ragboard.analysis.gates import read_condition
@@ -153,9 +154,10 @@ _KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 
 
 def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
-    """The inputs of the action that name the judges; what has no input of its own is in `options`."""
+    """The inputs of the action that name the judges, without batches; `options` is what has no input of its own."""
     own = {"--judge": "judge", "--embed": "embed"}
-    given = list(command_options(judge_options))
+    live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
+    given = [(option, value) for option, *values in command_options(live) for value in values]
     named: dict[str, str | list[str]] = {own[option]: value for option, value in given if option in own}
     rest = [f"{option}={_one_line(value)}" for option, value in given if option not in own]
     return {**named, "base-url": options_to_json(judge_options)["base_url"] or "", "options": rest}

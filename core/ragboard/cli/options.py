@@ -25,6 +25,7 @@ __all__ = [
     "SEED_TYPE",
     "Finite",
     "as_json",
+    "batch_options",
     "budget_options",
     "config_of",
     "force_option",
@@ -279,6 +280,22 @@ _JUDGE_OPTIONS = (
 )
 
 
+_BATCH_OPTIONS = (
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Send requests to a model server in batches: half the price at OpenAI, replies within 24 hours.",
+    ),
+    click.option(
+        "--batch-interval",
+        type=click.FloatRange(0, min_open=True),
+        default=60.0,
+        show_default=True,
+        help="Maximum seconds between two looks at a batch.",
+    ),
+)
+
+
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
     """Regular expressions: those of `@FILE` from its lines, `@@PATTERN` as `@PATTERN`."""
     found: list[str] = []
@@ -297,6 +314,13 @@ def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add all options of judges; the command gets them as one `JudgeOptions`, `judge_options`."""
     return _with_judge_options(command, *_JUDGE_OPTIONS)
+
+
+def batch_options(command: F) -> F:
+    """Add --batch and --batch-interval, above `judge_options`; the command gets them in its `JudgeOptions`."""
+    for option in reversed(_BATCH_OPTIONS):
+        command = option(command)
+    return command
 
 
 def _with_judge_options(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:

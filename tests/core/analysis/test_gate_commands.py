@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import yaml
@@ -27,6 +27,7 @@ from ragboard.analysis import (
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import metrics_named
 
+Shell: TypeAlias = Callable[[str], "subprocess.CompletedProcess[str]"]
 HOSTILE = "it's $(touch owned) `touch owned` ${{ secrets.KEY }} \x1b[2J\n--x: 'y' \u202e\\"
 METRICS = ["faithfulness", "ragchecker.context_precision", "retrieval.precision(k=2)", "ragboard.refusal"]
 
@@ -42,27 +43,34 @@ def keep(store: Store, *metrics: str, **said: str) -> None:
         evaluate_run(store, added.id, metrics_named(metrics or METRICS), Panel(judge=PlainJudge()))
 
 
-def shell(store: Store, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub does, with the `ragboard` of this environment."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "RAGBOARD_STORE": str(store.folder), "GITHUB_STEP_SUMMARY": "out.md"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def shell(store: Store, tmp_path: Path, program: Path) -> Shell:
+    """A function that runs a script as GitHub does."""
+    own = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "RAGBOARD_STORE": str(store.folder)}
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-e", "-c", script],
+            cwd=tmp_path,
+            env={**os.environ, **own, "GITHUB_STEP_SUMMARY": "out.md"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.mark.parametrize("name", ["b", HOSTILE, "-b"], ids=["plain", "hostile", "dash"])
-def test_the_shown_commands_run_and_end_as_the_intervals_say(store: Store, tmp_path: Path, name: str) -> None:
+def test_the_shown_commands_run_and_end_as_the_intervals_say(
+    store: Store, shell: Shell, tmp_path: Path, name: str
+) -> None:
     keep(store, a="It is red. It is old.", **{{"b": "b", HOSTILE: "hostile", "-b": "dash"}[name]: "It is red."})
     better, worse = compared(store, "a", name), compared(store, name, "a")
-    assert shell(store, tmp_path, compare_command(better, "a", name)).returncode == 0
-    failed = shell(store, tmp_path, compare_command(worse, name, "a"))
+    assert shell(compare_command(better, "a", name)).returncode == 0
+    failed = shell(compare_command(worse, name, "a"))
     assert (failed.returncode, "fail: ragas.faithfulness >= -0.03: -0.500" in failed.stdout) == (1, True), failed
-    held = shell(store, tmp_path, check_command(better, name))
+    held = shell(check_command(better, name))
     assert (held.returncode, "pass: ragas.faithfulness >= " in held.stdout) == (0, True), held
     assert not (tmp_path / "owned").exists()
 
@@ -103,11 +111,13 @@ def step_of(workflow: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["b", HOSTILE], ids=["plain", "hostile"])
-def test_the_action_runs_with_the_inputs_of_the_workflow(store: Store, tmp_path: Path, name: str) -> None:
+def test_the_action_runs_with_the_inputs_of_the_workflow(
+    store: Store, tmp_path: Path, program: Path, name: str
+) -> None:
     texts = {"a": "It is red. It is old.", name: "It is red."}
     keep(store, a=texts["a"], **{"b" if name == "b" else "hostile": texts[name]})
     (tmp_path / "runner").mkdir()
-    runner = Runner(tmp_path / "runner")
+    runner = Runner(tmp_path / "runner", program)
     for first, second, code in (("a", name, 0), (name, "a", 1)):
         text = gate_workflow(compared(store, first, second), JudgeOptions(judge="embedded"))
         step = step_of(text)

@@ -184,6 +184,10 @@ def _chat_model() -> JudgeOptions | None:
         height=68,
         help="Regular expressions, one a line. What they match is replaced by blocks in all texts that are sent.",
     )
+    batch = st.checkbox(
+        "Send in batches",
+        help="Half the price at OpenAI. Replies can take up to 24 hours for each step of the evaluation.",
+    )
     if not model:
         plain("Enter the name of the model.", "note")
         return None
@@ -194,6 +198,7 @@ def _chat_model() -> JudgeOptions | None:
         base_url=base_url or None,
         parameters=read_pairs(pair for pair in pairs.split(",") if pair.strip()),
         concurrency=requests,
+        batch=batch,
     )
 
 
