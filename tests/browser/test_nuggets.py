@@ -43,10 +43,13 @@ def edit_first_nugget(page: Page, text: str) -> None:
     """Type over the first cell of the editor, whose cells are drawn on a canvas."""
     canvas = page.locator(".dvn-scroller").first
     canvas.scroll_into_view_if_needed()
+    expect(page.locator("canvas td").first).to_be_attached()  # the cells, for those who do not see
     canvas.dblclick(position={"x": 160, "y": 52})
-    page.keyboard.press("Control+A")
-    page.keyboard.type(text)
+    typed = page.locator(".gdg-input")
+    expect(typed).to_be_visible()
+    typed.fill(text)
     page.keyboard.press("Enter")
+    expect(page.locator("canvas td", has_text=text)).to_be_attached()
 
 
 def test_edit_approve_and_see_the_scores_follow(

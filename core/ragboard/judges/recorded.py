@@ -207,7 +207,7 @@ class RecordedJudge:
             verdicts = [self.replies["joint", task.question, text, (task.answer,)] for text in task.nuggets]
         except KeyError:
             return None
-        labels = tuple(stated[verdict.label == "supported"] for verdict in verdicts)
+        labels: tuple[NuggetLabel, ...] = tuple(stated[verdict.label == "supported"] for verdict in verdicts)
         return NuggetLabels(labels=labels, reasons=("",) * len(labels))
 
     def _verification(self, task: Verify) -> Verification | None:

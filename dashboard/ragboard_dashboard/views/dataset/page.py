@@ -246,6 +246,9 @@ def _save(question: DatasetQuestion, edited: pd.DataFrame, name: str, *, approve
         for text, importance in zip(edited["text"], edited["importance"], strict=True)
         if isinstance(text, str) and text.strip()
     ]
+    if not nuggets and question.nuggets is None:
+        st.warning("Write at least one nugget.", icon=":material/edit:")
+        return
     try:
         save_nuggets(store(), question, nuggets, author=name, approved=approved)
     except RagboardError as error:
