@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
@@ -15,6 +14,7 @@ import click
 from ragboard.analysis import UnscoredPolicy
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
+from ragboard.judges.llm.endpoint import read_headers
 from ragboard.judges.redact import redaction_of
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
@@ -227,7 +227,7 @@ _JUDGE_OPTIONS = (
         "headers",
         multiple=True,
         metavar="NAME=VALUE",
-        callback=lambda _context, _option, given: _headers(given),
+        callback=lambda _context, _option, given: read_headers(given, "=", "--header"),
         help="HTTP header of every request to the model server; secret ones are not stored; repeatable.",
     ),
     click.option(
@@ -277,19 +277,6 @@ _JUDGE_OPTIONS = (
         help="Runtime of local models that verify statements: torch, or onnx for the model's ONNX export.",
     ),
 )
-
-
-def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    """Parse NAME=VALUE. Raises SettingError, which does not quote the value: it can be a secret."""
-    headers: dict[str, str] = {}
-    for one in given:
-        name, equals, value = (part.strip() for part in one.partition("="))
-        if not (equals and value and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) and value.isascii()):
-            raise SettingError("--header: expected NAME=VALUE, such as X-Team=search")
-        if not value.isprintable():
-            raise SettingError(f"--header {name}: the value holds a control character")
-        headers[name] = value
-    return headers
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ragboard.human.agreement import AgreementData, agreement_named, load_agreem
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import grade_report
 from ragboard.human.judge_bench import read_bench_set
+from ragboard.human.judge_report import read_judged_rows
 from ragboard.human.label_files import import_labels
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.metrics import metrics_named
@@ -91,8 +92,8 @@ def test_exact_agreement_and_both_kappas_are_those_by_hand(store: Store, write: 
     assert isinstance(found.kappa.interval, NoInterval)
     assert "no CI: an interval needs at least 10 clusters, got 2" in found.details
     assert found.sentence == (
-        "grader gives 3 of 4 passages the grade that annotators give them: these labels do not show whether that is more"
-        " than by chance."
+        "grader gives 3 of 4 passages the grade that annotators give them: these labels do not show whether that is"
+        " more than by chance."
     )
     assert judge.asked == [
         GradePassages(question=name, passages=texts)
@@ -228,6 +229,8 @@ def test_other_commands_say_what_the_file_holds(store: Store, write: Write) -> N
     path = write([row("q1", [3, 0], [3, 0], answer="An answer.")])
     with pytest.raises(SettingError, match="contains grades of passages; try ragboard agree"):
         read_bench_set(str(path))
+    with pytest.raises(RunFileError, match="contains grades of passages; try `ragboard agree`"):
+        read_judged_rows(path)
     with pytest.raises(RunFileError, match="grades of passages cannot be imported; use ragboard agree"):
         import_labels(store, path, annotator="ann")
 

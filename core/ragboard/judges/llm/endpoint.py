@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT_NAMED",
+    "SECRET_HEADERS",
     "Endpoint",
     "RefusedError",
     "openai_endpoint",
+    "read_headers",
     "require_address",
 ]
 
@@ -44,6 +46,7 @@ _DEPLOYMENT = re.compile(r"/openai/deployments/(?P<name>[^/]+)/?$")
 """Matches the end of a classic Azure address."""
 
 OFFICIAL = "https://api.openai.com/v1"
+SECRET_HEADERS = "RAGBOARD_SECRET_HEADERS"  # noqa: S105 - the name of a variable
 NO_KEY = "none"
 """The key for servers that need none."""
 
@@ -96,6 +99,8 @@ class Endpoint:
     base_url: str
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secret_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Headers that are treated like the key: masked in errors, and no part of the identity."""
     timeout: float = 120.0
     """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
@@ -241,7 +246,8 @@ class Endpoint:
     @property
     def _credentials(self) -> tuple[str, ...]:
         given = (*self.headers.items(), *self._query.items())
-        return (self.api_key, *(value for name, value in given if is_credential(name)))
+        public = (value for name, value in given if is_credential(name))
+        return (self.api_key, *self.secret_headers.values(), *public)
 
     @property
     def _query(self) -> dict[str, str]:
@@ -293,7 +299,7 @@ class Endpoint:
             "api_key": self.api_key,
             "base_url": urlunsplit(parts._replace(path=_DEPLOYMENT.sub("/openai", parts.path), query="", fragment="")),
             "default_query": self._query,
-            "default_headers": dict(self.headers),
+            "default_headers": {**self.headers, **self.secret_headers},
             "http_client": DefaultAioHttpClient(),
             "max_retries": 0,
             "timeout": self.timeout,
@@ -333,8 +339,9 @@ def _retry_after(response: object) -> float | None:
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
     """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
-    Only OpenAI's own server always needs a key. Raises JudgeError if it is missing, SettingError for an address that is
-    not an http(s) URL.
+    The lines of `RAGBOARD_SECRET_HEADERS` are headers that are treated like the key. Only OpenAI's own server always
+    needs a key. Raises JudgeError if it is missing, SettingError for an address that is not an http(s) URL and for
+    invalid headers.
     """
     known = os.environ if environment is None else environment
     address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
@@ -344,7 +351,23 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
         raise SettingError("OPENAI_API_KEY holds a space or a character that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
-    return Endpoint(address, key or NO_KEY)
+    lines = known.get(SECRET_HEADERS, "").splitlines()
+    headers = read_headers((line for line in lines if line.strip()), ":", "the headers")
+    return Endpoint(address, key or NO_KEY, secret_headers=headers)
+
+
+def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, str]:
+    """Parse headers, one a line. Raises SettingError, which does not quote a value: it can be a secret."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, found, value = (part.strip() for part in line.partition(separator))
+        if not (found and value and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) and value.isascii()):
+            shown = "NAME: VALUE, such as X-Team: search" if separator == ":" else "NAME=VALUE, such as X-Team=search"
+            raise SettingError(f"{where}: expected {shown}")
+        if not value.isprintable():
+            raise SettingError(f"{where} {name}: the value holds a control character")
+        headers[name] = value
+    return headers
 
 
 def _without_operation(address: str) -> str:
