@@ -15,6 +15,7 @@ from tests.core.metrics.asked import SAMPLE, outcome_of
 from ragboard import Panel, Score, Unscored, Verdict, evaluate
 from ragboard.metrics.trace import Adherence, Completeness, Relevance, Utilization
 from ragboard.records import Evidence, Label
+from ragboard.stats import auroc
 from ragboard.tasks import (
     Extracted,
     Extraction,
@@ -238,3 +239,14 @@ def test_all_four_are_those_of_ragbench(data: Path) -> None:
             assert isinstance(outcome, Score), (spec, case["id"], outcome)
             assert outcome.value == pytest.approx(float(expected[case["id"]][name])), (spec, case["id"])
     assert len(cases) > len(given) * 0.8
+
+
+def test_adherence_is_ranked_against_labels_as_ragbench_does(data: Path) -> None:
+    folder = data / "oracles" / "ragbench_eval"
+    cases = json.loads((folder / "inputs.json").read_text("utf-8"))["cases"]
+    expected = json.loads((folder / "expected.json").read_text("utf-8"))["cases"]
+    for case, theirs in zip(cases, expected, strict=True):
+        rows = zip(case["predicted_adherence"], case["true_adherence"], strict=True)
+        known = [(1 - predicted, not adheres) for predicted, adheres in rows if predicted is not None]
+        found = auroc([score for score, _ in known], [hallucinated for _, hallucinated in known])
+        assert found == pytest.approx(theirs["hallucination_auroc"]), case["id"]
