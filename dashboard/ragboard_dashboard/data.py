@@ -73,6 +73,7 @@ from ragboard.human.annotation import annotation_queue, annotator_agreement, bat
 from ragboard.human.baselines import BaselineComparison, compare_with_baselines
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.trust import RUN_LABELS, labelled_runs, run_of_labels, texts_of_labels, trust_in
 from ragboard.judges import JudgeOptions
@@ -332,6 +333,13 @@ def get_grades(
 def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
     """How one scorer decided every pair."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
+
+
+@cached(spinner="Drawing intervals")
+def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
+    """The judge's grades of passages compared with people's; None if the agreement is about something else."""
+    del store
+    return passage_agreement(_agreement_data(agreement_id))
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:

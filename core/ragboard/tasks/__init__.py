@@ -29,6 +29,7 @@ from ragboard.tasks.examples import Example
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
+from ragboard.tasks.grade_passages import GradePassages, PassageGrades
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
 from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
@@ -62,11 +63,13 @@ __all__ = [
     "Extraction",
     "Failure",
     "GenerateQuestions",
+    "GradePassages",
     "JudgePassages",
     "NotAsked",
     "NuggetLabels",
     "Nuggets",
     "OnCall",
+    "PassageGrades",
     "Prefer",
     "Preference",
     "Quality",
@@ -108,6 +111,7 @@ TASKS: tuple[type[Task], ...] = (
     Critique,
     Rate,
     Prefer,
+    GradePassages,
     JudgePassages,
     ExtractEntities,
     RateAnswer,
