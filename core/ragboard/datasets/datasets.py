@@ -12,6 +12,7 @@ from ragboard.store.queries.nuggets import (
     DatasetQuestion,
     DatasetRow,
     RunOfDataset,
+    dataset_name,
     dataset_questions,
     dataset_rows,
     dataset_runs,
@@ -68,17 +69,14 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
 def dataset_of(store: Store, name: str) -> Dataset:
     """The dataset with this name, or that of the run with this name. Raises NotFoundError if there is neither."""
     with store.database.read() as connection:
-        row = connection.execute(
-            "SELECT dataset FROM runs WHERE dataset = $name OR name = $name ORDER BY dataset = $name DESC LIMIT 1",
-            {"name": name},
-        ).fetchone()
-        if row is None:
+        found = dataset_name(connection, name)
+        if found is None:
             names = [one.name for one in dataset_rows(connection)]
             near = get_close_matches(name, names, n=3) or names[:5]
             known = f"there are {', '.join(near)}" if near else "the store is empty"
             raise NotFoundError(f"no dataset or run is called {name!r}; {known}")
         return Dataset(
-            name=row[0],
-            runs=tuple(dataset_runs(connection, row[0])),
-            questions=tuple(dataset_questions(connection, row[0])),
+            name=found,
+            runs=tuple(dataset_runs(connection, found)),
+            questions=tuple(dataset_questions(connection, found)),
         )

@@ -18,7 +18,9 @@ __all__ = [
     "NuggetList",
     "RunOfDataset",
     "append_nuggets",
+    "asked_questions",
     "assigned_rows",
+    "dataset_name",
     "dataset_questions",
     "dataset_rows",
     "dataset_runs",
@@ -96,6 +98,20 @@ class AssignedRow(NamedTuple):
     nugget: str
     label: Literal["support", "partial_support", "not_support", "failed"]
     reason: str
+
+
+def dataset_name(connection: Connection, name: str) -> str | None:
+    """Return the dataset with this name or, if there is none, that of the run with this name; None without either."""
+    row = connection.execute(
+        "SELECT dataset FROM runs WHERE dataset = $name OR name = $name ORDER BY dataset = $name DESC LIMIT 1",
+        {"name": name},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def asked_questions(connection: Connection) -> set[tuple[str, str]]:
+    """Return every question of the store with its history, as `history_json` writes it."""
+    return set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM samples").fetchall())
 
 
 def history_json(history: Iterable[Turn]) -> str:
