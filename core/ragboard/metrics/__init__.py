@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.metrics import ares, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
+from ragboard.metrics import ares, citations, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
@@ -83,6 +83,13 @@ METRICS: dict[str, Metric] = {
         overlap.LengthRatio(),
         overlap.ContextOverlap(),
         Refusal(),
+        citations.AlceRecall(),
+        citations.AlcePrecision(),
+        citations.AlceF1(),
+        citations.SupportPrecision(),
+        citations.SupportRecall(),
+        citations.UncitedStatements(),
+        citations.UnsupportedCitations(),
         gpt_score.Faithfulness(),
         gpt_score.AnswerRelevance(),
         gpt_score.ContextRelevance(),

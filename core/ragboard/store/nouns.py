@@ -14,6 +14,8 @@ RESULT_TABLES = (
     "questions",
     "sentences",
     "judgements",
+    "citations",
+    "cited_statements",
     "answer_places",
     "spending",
 )

@@ -29,6 +29,7 @@ from ragboard.tasks.examples import Example
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
+from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
@@ -60,6 +61,7 @@ __all__ = [
     "Extraction",
     "Failure",
     "GenerateQuestions",
+    "GradeSupport",
     "JudgePassages",
     "NotAsked",
     "OnCall",
@@ -78,6 +80,8 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Sizes",
+    "Support",
+    "SupportGrade",
     "Task",
     "Usefulness",
     "Verification",
@@ -108,6 +112,7 @@ TASKS: tuple[type[Task], ...] = (
     WriteQuestions,
     WriteAnswer,
     Classify,
+    GradeSupport,
 )
 """Every question that a judge may be asked."""
 
