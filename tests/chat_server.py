@@ -282,6 +282,11 @@ def _verify(now: str) -> Any:
     return {"verdicts": verdicts}
 
 
+def _support(now: str) -> Any:
+    said, given = _words(_tag(now, "sentence")), _words(_tag(now, "passage"))
+    return {"support": "full" if said <= given else "partial" if said & given else "none"}
+
+
 def _questions(now: str) -> Any:
     count = int(re.findall(r"this many questions: (\d+)", now)[0])
     return {"questions": [f"Question {number} to: {_tag(now, 'answer')[:20]}?" for number in range(1, count + 1)]}
@@ -316,6 +321,7 @@ def _questions_to_passage(now: str) -> Any:
 
 
 _ANSWERS: dict[str, Callable[[str], Any]] = {
+    "Grade how far a passage supports a sentence": _support,
     "Break an answer into statements": _extract,
     "Hold statements against passages": _verify,
     "Write the questions that an answer answers": _questions,

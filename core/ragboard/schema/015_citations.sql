@@ -1,5 +1,5 @@
 -- What each sentence of an answer cites, and whether the cited passages support its statements.
-CREATE TABLE citations (
+CREATE TABLE IF NOT EXISTS citations (
     evaluation_id VARCHAR NOT NULL,
     position INTEGER NOT NULL,
     sentence INTEGER NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE citations (
     rank INTEGER,
     support VARCHAR
 );
-CREATE TABLE cited_statements (
+CREATE TABLE IF NOT EXISTS cited_statements (
     evaluation_id VARCHAR NOT NULL,
     position INTEGER NOT NULL,
     statement INTEGER NOT NULL,

@@ -12,16 +12,18 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ragboard.records import JsonValue, Passage
-from ragboard.spans import Stretch
 from ragboard.text.sentences import sentence_spans
 
 __all__ = ["By", "Citation", "CitationError", "CitedSentence", "Mark", "citation_marks", "cited_sentences", "unmarked"]
 
 By = Literal["auto", "rank", "id"]
 """What a number in a mark is: the rank of a passage, its id, or (auto) whichever of the two names passages."""
+
+Stretch: TypeAlias = tuple[int, int]
+"""(start, end), end exclusive."""
 
 LONGEST_NAME = 200
 LONGEST_RANGE = 100

@@ -36,6 +36,7 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    GradeSupport,
     JudgePassages,
     Prefer,
     Preference,
@@ -47,6 +48,7 @@ from ragboard.tasks import (
     Selection,
     SelectSentences,
     Similarity,
+    SupportGrade,
     Task,
     Usefulness,
     Verification,
@@ -141,6 +143,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         Classified(holds=False, reason="r"),
     ),
     (QUALITY, Classified(holds=True, reason="r")),
+    (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
 )
 
 
