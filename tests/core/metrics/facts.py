@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ragboard.records import Evidence, Span, Verdict
@@ -44,7 +44,7 @@ def entailed(statement: str, passages: Sequence[str]) -> Verdict:
 class FactJudge:
     """Finds a statement in every sentence of facts, and goes by the facts that passages name."""
 
-    grades: Mapping[str, Reply | Failure] = field(default_factory=dict[str, "Reply | Failure"])
+    grades: dict[str, Reply | Failure] = field(default_factory=dict[str, "Reply | Failure"])
     """The grade of each passage."""
     asked: list[Task] = field(default_factory=list[Task])
     name: str = "facts"

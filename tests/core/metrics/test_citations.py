@@ -232,22 +232,34 @@ def written(sentence: Case) -> str:
     return f"It says {facts}{''.join(f' [{cite}]' for cite in sentence['cites'])}."
 
 
+def scores(specs: Sequence[str], samples: Sequence[Case], judge: FactJudge | None = None) -> list[list[float]]:
+    """The scores of each sample; every one must have all."""
+    result = evaluate(samples, metrics=specs, judge=judge or FactJudge())
+    found = zip(*(result.outcomes(spec) for spec in specs), strict=True)
+    return [[one.value for one in row if isinstance(one, Score)] for row in found]
+
+
 def test_alce_is_what_the_original_code_says(data: Path) -> None:
-    scored = 0
-    for case, expected in cases(data, "alce_citations"):
-        if "docs" not in case or not case["sents"]:
-            continue
-        docs = [
-            f"Passage {place} says {' '.join(f'f{fact}' for fact in facts)}" for place, facts in enumerate(case["docs"])
+    given = [(case, expected) for case, expected in cases(data, "alce_citations") if case.get("sents")]
+    assert len(given) > 30
+    for most in {case["at_most_citations"] for case, _ in given}:
+        part = [(case, expected) for case, expected in given if case["at_most_citations"] == most]
+        samples = [
+            {
+                "question": f"Case {case['id']}?",
+                "answer": " ".join(map(written, case["sents"])),
+                "contexts": [
+                    f"Passage {place} says {' '.join(f'f{fact}' for fact in facts)}"
+                    for place, facts in enumerate(case["docs"])
+                ],
+            }
+            for case, _ in part
         ]
-        answer = " ".join(map(written, case["sents"]))
-        setting = f"(compat=True,at_most={case['at_most_citations'] or 100})".replace(",at_most=3", "")
-        found = values([f"{spec}{setting}" for spec in ALCE[:2]], answer, docs)
-        assert found == pytest.approx(
-            [expected["citation_recall_pct"] / 100, expected["citation_precision_pct"] / 100], abs=1e-12
-        ), case
-        scored += 1
-    assert scored > 30
+        setting = "(compat=True)" if most == 3 else f"(compat=True,at_most={most or 100})"
+        found = scores([f"{spec}{setting}" for spec in ALCE[:2]], samples)
+        for row, (_, expected) in zip(found, part, strict=True):
+            percent = [expected["citation_recall_pct"], expected["citation_precision_pct"]]
+            assert row == pytest.approx([one / 100 for one in percent], abs=1e-12), expected["id"]
 
 
 GRADES: Mapping[int, Reply | Failure] = {
@@ -267,19 +279,19 @@ SIX = {
 
 
 def test_trec_support_is_what_the_original_code_says(data: Path) -> None:
-    scored = 0
-    for case, expected in cases(data, "trec_rag_support"):
+    given = cases(data, "trec_rag_support")
+    assert len(given) > 50
+    judge, samples = FactJudge(), list[Case]()
+    for case, _ in given:
         labels = [label for one in case["sentences"] for label in one]
-        passages = [f"Passage {rank}" for rank in range(1, len(labels) + 1)]
+        passages = [f"Passage {rank} of case {case['id']}" for rank in range(1, len(labels) + 1)]
         ranks = iter(range(1, len(labels) + 1))
         answer = " ".join(
             f"Sentence {number} is here{''.join(f' [{next(ranks)}]' for _ in one)}."
             for number, one in enumerate(case["sentences"])
         )
-        judge = FactJudge({passage: GRADES[label] for passage, label in zip(passages, labels, strict=True)})
-        found, _ = outcomes(list(SIX.values()), answer, passages, judge)
-        assert [one.value for one in found if isinstance(one, Score)] == pytest.approx(
-            [expected[name] for name in SIX], abs=1e-12
-        ), case
-        scored += 1
-    assert scored > 50
+        judge.grades |= {passage: GRADES[label] for passage, label in zip(passages, labels, strict=True)}
+        samples.append({"question": f"Case {case['id']}?", "answer": answer, "contexts": passages})
+    found = scores(list(SIX.values()), samples, judge)
+    for row, (_, expected) in zip(found, given, strict=True):
+        assert row == pytest.approx([expected[name] for name in SIX], abs=1e-12), expected["id"]

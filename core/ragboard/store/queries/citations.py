@@ -36,4 +36,7 @@ def sample_citations(connection: Connection, evaluation_id: str | None, position
         " ORDER BY c.mark_start, c.rank, c.name",
         [evaluation_id, position],
     ).fetchall()
-    return tuple(SampleCitation(*row[:5], statements=tuple(row[5])) for row in rows)
+    return tuple(
+        SampleCitation(start, end, name, rank, support, tuple(statements))
+        for start, end, name, rank, support, statements in rows
+    )
