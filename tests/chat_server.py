@@ -290,6 +290,11 @@ def _verify(now: str) -> Any:
     return {"verdicts": verdicts}
 
 
+def _support(now: str) -> Any:
+    said, given = _words(_tag(now, "sentence")), _words(_tag(now, "passage"))
+    return {"support": "full" if said <= given else "partial" if said & given else "none"}
+
+
 def _questions(now: str) -> Any:
     count = int(re.findall(r"this many questions: (\d+)", now)[0])
     return {"questions": [f"Question {number} to: {_tag(now, 'answer')[:20]}?" for number in range(1, count + 1)]}
@@ -370,6 +375,7 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
     "Write the nuggets of a question": _write_nuggets,
     "Say which nuggets are vital": _weigh_nuggets,
     "Say which nuggets an answer has": _assign_nuggets,
+    "Grade how far a passage supports a sentence": _support,
     "Break an answer into statements": _extract,
     "Hold statements against passages": _verify,
     "Write the questions that an answer answers": _questions,

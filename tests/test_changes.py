@@ -93,11 +93,11 @@ def test_a_metric_over_verdicts_is_a_module_and_a_line(copy: Copy) -> None:
     found = copy.run("""
 import json, ragboard
 sample = {"question": "Where is it?", "answer": "It is in Fara.", "contexts": ["It is in Fara."]}
-result = ragboard.evaluate([sample], metrics=["citation_precision"])
-print(json.dumps({"from": ragboard.__file__, "mean": result["citation_precision"].mean}))
+result = ragboard.evaluate([sample], metrics=["quoted_evidence"])
+print(json.dumps({"from": ragboard.__file__, "mean": result["quoted_evidence"].mean}))
 """)
     assert found == {"mean": 1.0}
-    assert copy.touched() == {"metrics/citations.py", "metrics/__init__.py"}
+    assert copy.touched() == {"metrics/quoted.py", "metrics/__init__.py"}
 
 
 def test_a_new_question_to_a_judge_is_its_module_its_prompt_and_the_metric(copy: Copy) -> None:

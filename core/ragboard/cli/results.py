@@ -57,6 +57,7 @@ __all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "p
 @click.option("--text", default="", help="Search text in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
 @click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with these human labels.")
+@click.option("--miscited", is_flag=True, help="Only statements that the passages cited for them do not support.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
 @click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements as a table.")
@@ -71,6 +72,7 @@ def list_hallucinations(
     text: str,
     passage: str,
     human: Human | None,
+    miscited: bool,
     by: Grouping | None,
     limit: int,
     kind: str | None,
@@ -94,6 +96,7 @@ def list_hallucinations(
         text=text,
         passage=passage,
         human=human,
+        miscited=miscited,
         limit=limit,
     )
     if kind or out:

@@ -64,6 +64,9 @@ _COLUMNS = {
     " evidence text",
     "questions": "position int, number int, question text, similarity real",
     "sentences": "position int, rank int, start int, stop int, chosen bool",
+    "citations": "position int, sentence int, start int, stop int, mark_start int, mark_end int, name text, rank int,"
+    " support text",
+    "cited_statements": "position int, statement int, sentence int, supported bool",
     "spending": "model text, embedding bool, calls long, uncounted long, prompt_tokens long, cached_tokens long,"
     " completion_tokens long, cost real, planned_calls long, planned_tokens long, prompt_price real, cached_price real,"
     " completion_price real",

@@ -11,6 +11,7 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.metrics import (
     ares,
+    citations,
     critique,
     gpt_score,
     nuggets,
@@ -107,6 +108,13 @@ METRICS: dict[str, Metric] = {
         nuggets.Weighted(),
         nuggets.WeightedStrict(),
         Refusal(),
+        citations.AlceRecall(),
+        citations.AlcePrecision(),
+        citations.AlceF1(),
+        citations.SupportPrecision(),
+        citations.SupportRecall(),
+        citations.UncitedStatements(),
+        citations.UnsupportedCitations(),
         gpt_score.Faithfulness(),
         gpt_score.AnswerRelevance(),
         gpt_score.ContextRelevance(),

@@ -15,6 +15,8 @@ RESULT_TABLES = (
     "sentences",
     "judgements",
     "assignments",
+    "citations",
+    "cited_statements",
     "answer_places",
     "spending",
 )

@@ -30,6 +30,7 @@ from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
 from ragboard.tasks.grade_passages import GradePassages, PassageGrades
+from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
 from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
@@ -64,6 +65,7 @@ __all__ = [
     "Failure",
     "GenerateQuestions",
     "GradePassages",
+    "GradeSupport",
     "JudgePassages",
     "NotAsked",
     "NuggetLabels",
@@ -85,6 +87,8 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Sizes",
+    "Support",
+    "SupportGrade",
     "Task",
     "Usefulness",
     "Verification",
@@ -121,6 +125,7 @@ TASKS: tuple[type[Task], ...] = (
     AssignNuggets,
     WriteNuggets,
     WeighNuggets,
+    GradeSupport,
 )
 """Every question that a judge may be asked."""
 

@@ -219,7 +219,9 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
     parts = said["generated_answer"]
     answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
     passages = said["retrieved_passages"]
-    citations = [part.get("citations") for part in as_objects(parts)]
+    citations: list[JsonValue] = [
+        {"text": as_text(part.get("text")), "citations": part.get("citations")} for part in as_objects(parts)
+    ]
     return without(
         {
             "id": row.get("query_id"),
@@ -229,7 +231,7 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
             if isinstance(passages, Mapping)
             else passages,
             "reference": said["generation_score_expected_answer"],
-            "metadata": {"citations": citations} if any(citations) else None,
+            "metadata": {"citations": citations} if any(part.get("citations") for part in as_objects(parts)) else None,
         }
     )
 

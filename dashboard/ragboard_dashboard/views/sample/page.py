@@ -109,6 +109,7 @@ def _reader(report: SampleReport) -> None:
         answer_note=_note(report),
         selected=report.chosen_sentences,
         grades=report.passage_grades,
+        citations=report.citations,
     )
     if chosen is None:
         st.query_params.pop("statement", None)

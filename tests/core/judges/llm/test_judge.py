@@ -38,6 +38,7 @@ from ragboard.tasks import (
     Failure,
     GenerateQuestions,
     GradePassages,
+    GradeSupport,
     JudgePassages,
     NuggetLabels,
     Nuggets,
@@ -52,6 +53,7 @@ from ragboard.tasks import (
     Selection,
     SelectSentences,
     Similarity,
+    SupportGrade,
     Task,
     Usefulness,
     Verification,
@@ -161,6 +163,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         Classified(holds=False, reason="r"),
     ),
     (QUALITY, Classified(holds=True, reason="r")),
+    (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
 )
 
 
