@@ -68,7 +68,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 
 def key_field(judge_options: JudgeOptions, where: str) -> str | None:
-    """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
+    """Where a key may be typed, inside a form that is cleared; None if no model is asked or nothing is typed."""
     if not asks_models(judge_options):
         return None
     placeholder = (

@@ -1,4 +1,4 @@
-"""A judge that verifies statements by a model on this machine."""
+"""A judge that verifies statements with a model on this machine."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class LocalJudge:
 
     A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
     that of contradiction is at least `contradicts`. The verdict of a passage is supported if one of its windows
-    supports, else contradicted if one contradicts, else unsupported. The joint verdict is that over the windows of all
-    passages, so a statement that only two passages together support is unsupported.
+    supports, else contradicted if one contradicts, else unsupported. The joint verdict follows the same rule over the
+    windows of all passages, so a statement that only two passages together support is unsupported.
 
     `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face; without a preset the model's labels must
-    be those of entailment. Raises JudgeError if the model cannot be had or is of another kind, SettingError for invalid
-    thresholds or windows. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
+    be those of entailment. Raises JudgeError if the model cannot be found or is of another kind, SettingError for
+    invalid thresholds or windows. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -82,7 +82,7 @@ class LocalJudge:
             if not 0 < threshold <= 1:
                 raise SettingError(f"{name} is {threshold}; expected above 0 and at most 1")
         chosen = self._choose(model)
-        folder = model_folder(chosen.place, hardware.backend)
+        folder = model_folder(chosen.location, hardware.backend)
         self.model = chosen.name
         self.window = window or chosen.reading.window
         self.thresholds = Thresholds(supports=supports, contradicts=contradicts)
@@ -102,7 +102,7 @@ class LocalJudge:
         return f"{type(self).__name__}({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model with a digest of its files and of how it is asked, window and thresholds."""
+        """Return the model with a digest of its files and input format, the window and the thresholds."""
         asked = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
         return self._identity(f"{self._digest}-{asked}", task)
 
@@ -172,7 +172,7 @@ class NliJudge(LocalJudge):
     prefix: ClassVar[str] = "nli"
 
     def _choose(self, model: str) -> ModelChoice:
-        return ModelChoice(name=model, place=model, reading=Reading())
+        return ModelChoice(name=model, location=model, reading=Reading())
 
     def identity(self, task: type[Task]) -> str:
         """Return the model with a digest of its files, window and thresholds."""
