@@ -11,9 +11,9 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import uvicorn
@@ -30,6 +30,7 @@ __all__ = [
     "never",
     "refuses",
     "replies",
+    "serving",
     "spoils",
     "status",
 ]
@@ -119,10 +120,17 @@ class ChatServer:
         return await fault(request, asked, good(asked)) if fault else wrap(good(asked))
 
 
-@contextmanager
-def chat_server() -> Iterator[ChatServer]:
+def chat_server() -> AbstractContextManager[ChatServer]:
     """A server on a free port, for as long as the block lasts."""
-    state = ChatServer()
+    return serving(ChatServer())
+
+
+S = TypeVar("S", bound=ChatServer)
+
+
+@contextmanager
+def serving(state: S) -> Iterator[S]:
+    """Run a server of this state on a free port, for as long as the block lasts."""
     config = uvicorn.Config(
         state.app(), port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
     )

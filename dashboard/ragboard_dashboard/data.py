@@ -66,6 +66,7 @@ from ragboard.human.agreement import (
     item_detail,
     load_agreement,
     questions_of,
+    sample_of_item,
 )
 from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
 from ragboard.human.baselines import BaselineComparison, compare_with_baselines
@@ -277,6 +278,12 @@ def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     return tuple(sorted((*labelled_runs(store), *agreements(store)), key=lambda one: one.made, reverse=True))
 
 
+@cached(4)
+def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
+    """The agreements with label files, newest first."""
+    return agreements(store)
+
+
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
@@ -329,6 +336,13 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
     if agreement_id.startswith(RUN_LABELS):
         return texts_of_labels(store(), agreement_id, positions)
     return questions_of(store(), get_agreement(agreement_id), positions)
+
+
+@cached(32)
+def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
+    """The evaluated run and the sample with an item's answer; None if no run has it."""
+    stored = agreement_named(store, agreement_id)
+    return sample_of_item(store, stored, item_detail(store, stored, item_id))
 
 
 @cached(32)
