@@ -130,7 +130,7 @@ def first_fitting(
     candidates = _candidates(answer, key)
     for _, raw, value in candidates:
         if value is _UNREADABLE:
-            raise ReplyFormatError("it contains JSON that cannot be read")
+            raise ReplyFormatError("it holds JSON that cannot be read")
         if raw in instructions and len(raw) >= MIN_COPY_CHARS:
             raise ReplyFormatError("it repeats the example")
         if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in candidates):
@@ -139,8 +139,8 @@ def first_fitting(
         return read(value)
     what = "list" if key is None else f"JSON object with the key `{key}`"
     if text.strip() and not answer.strip():
-        raise ReplyFormatError("it contains only thoughts, and no answer")
-    raise ReplyFormatError(f"it contains no complete {what}" if text.strip() else "it is empty")
+        raise ReplyFormatError("it holds only thoughts, and no answer")
+    raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
 def _without_thoughts(text: str, key: str | None) -> str:
