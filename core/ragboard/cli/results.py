@@ -226,7 +226,7 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
     if closest := found.comparisons.closest:
         said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
-        click.echo(one_line(f"the nearest to it, which may be chance: {said}"))
+        click.echo(one_line(f"the group that comes closest, which may be chance: {said}"))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:

@@ -86,7 +86,7 @@ async def no_pause(_: float) -> None:
 
 
 def panel(server: ChatServer, examples: Path | None = None) -> Panel:
-    endpoint = Endpoint(server.url, "key", pause=no_pause)
+    endpoint = Endpoint(server.url, "key", sleep=no_pause)
     return Panel(judge=LlmJudge("m", endpoint, examples=examples), roles={"embed": OpenAiEmbedder("e", endpoint)})
 
 

@@ -34,7 +34,7 @@ from ragboard.analysis.verdict_style import (
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
-from ragboard.spans import Stretch, apart, inert, layered
+from ragboard.spans import Stretch, apart, layered, strip_bidi_controls
 from ragboard.store.queries.citations import SampleCitation
 from ragboard_dashboard.components import COMPONENTS, utf16, widget
 
@@ -100,7 +100,7 @@ def reader_data(
     units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
     marks = _by_mark(citations, len(answer))
     return {
-        "answer": inert(answer),
+        "answer": strip_bidi_controls(answer),
         "note": answer_note,
         "pieces": _pieces(answer, statements, list(marks)),
         "citations": [
@@ -174,7 +174,7 @@ def _citation(
     return {
         "verdict": worst.css,
         "icon": worst.icon,
-        "says": inert(" ".join(citation_sentence(one, rule_based=rule_based) for one in citations)),
+        "says": strip_bidi_controls(" ".join(citation_sentence(one, rule_based=rule_based) for one in citations)),
         "support": "",
         "evidence": [
             _cited_evidence(look.css, one, statements, passages[one.rank].text, units[one.rank])
@@ -216,10 +216,10 @@ def _statement(
     verdict = judged.verdict
     evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
     return {
-        "text": inert(judged.statement.text),
+        "text": strip_bidi_controls(judged.statement.text),
         "verdict": style_of(verdict).css,
         "words": verdict_words(judged, rule_based=rule_based),
-        "reason": inert(verdict.reason) if verdict else "",
+        "reason": strip_bidi_controls(verdict.reason) if verdict else "",
         "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
         "support": _support(judged, rule_based=rule_based),
         "people": _people(judged),
@@ -247,7 +247,7 @@ def _statement_alone(
 ) -> dict[str, Any]:
     """A statement of which only single passages were asked: each that says something of it is named."""
     return {
-        "text": inert(judged.statement.text),
+        "text": strip_bidi_controls(judged.statement.text),
         "verdict": statement_style(judged).css,
         "words": statement_style(judged).word,
         "reason": "",
@@ -265,7 +265,10 @@ def _statement_alone(
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
     """What people say of a statement, the latest last."""
-    return [{"look": VERDICT_STYLES[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
+    return [
+        {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
+        for one in judged.people
+    ]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
@@ -299,8 +302,8 @@ def _passage(
     places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
     return {
         "rank": passage.rank,
-        "title": "" if passage.id == str(passage.rank) else inert(passage.id),
+        "title": "" if passage.id == str(passage.rank) else strip_bidi_controls(passage.id),
         "score": " · ".join(filter(None, (graded, score))),
-        "text": inert(passage.text),
+        "text": strip_bidi_controls(passage.text),
         "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
     }

@@ -504,7 +504,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(judge: LlmJudge, serve
 
 
 def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatServer, pauses: Pauses) -> None:
-    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, pause=pauses))
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, sleep=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
 
@@ -552,7 +552,7 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    endpoint = Endpoint(closing, "k", sleep=pauses, retries=2, jitter=lambda low, _: low)
     assert f"the connection to {endpoint.address} failed: " in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 
