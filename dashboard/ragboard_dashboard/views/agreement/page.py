@@ -9,18 +9,15 @@ from typing import Any, NoReturn, get_args
 
 import streamlit as st
 
-from ragboard.errors import NotFoundError, RagboardError, SettingError
-from ragboard.human.agree import agree
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison, BaselineVerdict
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.trust import RUN_LABELS, locate_label
-from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.spans import inert
 from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import StoredAgreement
-from ragboard_dashboard.controls import uploaded, without_folder
+from ragboard_dashboard.controls import uploaded
 from ragboard_dashboard.data import (
     get_agreement,
     get_agreements,
@@ -36,6 +33,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import bound, open_sample
 from ragboard_dashboard.text import ago, html_escaped, plain
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
+from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
     contender_table,
@@ -307,29 +305,14 @@ def offer_files() -> None:
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         with uploaded(file) as path:
-            _judge(path, file.file_id)
+            agreement = measure(path, keep=True)
+        if agreement:
+            st.session_state["opinions-taken"] = file.file_id
+            _open(agreement)
     for name in taken:
-        _judge(sample_folder() / "labels" / name, "")
-
-
-def _judge(path: Path, taken: str) -> None:
-    """Compare the embedded judge with the labels in the file, and show the result or why there is none."""
-    bar = st.progress(0.0, "Reading")
-
-    def watch(done: int, total: int) -> None:
-        bar.progress(done / total, f"{done:,} of {total:,} items")
-
-    try:
-        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
-    except RagboardError as error:
-        bar.empty()
-        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
-        plain(without_folder(str(error)))
-        return
-    if taken:
-        st.session_state["opinions-taken"] = taken
-        store().keep_upload(path, owners=[agreed.agreement.id])
-    _open(agreed.agreement.id)
+        agreement = measure(sample_folder() / "labels" / name)
+        if agreement:
+            _open(agreement)
 
 
 def _open(agreement_id: str) -> NoReturn:
