@@ -24,10 +24,10 @@ from ragboard.store.queries.statements import answer_sizes
 from ragboard.store.queries.values import META, column_query, known_values, metadata_columns
 
 __all__ = [
-    "answers_with_statements",
     "Difference",
     "Flags",
     "MetricColumn",
+    "answers_with_statements",
     "cost_columns",
     "difference_of",
     "is_cost",

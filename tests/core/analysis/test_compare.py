@@ -481,6 +481,7 @@ def test_how_many_questions_a_difference_takes_is_said_in_a_sentence(store: Stor
     assert found.pairs.detectable == pytest.approx(0.4118 * 2.8487 / 60**0.5, abs=1e-4)
     # (1.9613 + 0.8420)^2 x 0.4118^2 / 0.03^2 = 1481
     assert detectable_in_words(found) == (
-        "With 60 questions, a difference of 0.15 can be detected (80% power); 0.03 would take about 1,500."
+        "With 60 questions, a difference of 0.15 can be detected (80% power). To detect 0.03, small but often"
+        " worth having, would take about 1,500 questions like these."
     )
     assert detectable_in_words(found, 0.2) == "With 60 questions, a difference of 0.15 can be detected (80% power)."

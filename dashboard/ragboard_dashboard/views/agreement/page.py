@@ -63,6 +63,8 @@ ANSWERS: dict[BaselineVerdict, str] = {
     "worse": "▼ No: {baseline} does better on these labels",
 }
 """Whether a metric can be trusted."""
+GOOD_ANSWERS = ("≈ As good as an annotator, and", "≈ Good, and")
+"""How an answer begins where a metric is good and not shown to be better than a baseline, with and without annotators."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -176,7 +178,7 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<div><b>{_verdict(one).format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
@@ -184,6 +186,12 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     many = " rb-many" if len(found) > 1 else ""
     title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
     return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
+
+
+def _verdict(one: BaselineComparison) -> str:
+    if one.verdict != "not shown" or not one.is_good:
+        return ANSWERS[one.verdict]
+    return f"{GOOD_ANSWERS[one.people is None]} {{baseline}} does as well on these labels"
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:

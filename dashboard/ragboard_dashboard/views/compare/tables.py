@@ -209,8 +209,9 @@ def unscored_in_words(metric: MetricComparison) -> str:
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
     """The largest changes as rows, each by the score that moved furthest, a link with `query`."""
     caption = (
-        "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share of"
-        " each metric's range. The Change column names the metric that changed most. Click a question to see both answers."
+        "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share"
+        " of each metric's range. The Change column names the metric that changed most. Click a question to see both"
+        " answers."
     )
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
 

@@ -136,13 +136,7 @@ def _file(file: UploadedFile, path: Path) -> None:
         with first:
             _first_samples(path, table, matched, options)
         _say_grades(head, above, matched, graded)
-        with buttons:
-            wanted = _grades_next_step()
-        with done:
-            if wanted == "measure" and (agreement := measure(path, keep=True)):
-                open_page("agreement", {"agreement": agreement})
-            if wanted == "keep":
-                _keep(path, _read(head, path, table, matched, options), file.name, "keep", Choice(metrics=()))
+        _offer_agreement(buttons, done, path, lambda: _keep_grades(head, path, table, matched, options))
     elif matched.error or matched.missing:
         head.empty()
         with above:
@@ -348,8 +342,8 @@ def _say_grades(head: DeltaGenerator, under: DeltaGenerator, matched: Matched, g
     with under:
         names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
         plain(
-            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which is"
-            " rule-based and needs no key, scores the same answers. Nothing leaves this machine."
+            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which"
+            " is rule-based and needs no key, scores the same answers. Nothing leaves this machine."
         )
 
 
@@ -357,12 +351,21 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _grades_next_step() -> Literal["measure", "keep"] | None:
-    """Draw the buttons for a file of grades; what a person wants."""
-    row = st.container(horizontal=True)
-    if row.button("Measure agreement", icon=":material/handshake:", type="primary"):
-        return "measure"
-    return "keep" if row.button("Import as a run all the same", icon=":material/save:") else None
+def _offer_agreement(buttons: DeltaGenerator, done: DeltaGenerator, path: Path, keep: Callable[[], None]) -> None:
+    """Draw the buttons for a file of grades, and do what a person wants; `keep` imports it as a run."""
+    with buttons:
+        row = st.container(horizontal=True)
+        wants_agreement = row.button("Measure agreement", icon=":material/handshake:", type="primary")
+        wants_run = row.button("Import as a run all the same", icon=":material/save:")
+    with done:
+        if wants_agreement and (agreement := measure(path, keep=True)):
+            open_page("agreement", {"agreement": agreement})
+        if wants_run:
+            keep()
+
+
+def _keep_grades(head: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
+    _keep(path, _read(head, path, table, matched, options), matched.file.name, "keep", Choice(metrics=()))
 
 
 def _choose_judge() -> JudgeOptions:

@@ -179,8 +179,8 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
     assert (found.main_findings, found.first) == ((), found.hints[0])
     assert start_with(found) == (
         "Start with the generator (a hint)",
-        "No rule flags this run with certainty. Both hints are about the generator. 15 rules wait for metrics that"
-        " were not evaluated.",
+        "No rule flags this run with certainty: this figure comes from a judge that was not validated for it, so it is"
+        " only a hint. Both hints are about the generator. 15 rules wait for metrics that were not evaluated.",
     )
 
 

@@ -64,7 +64,7 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             questions=(),
             passages=(),
             topics=(),
-            comparisons=TopicComparisons(closest=None, groups=0, metrics=(), columns=()),
+            comparisons=TopicComparisons(closest=None, lowest=None, groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == len(RULES) + 1
