@@ -44,6 +44,8 @@ RESULTS: dict[BaselineVerdict, str] = {
 
 GOOD = 0.8
 """AUROC or accuracy from which a scorer is good where there are no two annotators to compare it with."""
+CLOSE = 0.05
+"""How far below a good scorer a baseline that does as well may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +85,14 @@ class BaselineComparison:
         return RESULTS[self.verdict]
 
     @property
-    def is_good(self) -> bool:
-        """Whether the scorer does as well as an annotator or, if that is unknown, is right in 4 of 5 cases."""
-        return (self.value.value or 0.0) >= (GOOD if self.people is None else self.people)
+    def good_as_baseline(self) -> bool:
+        """Whether the scorer is good, and the baseline about as good, without a significant difference.
+
+        A scorer is good if it does as well as an annotator or, if that is unknown, from `GOOD` up.
+        """
+        value = self.value.value or 0.0
+        is_good = value >= (GOOD if self.people is None else self.people)
+        return is_good and self.verdict == "not shown" and self.baseline_value >= value - CLOSE
 
     @property
     def baseline_in_words(self) -> str:
@@ -104,19 +111,17 @@ class BaselineComparison:
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
         if self.verdict != "not shown":
             return f"{figures}, {baseline}: {self.result}."
-        if self.is_good:
+        if self.good_as_baseline:
             return f"{figures}; on these data {self.baseline_in_words} does as well, {self.baseline_value:.0%}."
         return f"{figures}, {baseline}: these labels do not show that the metric adds anything."
 
     @property
     def details(self) -> str:
-        """What the sentence rests on: `95% CI of the difference in AUROC -0.03 to +0.04, on the 270 graded answers ...`."""
+        """What the sentence rests on: `Difference in AUROC: 95% CI -0.03 to +0.04, on the 270 graded answers ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
-        interval = self.difference.interval
-        bounds = f"{interval.low:+.2f} to {interval.high:+.2f}" if isinstance(interval, Interval) else str(interval)
         return (
-            f"95% CI of the difference in {self.measured} {bounds}, on the {self.n:,} {self.items}{groups} that every"
-            " scorer scored. In the table each scorer has all items that it scored."
+            f"Difference in {self.measured}: {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
+            f" {self.items}{groups} that every scorer scored. The table counts all items that each scorer scored."
         )
 
 

@@ -64,7 +64,7 @@ ANSWERS: dict[BaselineVerdict, str] = {
 }
 """Whether a metric can be trusted."""
 GOOD_ANSWERS = ("≈ As good as an annotator, and", "≈ Good, and")
-"""How an answer begins where a metric is good and not shown to be better than a baseline, with and without annotators."""
+"""How an answer begins where a metric is good but no better than a baseline: beside annotators, and without any."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -143,12 +143,6 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _human_agreement(report: GradeReport) -> str:
-    """How well annotators agree with each other, to compare the judge with."""
-    value = report.people.ratings.auroc.value if report.people.ratings else None
-    return "" if value is None else f" One annotator, compared with the mean of the others: AUROC {value:.2f}."
-
-
 def _answer(
     stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
 ) -> None:
@@ -189,7 +183,7 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
 
 
 def _verdict(one: BaselineComparison) -> str:
-    if one.verdict != "not shown" or not one.is_good:
+    if not one.good_as_baseline:
         return ANSWERS[one.verdict]
     return f"{GOOD_ANSWERS[one.people is None]} {{baseline}} does as well on these labels"
 
@@ -244,18 +238,17 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
             st.rerun()
         _choose(every, stored)
         return
-    report = get_grades(stored.agreement.id, dimension, at_least, {})
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
     _answer(
         stored,
         [compared],
-        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}."
-        + _human_agreement(report),
+        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
         dimension,
     )
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
+    report = get_grades(stored.agreement.id, dimension, at_least, {})  # seconds, so after what is known at once
     names = [line.contender.name for line in report.lines]
     contender = _wanted("contender", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
