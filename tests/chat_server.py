@@ -11,9 +11,9 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import uvicorn
@@ -30,6 +30,7 @@ __all__ = [
     "never",
     "refuses",
     "replies",
+    "serving",
     "spoils",
     "status",
 ]
@@ -119,10 +120,17 @@ class ChatServer:
         return await fault(request, asked, good(asked)) if fault else wrap(good(asked))
 
 
-@contextmanager
-def chat_server() -> Iterator[ChatServer]:
+def chat_server() -> AbstractContextManager[ChatServer]:
     """A server on a free port, for as long as the block lasts."""
-    state = ChatServer()
+    return serving(ChatServer())
+
+
+S = TypeVar("S", bound=ChatServer)
+
+
+@contextmanager
+def serving(state: S) -> Iterator[S]:
+    """Run a server of this state on a free port, for as long as the block lasts."""
     config = uvicorn.Config(
         state.app(), port=0, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, ws="none"
     )
@@ -303,6 +311,17 @@ def _useful(now: str) -> Any:
     }
 
 
+def _grades(now: str) -> Any:
+    """A grade for the longer words that passage and question share: 0 to 3."""
+    asked = {word for word in _words(_tag(now, "question")) if len(word) > 3}
+    rows = enumerate(_numbered(now, "passage"), 1)
+    return {
+        "passages": [
+            {"passage": rank, "reason": "r", "grade": min(3, len(asked & _words(text)))} for rank, text in rows
+        ]
+    }
+
+
 def _verdict(wanted: set[str], given: set[str], *, every: bool = False) -> Any:
     """Yes where one of the longer words wanted is given, or every word is."""
     yes = wanted <= given if every else any(len(word) > 3 for word in wanted & given)
@@ -330,6 +349,7 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
         "better": "B" if "good" in now.split('name="B"')[1] else "A",
     },
     "Say which passages are useful": _useful,
+    "Grade how relevant passages are to a question": _grades,
     "List what a text names": lambda now: {"entities": re.findall(r"[A-Z]\w+", _tag(now, "text"))},
     "Write questions that a passage answers": _questions_to_passage,
     "Answer a question from a passage": lambda now: {"answer": _sentences(_tag(now, "passage"))[0]},

@@ -17,6 +17,7 @@ from hypothesis import settings
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from tests.quick_database import quick
+from tests.quick_program import quick_program
 
 EvaluatedSamples: TypeAlias = Callable[[Path], Store]
 Once: TypeAlias = Callable[[Callable[[Store], object], Store], Store]
@@ -97,6 +98,13 @@ def certificates_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
         yield
+
+
+@pytest.fixture(scope="session")
+def program() -> Iterator[Path]:
+    """The command `ragboard` as a file, which starts quickly: see `quick_program`."""
+    with quick_program() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-ROOT = Path(__file__).parents[1]
-ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
-EXPRESSION = re.compile(r"\$\{\{ inputs\.([a-z-]+) \}\}")
+from tests.action_runner import ACTION, EXPRESSION, STEPS, Runner
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -32,56 +22,12 @@ GOOD = [
 BAD = [row | {"answer": "It cost nine million euros in July."} for row in GOOD]
 
 
-class Runner:
-    """A runner with a working directory and the files that steps write to."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.output, self.summary = folder / "output", folder / "summary"
-        self.bin = folder / "bin"
-        self.bin.mkdir()
-        self._program("ragboard", f'exec "{sys.executable}" -m ragboard "$@"')
-        self._program("python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/installed"')
-        for name, rows in (("good", GOOD), ("bad", BAD)):
-            (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-
-    def _program(self, name: str, script: str) -> None:
-        path = self.bin / name
-        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-        path.chmod(0o755)
-
-    def run(self, step: dict[str, Any], **given: str) -> subprocess.CompletedProcess[str]:
-        """Run a step with these inputs, `_` for `-` in their names, and the defaults of the others."""
-        inputs = {name: str(one.get("default", "")) for name, one in ACTION["inputs"].items()}
-        inputs |= {name.replace("_", "-"): value for name, value in given.items()}
-        assert inputs.keys() == ACTION["inputs"].keys()
-        env = {name: EXPRESSION.sub(lambda found: inputs[found[1]], text) for name, text in step["env"].items()}
-        for file in (self.output, self.summary):
-            file.write_text("", encoding="utf-8")
-        own = {
-            "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}",
-            "RUNNER_TEMP": str(self.folder),
-            "GITHUB_OUTPUT": str(self.output),
-            "GITHUB_STEP_SUMMARY": str(self.summary),
-        }
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.folder,
-            env=os.environ | own | env,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-
-    def gate(self, **given: str) -> tuple[int, str]:
-        """The exit code and the verdict of the last step."""
-        self.done = self.run(STEPS[-1], **given)
-        return self.done.returncode, self.output.read_text(encoding="utf-8").strip().removeprefix("verdict=")
-
-
 @pytest.fixture
-def runner(tmp_path: Path) -> Runner:
-    return Runner(tmp_path)
+def runner(tmp_path: Path, program: Path) -> Runner:
+    runner = Runner(tmp_path, program)
+    runner.write("good", GOOD)
+    runner.write("bad", BAD)
+    return runner
 
 
 def test_no_input_is_part_of_a_script() -> None:
@@ -122,6 +68,21 @@ def test_a_comparison_fails_where_the_file_is_worse(runner: Runner) -> None:
     assert runner.gate(file="good.jsonl", **compared | {"fail_if": "faithfulness < -0.5"}) == (0, "pass")
 
 
+def test_further_options_reach_the_evaluation(runner: Runner) -> None:
+    gate = {"file": "good.jsonl", "min": "faithfulness=0.5"}
+    assert runner.gate(**gate, options="--max-calls=9\n\n  \n--sample=11\n") == (0, "pass")
+    assert "n = 11" in runner.summary.read_text(encoding="utf-8") or "11" in runner.done.stdout
+    assert runner.gate(**gate, options="other.jsonl") == (2, "error")
+    assert runner.gate(**gate, options="--sample=$(touch hacked)") == (2, "error")
+    assert not (runner.folder / "hacked").exists()
+
+
+def test_samples_without_a_score_count_as_asked(runner: Runner) -> None:
+    runner.write("silent", [*GOOD, *({**row, "question": f"{row['question']} Really?", "answer": ""} for row in GOOD)])
+    assert runner.gate(file="silent.jsonl", min="faithfulness=0.7") == (0, "pass")
+    assert runner.gate(file="silent.jsonl", min="faithfulness=0.7", unscored="zero")[1] != "pass"
+
+
 def test_without_a_verdict_the_step_fails(runner: Runner) -> None:
     assert runner.gate(file="good.jsonl") == (2, "error")
     assert runner.gate(file="good.jsonl", fail_if="faithfulness < 0") == (2, "error")
@@ -136,11 +97,3 @@ def test_an_input_is_text_never_a_command_or_an_option(runner: Runner) -> None:
     assert runner.gate(file="good.jsonl", min=hostile)[1] == "error"
     assert runner.gate(file="--help", min="faithfulness=0.5")[1] == "error"
     assert not (runner.folder / "hacked").exists()
-
-
-def test_the_documented_workflow_gives_inputs_that_there_are() -> None:
-    page = (ROOT / "docs" / "tasks" / "gate-in-ci.md").read_text(encoding="utf-8")
-    (workflow,) = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
-    (step,) = [step for step in workflow["jobs"]["gate"]["steps"] if step.get("uses") == "./ragboard"]
-    assert step["with"].keys() <= ACTION["inputs"].keys()
-    assert all(isinstance(value, str) for value in step["with"].values())

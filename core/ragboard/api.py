@@ -212,6 +212,7 @@ def evaluate(
     embed: str | None = None,
     base_url: str | None = None,
     concurrency: int | None = None,
+    batch: bool = False,
     sample: int | None = None,
     max_cost: float | None = None,
     options: EvaluationOptions | None = None,
@@ -232,7 +233,8 @@ def evaluate(
     `judge` is a name as on the command line, JudgeOptions, a judge, or a panel of judges by role. `embed` names the
     embedder and `base_url` is the URL of the model server, for judges given by name. `concurrency` is the maximum
     number of concurrent requests, `sample` the number of samples to draw at random, `max_cost` a limit in US dollars;
-    `options` has the rest, and these arguments override it.
+    `options` has the rest, and these arguments override it. `batch` sends requests in batches: at a lower price, with
+    replies within a day; give a `store`, so that a process that ends before them can be started again.
 
     With a `store` the run is kept there under its name, what was answered before is not asked again, and the dashboard
     shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Warns with
@@ -240,7 +242,7 @@ def evaluate(
     errors of the command line.
     """
     run, report = read_run(samples, name=name, config=config, dataset=dataset, mapping=mapping)
-    panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency)
+    panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency, batch=batch or None)
     named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
     limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
@@ -369,7 +371,7 @@ def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[P
     if isinstance(judge, (str, JudgeOptions)):
         options = replace(JudgeOptions(judge=judge) if isinstance(judge, str) else judge, **given)
         return panel_named(options), options
-    for option in ("embed", "base_url"):
+    for option in ("embed", "base_url", "batch"):
         if option in given:
             raise SettingError(f"{option} is for a judge given by name, not for {type(judge).__name__}; set it there")
     return judge if isinstance(judge, Panel) else Panel(judge=judge), None

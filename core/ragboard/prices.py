@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,9 +26,17 @@ class Price:
     """Price of completion tokens; 0 for embedding models."""
     cached: float | None = None
     """Price of cached prompt tokens; None: that of other prompt tokens."""
+    batch: float = 0.5
+    """What a request in a batch costs, as a share of these prices."""
     date: str = ""
     """Date of the price."""
     source: str = ""
+
+    @property
+    def in_batch(self) -> Price:
+        """The prices of requests in a batch."""
+        cached = None if self.cached is None else self.cached * self.batch
+        return replace(self, prompt=self.prompt * self.batch, completion=self.completion * self.batch, cached=cached)
 
 
 _ENTRIES = tuple(field.name for field in fields(Price))
@@ -41,7 +49,7 @@ def read_prices(file: Path | None = None) -> Prices:
     """Return the package's prices, overridden model by model by those of a TOML file.
 
     A table for each model: `["my-model"]`, `prompt = 0.1`, `completion = 0.4`, and where wished
-    `cached`, `date`, `source`. Raises SettingError naming what is off.
+    `cached`, `batch` (a share), `date`, `source`. Raises SettingError naming what is off.
     """
     own = {} if file is None else _read(str(file), _text(file))
     packaged = files("ragboard").joinpath("prices.toml").read_text("utf-8")
@@ -85,12 +93,13 @@ def _price(where: str, given: Any) -> Price:
         prompt=dollars["prompt"],
         completion=dollars.get("completion", 0.0),
         cached=dollars.get("cached"),
+        batch=_dollars(f"{where}: batch", given["batch"], "a share of the prices") if "batch" in given else Price.batch,
         date=str(given.get("date", "")),
         source=str(given.get("source", "")),
     )
 
 
-def _dollars(where: str, value: Any) -> float:
+def _dollars(where: str, value: Any, expected: str = "US dollars per million tokens") -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise SettingError(f"{where}: got {value!r}, expected US dollars per million tokens, 0 or more")
+        raise SettingError(f"{where}: got {value!r}, expected {expected}, 0 or more")
     return float(value)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "BEST_GRADE",
+    "PASSAGE_GRADE",
+    "RELEVANT_GRADE",
     "Direction",
     "Evaluation",
     "Evidence",
@@ -51,6 +54,13 @@ VerdictTarget = Literal["passages", "reference", "response"]
 
 Direction = Literal["higher", "lower", "neutral"]
 """Which values of a metric are better; neutral: that depends on the use."""
+
+BEST_GRADE = 3
+"""The highest grade of a passage: 0 nothing to do with the question, 1 on topic, 2 some answer, 3 the exact answer."""
+RELEVANT_GRADE = 2
+"""The lowest grade of a relevant passage."""
+PASSAGE_GRADE = "UMBRELA relevance of passage (0-3)"
+"""What a stored judgement with the grade of a passage is about."""
 
 MorePassages = Literal["", "falls", "rises"]
 """How a metric of the retrieved passages moves if further passages are appended; empty if it does not depend on k."""

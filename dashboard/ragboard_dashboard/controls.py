@@ -21,7 +21,7 @@ from ragboard.export import TABLE_FORMATS, table_bytes
 from ragboard.sample_files import SAMPLE_TAG
 from ragboard.spans import inert
 from ragboard.store import RunRef
-from ragboard_dashboard.data import get_evaluations, get_runs, get_trust, resolve, store, writable
+from ragboard_dashboard.data import get_evaluations, get_label_files, get_runs, get_trust, resolve, store, writable
 from ragboard_dashboard.links import (
     STETHOSCOPE,
     bound,
@@ -44,6 +44,7 @@ __all__ = [
     "evaluations_help",
     "export_control",
     "first_page",
+    "label_file_line",
     "last_page",
     "offer_sql",
     "offer_upload",
@@ -183,6 +184,21 @@ def trust_line(run: RunRef, metric: str, what: str) -> None:
     with row:
         plain(f"{what}: judge {trust.in_words}", "note")
         link_to("agreement", "See agreement", {"agreement": trust.agreement}, ":material/handshake:")
+
+
+def label_file_line(runs: Iterable[RunSummary]) -> None:
+    """Draw a link to the newest label file that the judge of one of these runs was compared with; nothing if none."""
+    judges = {run.judged.judge for run in runs if run.judged}
+    found = next((one for one in get_label_files() if one.agreement.judge in judges), None)
+    if found is None:
+        return
+    labelled = {"pairs": "compared answers", "statements": "labelled statements"}.get(
+        found.agreement.form, "graded answers"
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        name = shortened(found.agreement.name)
+        plain(f"{found.items:,} {labelled} in {name}: see how far the metrics agree with people.", "note")
+        link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:

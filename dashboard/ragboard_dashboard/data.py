@@ -66,11 +66,13 @@ from ragboard.human.agreement import (
     item_detail,
     load_agreement,
     questions_of,
+    sample_of_item,
 )
 from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
 from ragboard.human.baselines import BaselineComparison, compare_with_baselines
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.trust import RUN_LABELS, labelled_runs, run_of_labels, texts_of_labels, trust_in
 from ragboard.judges import JudgeOptions
@@ -277,6 +279,12 @@ def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     return tuple(sorted((*labelled_runs(store), *agreements(store)), key=lambda one: one.made, reverse=True))
 
 
+@cached(4)
+def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
+    """The agreements with label files, newest first."""
+    return agreements(store)
+
+
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
@@ -319,6 +327,13 @@ def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[P
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
+@cached(spinner="Drawing intervals")
+def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
+    """The judge's grades of passages compared with people's; None if the agreement is about something else."""
+    del store
+    return passage_agreement(_agreement_data(agreement_id))
+
+
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
     """The disagreement of one scorer with annotators on every item."""
     return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
@@ -329,6 +344,13 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
     if agreement_id.startswith(RUN_LABELS):
         return texts_of_labels(store(), agreement_id, positions)
     return questions_of(store(), get_agreement(agreement_id), positions)
+
+
+@cached(32)
+def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
+    """The evaluated run and the sample with an item's answer; None if no run has it."""
+    stored = agreement_named(store, agreement_id)
+    return sample_of_item(store, stored, item_detail(store, stored, item_id))
 
 
 @cached(32)

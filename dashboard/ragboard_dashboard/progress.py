@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 import streamlit as st
 
@@ -16,10 +17,18 @@ from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
-__all__ = ["key_field", "live_lines", "panel", "run_panels"]
+__all__ = ["live_lines", "panel", "run_panels", "secret_fields"]
 
 TICK_SECONDS = 1.0
-TYPED_KEY = "typed-key"
+TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
+
+
+class Secrets(TypedDict, total=False):
+    """What is passed to the process of an evaluation, and kept nowhere."""
+
+    key: str | None
+    headers: str
+
 
 STATES: dict[LiveState, str] = {
     "starting": "starting",
@@ -67,10 +76,10 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
             _resume(live, run)
 
 
-def key_field(judge_options: JudgeOptions, where: str) -> str | None:
-    """Where a key may be typed, inside a form that is cleared; None where no model is asked or nothing is typed."""
+def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
+    """Where a key and headers may be typed, inside a form that is cleared; empty where no model is asked."""
     if not asks_models(judge_options):
-        return None
+        return Secrets()
     placeholder = (
         "Default: the key in the server's environment"
         if forwards_key(judge_options)
@@ -84,7 +93,14 @@ def key_field(judge_options: JudgeOptions, where: str) -> str | None:
         placeholder=placeholder,
         help="Used for this evaluation only: not stored, not logged, not shown.",
     )
-    return typed.strip() or None if typed else None
+    headers = st.text_area(
+        "Headers",
+        key=f"{TYPED_HEADERS}-{where}",
+        height=68,
+        placeholder="X-Team: search",
+        help="Sent with every request of this evaluation, one a line. Treated like the key: not stored, not logged.",
+    )
+    return Secrets(key=(typed or "").strip() or None, headers=(headers or "").strip())
 
 
 def _of_run(run_id: str) -> tuple[LiveEvaluation, ...]:
@@ -121,6 +137,8 @@ def _line(live: LiveEvaluation, name: str) -> None:
     parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
     if now.calls:
         parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
+    if now.at_server and live.under_way:
+        parts.append(f"{now.at_server:,} requests wait at the server")
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Watch", key=f"watch-{live.evaluation_id}", type="tertiary", icon=":material/progress_activity:"):
             open_run(name)
@@ -136,6 +154,8 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((left, "", "estimated at that rate"))
     found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
     found.append((dollars(now.cost), "cost", "since the last start"))
+    if now.at_server:
+        found.append((f"{now.at_server:,}", "requests", "wait at the server, in batches"))
     if now.failed:
         found.append((f"{now.failed:,}", "failed", f"of {now.asked + now.replayed + now.cached:,} tasks"))
     return found
@@ -172,11 +192,11 @@ def _resume(live: LiveEvaluation, run: RunRef) -> None:
         plain("The judge was given in Python: repeat the same call to resume.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
-        key = key_field(live.choice.judge_options, live.evaluation_id)
+        secrets = secret_fields(live.choice.judge_options, live.evaluation_id)
         if not st.form_submit_button("Resume", icon=":material/play_arrow:"):
             return
     try:
-        start_evaluation(store(), run, live.choice, launch_context(), key=key)
+        start_evaluation(store(), run, live.choice, launch_context(), **secrets)
     except RagboardError as error:
         st.error("The evaluation cannot resume.", icon=":material/error:")
         plain(str(error))

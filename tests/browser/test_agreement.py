@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE, OpenPage, Serve, settled
 
+from ragboard import Run, Store, evaluate_run
+from ragboard.human.agree import agree
+from ragboard.judges import JudgeOptions, panel_named
+from ragboard.metrics import metrics_named
+from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 
 DRAWN = 1000 * PATIENCE
@@ -103,3 +109,28 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_be_visible(timeout=DRAWN)
     lost = settled(open_page(f"{served}/agreement?agreement=nope"))
     expect(lost.get_by_text("no agreement is called 'nope'")).to_be_visible()
+
+
+def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_their_statements(
+    tmp_path: Path, serve: Serve, open_page: OpenPage, graded: Path
+) -> None:
+    store = Store(tmp_path / "store")
+    panel = panel_named(JudgeOptions())
+    rows = read_labels(str(graded))
+    agree(store, rows, panel)
+    samples = tuple(replace(item.sides[0], id=f"s{number}") for number, item in enumerate(rows.items))
+    runs = [Run(name=name, samples=samples[: len(samples) - cut]) for cut, name in enumerate("ab")]
+    for added in store.add_runs(runs):
+        evaluate_run(store, added.id, metrics_named(["faithfulness"]), panel)
+    with serve(store.folder) as address:
+        for path in ("", "/compare?a=a&b=b"):
+            page = settled(open_page(f"{address}{path}"))
+            expect(page.get_by_text("24 graded answers in graded: see how far the metrics agree")).to_be_visible()
+        page = settled(open_page(f"{address}/estimate?runs=a"))
+        expect(page.get_by_text("An estimate needs labels of a random sample of the run")).to_be_visible()
+        page.get_by_role("link", name="See agreement").last.click()
+        page.wait_for_url("**/agreement?*")
+        settled(page).get_by_role("row").filter(has_text="It was blue").get_by_role("link").first.click()
+        page.get_by_role("link", name="Statements and verdicts of this answer").click(timeout=DRAWN)
+        page.wait_for_url("**/sample?*")
+        expect(settled(page).get_by_text("It was blue in 1999.").first).to_be_visible()

@@ -141,7 +141,7 @@ def test_a_gate_is_copied_from_the_page_and_runs(sample: str, folder: Path, open
         environment = {**os.environ, "PATH": path, "RAGBOARD_STORE": str(folder)}
         done = subprocess.run(["bash", "-c", shown], env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == code, done
-    assert "fail-on-cache-miss" in codes.nth(2).inner_text()
+    assert "- uses: ./ragboard" in codes.nth(2).inner_text()
 
 
 def test_questions_without_a_partner_are_listed_with_the_reason_and_the_mend(sample: str, open_page: OpenPage) -> None:

@@ -22,6 +22,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.progress import Progress, live_evaluations, write_progress
 
 SECRET = "sk-typed-by-a-person"
+HEADER = "search-team-7c1f"
 SLOW = 0.4
 """Seconds before each response, where something is to be seen in between."""
 
@@ -85,17 +86,21 @@ def test_plan_start_progress_and_numbers_with_a_key_that_is_nowhere(
     assert server.count == 0
     server.delay = lambda: SLOW
     page.get_by_role("textbox", name="Key").fill(SECRET)
+    page.get_by_role("textbox", name="Headers").fill(f"X-Team: {HEADER}")
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_text("Evaluation by openai:m", exact=False).first).to_be_visible()
     arguments = b"".join(path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path))
-    assert SECRET not in finished(page).content()
-    assert SECRET.encode() not in arguments
-    assert SECRET not in page.url
+    content = finished(page).content()
     assert set(server.keys) == {f"Bearer {SECRET}"}
+    assert {one["x-team"] for one in server.headers} == {HEADER}
     files = [path for path in store.folder.rglob("*") if path.is_file()]
     assert len(files) > 4
-    assert all(SECRET.encode() not in path.read_bytes() for path in files)
+    for secret in (SECRET, HEADER):
+        assert secret not in content
+        assert secret.encode() not in arguments
+        assert secret not in page.url
+        assert all(secret.encode() not in path.read_bytes() for path in files)
     expect(page.get_by_text("0.50 Faithfulness")).to_be_visible()
     expect(page.get_by_text("Evaluation by")).to_have_count(0)
 

@@ -56,7 +56,11 @@ def test_a_cost_is_dollars_per_million_tokens(
         ("[m]\nprompt = inf", "m: prompt: got inf"),
         ("[m]\nprompt = nan", "m: prompt: got nan"),
         ('[m]\nprompt = "1"', "m: prompt: got '1'"),
-        ("[m]\nprompt = 1\ninput = 2", "m: no entry 'input'; there are prompt, completion, cached, date, source"),
+        (
+            "[m]\nprompt = 1\ninput = 2",
+            "m: no entry 'input'; there are prompt, completion, cached, batch, date, source",
+        ),
+        ("[m]\nprompt = 1\nbatch = -1", "m: batch: got -1, expected a share of the prices, 0 or more"),
     ],
 )
 def test_a_price_that_cannot_be_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:

@@ -143,8 +143,8 @@ def test_a_threshold_out_of_range_or_none_at_all_is_refused() -> None:
         check(RED, faithfulness=">= 0", on_inconclusive="skip")
 
 
-def session(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest on a file of tests, with ragboard installed as pyproject.toml says."""
+def session(folder: Path, text: str, *arguments: str, program: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run pytest, forked beside this program if one is given, on a file of tests with ragboard installed."""
     (folder / "test_it.py").write_text(text, encoding="utf-8")
     installed = folder / "site" / "ragboard_plugin-0.dist-info"
     installed.mkdir(parents=True, exist_ok=True)
@@ -153,8 +153,9 @@ def session(folder: Path, text: str, *arguments: str) -> subprocess.CompletedPro
     (installed / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     (installed / "METADATA").write_text("Name: ragboard-plugin\nVersion: 0\n", encoding="utf-8")
     path = os.pathsep.join(map(str, (installed.parent, ROOT / "core", ROOT)))
+    command = [str(program.with_name("pytest"))] if program else [sys.executable, "-m", "pytest"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", *arguments],
+        [*command, "-q", "-p", "no:cacheprovider", "--strict-markers", *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
@@ -163,7 +164,7 @@ def session(folder: Path, text: str, *arguments: str) -> subprocess.CompletedPro
     )
 
 
-def test_the_same_samples_are_judged_once_in_a_session(tmp_path: Path) -> None:
+def test_the_same_samples_are_judged_once_in_a_session(tmp_path: Path, program: Path) -> None:
     text = """
 import pytest
 from tests.core.conftest import PlainJudge, make_sample
@@ -191,11 +192,11 @@ def test_a_judge_of_another_test_is_not_taken():
     result = assert_evaluation(SAMPLES, faithfulness=">= 0", on_inconclusive="warn")
     assert result.summary.judged.judge == "embedded"
 """
-    done = session(tmp_path, text, "-W", "ignore")
+    done = session(tmp_path, text, "-W", "ignore", program=program)
     assert "4 passed" in done.stdout, done.stdout
 
 
-def test_a_failed_assertion_is_reported_without_the_inside_of_ragboard(tmp_path: Path) -> None:
+def test_a_failed_assertion_is_reported_without_the_inside_of_ragboard(tmp_path: Path, program: Path) -> None:
     text = """
 from ragboard import assert_evaluation
 
@@ -203,14 +204,14 @@ def test_answers():
     rows = [{"question": f"When {n}?", "answer": "It cost 9 euros.", "contexts": ["It is red."]} for n in range(12)]
     assert_evaluation(rows, faithfulness=">= 0.9")
 """
-    done = session(tmp_path, text)
+    done = session(tmp_path, text, program=program)
     assert done.returncode == 1
     assert "fail: ragas.faithfulness >= 0.9: 0.000, 95% CI" in done.stdout
     assert "It cost 9 euros." in done.stdout
     assert "testing.py" not in done.stdout.replace("core/ragboard/testing.py:1", "")
 
 
-def test_the_marker_selects(tmp_path: Path) -> None:
+def test_the_marker_selects(tmp_path: Path, program: Path) -> None:
     text = """
 import pytest
 
@@ -221,9 +222,9 @@ def test_answers():
 def test_other():
     pass
 """
-    done = session(tmp_path, text, "-m", "not ragboard")
+    done = session(tmp_path, text, "-m", "not ragboard", program=program)
     assert "1 passed, 1 deselected" in done.stdout, done.stdout
-    assert "ragboard(judge=..., **arguments)" in session(tmp_path, text, "--markers").stdout
+    assert "ragboard(judge=..., **arguments)" in session(tmp_path, text, "--markers", program=program).stdout
 
 
 def test_a_session_without_evaluations_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -239,7 +240,7 @@ def test_other():
     assert "1 passed" in done.stdout, done.stdout
 
 
-def test_an_assertion_needs_no_plugin(tmp_path: Path) -> None:
+def test_an_assertion_needs_no_plugin(tmp_path: Path, program: Path) -> None:
     text = """
 from ragboard import assert_evaluation
 rows = [{"question": f"When {n}?", "answer": "It is red.", "contexts": ["It is red."]} for n in range(24)]
@@ -247,4 +248,4 @@ rows = [{"question": f"When {n}?", "answer": "It is red.", "contexts": ["It is r
 def test_answers():
     assert_evaluation(rows, faithfulness=">= 0.5")
 """
-    assert "1 passed" in session(tmp_path, text, "-p", "no:ragboard").stdout
+    assert "1 passed" in session(tmp_path, text, "-p", "no:ragboard", program=program).stdout

@@ -9,34 +9,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
+from tests.real_libraries.environments import LIBRARIES, QUIET, new_environment, report, run
 from tests.real_libraries.model import fake_openai
-
-FOLDER = Path(__file__).parent
-ROOT = FOLDER.parents[1]
-
-LIBRARIES = {
-    "ragas": ("langchain<1", "langchain-community<0.4"),  # ragas 0.4.3 imports what later ones have not
-    "deepeval": (),
-    "trulens": ("trulens-providers-openai",),
-    "langchain-core": (),
-    "llama-index-core": (),
-    "haystack-ai": (),
-}
-"""Each library, with what else its environment needs."""
-
-QUIET = {
-    "DEEPEVAL_TELEMETRY_OPT_OUT": "YES",
-    "HAYSTACK_TELEMETRY_ENABLED": "False",
-    "PYTHONWARNINGS": "ignore",
-    "RAGAS_DO_NOT_TRACK": "true",
-    "OPENAI_API_KEY": "none",
-}
 
 
 def main() -> int:
@@ -55,35 +33,15 @@ def main() -> int:
 
 def round_trip(library: str, folder: Path, address: str) -> bool:
     """Install a library beside ragboard and run its script; print what held, or the end of what went wrong."""
-    python = folder / library / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if not python.exists():
-        venv.create(folder / library, with_pip=True)
-    packages = [str(ROOT), library, *LIBRARIES[library]]
-    installed = run(python, "-m", "pip", "install", "--quiet", *packages, environment=dict(os.environ))
-    if installed.returncode:
-        return _report(library, installed)
+    python, installed = new_environment(library, folder)
+    if not installed:
+        return False
     version = run(python, "-c", f"from importlib.metadata import version; print(version({library!r}))", environment={})
-    script = FOLDER / f"with_{library.replace('-', '_')}.py"
+    script = Path(__file__).parent / f"with_{library.replace('-', '_')}.py"
     with tempfile.TemporaryDirectory() as empty:
         environment = QUIET | {"OPENAI_BASE_URL": address, "HOME": empty, "PATH": os.environ["PATH"]}
         done = run(python, "-P", str(script), environment=environment, folder=empty)
-    return _report(f"{library} {version.stdout.strip()}", done)
-
-
-def run(
-    python: Path, *words: str, environment: dict[str, str], folder: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [python, *words], env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=3600
-    )
-
-
-def _report(what: str, done: subprocess.CompletedProcess[str]) -> bool:
-    lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
-    print(f"{what}: {'FAILED: ' if done.returncode else ''}{lines[-1] if lines else 'it says nothing'}", flush=True)
-    if done.returncode:
-        print("\n".join(lines[-20:-1]), file=sys.stderr)
-    return done.returncode == 0
+    return report(f"{library} {version.stdout.strip()}", done)
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ class WeakTopic:
 
 @dataclass(frozen=True, kw_only=True)
 class LowestGroup:
-    """The samples with one value of a metadata column, which have the lowest mean of all groups compared."""
+    """The samples with one value of a metadata column, which score furthest below the others."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -296,7 +296,7 @@ class TopicComparisons:
     closest: WeakTopic | None
     """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
     lowest: LowestGroup | None
-    """If no group is significantly worse: the one with the lowest mean of the first metric."""
+    """If no group is significantly worse: the one whose mean is furthest below that of the others."""
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -651,10 +651,9 @@ def weak_topics(
             lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
             if p < ALPHA and comparison.interval.high < 0:
                 worse.append(lower[-1])
-    first = [one for one in compared if one[2] == compared[0][2] and one[3].difference < 0]
-    by, value, spec, found = min(first, key=lambda one: (one[3].mean, one[1]), default=("", "", "", None))
+    by, value, spec, found = min(compared, key=lambda one: (one[3].difference, one[1]), default=("", "", "", None))
     lowest = None
-    if found and not worse:
+    if found and found.difference < 0 and not worse:
         query = Breakdown(column=spec, by=by)
         lowest = LowestGroup(
             by=by, value=value, metric=spec, mean=found.mean, mean_others=found.mean_others, n=found.n, query=query

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ragboard.analysis.compare import POINTS, Comparison, MetricComparison
 from ragboard.analysis.gates import read_condition
@@ -22,50 +24,51 @@ ALLOWED = POINTS
 """The largest loss from A to B that the gate allows, on a metric from 0 to 1."""
 
 
-def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED, markdown: bool = False) -> str:
+def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED) -> str:
     """The `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
     `a` and `b` name the runs as on the page. On a metric with another range than 0 to 1, `allowed` is a share of the
     part of the range above 0. Empty if all metrics are neutral or have different judges in A and B.
     """
-    options = [("--fail-if", condition) for one in compared.metrics for condition in _condition(one, allowed)]
-    return _command("compare", options, (a, b), compared, markdown=markdown) if options else ""
+    options = [("--fail-if", condition) for condition in _conditions(compared, allowed)]
+    return _command("compare", options, (a, b), compared) if options else ""
 
 
-def check_command(compared: Comparison, b: str, *, markdown: bool = False) -> str:
+def check_command(compared: Comparison, b: str) -> str:
     """The `ragboard check` command that compares the means of B with the thresholds that are set.
 
     A metric without a threshold gets the worse end of its 95% CI, rounded so that B passes now. Empty if no metric of
     this comparison has a threshold or an interval.
     """
-    options = [
-        option for one in compared.metrics for option in _threshold_option(one, compared.b.metrics.get(one.metric))
-    ]
-    return _command("check", options, (b,), compared, markdown=markdown) if options else ""
+    options = _threshold_options(compared)
+    return _command("check", options, (b,), compared) if options else ""
 
 
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
-    """A GitHub workflow that evaluates new answers with the judges of `judge_options` and runs both commands.
+    """A GitHub workflow that checks new answers with ragboard's action: both commands, by the judges given.
 
-    If `judge_options` is None (judges from Python, or scores from a file), the workflow names OpenAI's as an example
-    and says so. `answer.py` is a placeholder for the RAG pipeline. An inconclusive result warns and passes.
+    `answer.py` is a placeholder for the RAG pipeline, and `main.jsonl` for the answers to compare with. Without
+    `judge_options` (judges from Python, or scores from a file) the workflow names OpenAI's as an example and says so.
+    Secrets of the options are left out. Empty if neither command has anything to check.
     """
-    a, b = compared.a.name, compared.b.name
-    steps = {
-        "Compare with the baseline": compare_command(compared, a, b, allowed=allowed, markdown=True),
-        "Check the thresholds": check_command(compared, b, markdown=True),
-    }
     given = judge_options or EXAMPLE
-    text = _HEAD
-    if judge_options is None:
-        text += "      # These judges are an example: the command line cannot name those of the baseline.\n"
-    text += _step("", [_evaluate(compared, b, given)])
-    if asks_models(given):
-        text += "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
-    for name, command in steps.items():
-        if command:
-            text += _step(name, ["code=0", f"{command} > summary.md || code=$?", *_VERDICT])
-    return text
+    conditions, thresholds = _conditions(compared, allowed), _threshold_options(compared)
+    if not conditions and not thresholds:
+        return ""
+    inputs: dict[str, str | list[str]] = {
+        "file": "answers.jsonl",
+        "min": [threshold for option, threshold in thresholds if option == "--min"],
+        "max": [threshold for option, threshold in thresholds if option == "--max"],
+        "baseline": "main.jsonl" if conditions else "",
+        "fail-if": conditions,
+        "unscored": "" if compared.policy == "excluded" else compared.policy,
+        "metrics": ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics),
+        **_judge_inputs(given),
+        "requirement": "./ragboard",
+    }
+    comment = "" if judge_options else _EXAMPLE_COMMENT
+    key = _KEY if asks_models(given) else ""
+    return _HEAD + comment + _STEP + key + "        with:\n" + "".join(_input(*one) for one in inputs.items() if one[1])
 
 
 def shell_quote(text: str) -> str:
@@ -78,14 +81,25 @@ def shell_quote(text: str) -> str:
     return f"$'{escaped}'"
 
 
-def _condition(one: MetricComparison, allowed: float) -> Iterator[str]:
-    if one.pairs is None or one.better == "neutral":
-        return
+def _conditions(compared: Comparison, allowed: float) -> list[str]:
+    """The losses from A to B that fail."""
+    return [
+        _condition(one, allowed)
+        for one in compared.metrics
+        if one.pairs is not None and one.better != "neutral" and _can_be_named(one.metric)
+    ]
+
+
+def _condition(one: MetricComparison, allowed: float) -> str:
     low, high = one.range or (0.0, 1.0)
     loss = allowed * (high - max(low, 0.0))
-    condition = f"{one.metric} < {-loss:g}" if one.better == "higher" else f"{one.metric} > {loss:g}"
-    if _can_be_named(one.metric):
-        yield condition
+    return f"{one.metric} < {-loss:g}" if one.better == "higher" else f"{one.metric} > {loss:g}"
+
+
+def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
+    """`--min` and `--max` with the means that B must reach."""
+    metrics = compared.b.metrics
+    return [option for one in compared.metrics for option in _threshold_option(one, metrics.get(one.metric))]
 
 
 def _threshold_option(one: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:
@@ -108,31 +122,15 @@ def _can_be_named(spec: str) -> bool:
         return False
 
 
-def _command(
-    name: str, options: Sequence[tuple[str, str]], runs: Sequence[str], compared: Comparison, *, markdown: bool
-) -> str:
+def _command(name: str, options: Sequence[tuple[str, str]], runs: Sequence[str], compared: Comparison) -> str:
     """One command, one option per line; the runs come after `--` if one of them looks like an option."""
     lines = [f"{option} {shell_quote(value)}" for option, value in options]
     if compared.policy != "excluded":
         lines.append(f"--unscored {compared.policy}")
-    if markdown:
-        lines.append("--markdown")
     words = [shell_quote(run) for run in runs]
     if any(run.startswith("-") for run in runs):
         return " \\\n  ".join([f"ragboard {name}", *lines, f"-- {' '.join(words)}"])
     return " \\\n  ".join([f"ragboard {name} {' '.join(words)}", *lines])
-
-
-def _evaluate(compared: Comparison, b: str, judge_options: JudgeOptions) -> str:
-    metrics = ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics)
-    address = options_to_json(judge_options)["base_url"]
-    options = [("--metrics", metrics), *command_options(judge_options), *([("--base-url", address)] if address else [])]
-    return " \\\n  ".join(
-        [
-            f"ragboard evaluate answers.jsonl --name={shell_quote(b)}",
-            *(f"{option} {shell_quote(value)}" for option, value in options),
-        ]
-    )
 
 
 _HEAD = """\
@@ -148,23 +146,52 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      - run: pip install ragboard
-      - uses: actions/cache/restore@v4
-        with:
-          path: .ragboard
-          key: baseline
-          fail-on-cache-miss: true
       - run: python answer.py > answers.jsonl
 """
-_VERDICT = (
-    'cat summary.md >> "$GITHUB_STEP_SUMMARY"',
-    'if [ "$code" = 4 ]; then echo "::warning::inconclusive: more questions are needed"; exit 0; fi',
-    'exit "$code"',
+_EXAMPLE_COMMENT = "      # These judges are an example: the command line cannot name those of the baseline.\n"
+_STEP = "      - uses: ./ragboard\n"
+_KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
+
+
+def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
+    """The inputs of the action that name the judges, without batches; `options` is what has no input of its own."""
+    own = {"--judge": "judge", "--embed": "embed"}
+    live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
+    given = [(option, value) for option, *values in command_options(live) for value in values]
+    named: dict[str, str | list[str]] = {own[option]: value for option, value in given if option in own}
+    rest = [f"{option}={_one_line(value)}" for option, value in given if option not in own]
+    return {**named, "base-url": options_to_json(judge_options)["base_url"] or "", "options": rest}
+
+
+def _one_line(value: str) -> str:
+    """The value of an option on one line; only a pattern can have several, and `\\n` means the same in it."""
+    return value.replace("\n", r"\n")
+
+
+def _input(name: str, value: str | list[str]) -> str:
+    """An input of the action. GitHub expands `${{ }}` in it, so one in a value is escaped."""
+    if isinstance(value, list) and len(value) > 1 and all(line.isprintable() for line in value):
+        return f"          {name}: |\n" + "".join(f"            {_escaped(line)}\n" for line in value)
+    text = "\n".join(value) if isinstance(value, list) else value
+    return f"          {name}: {_scalar(_escaped(text))}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("${{", "${{ '${{' }}")
+
+
+def _scalar(text: str) -> str:
+    """The text as it is if YAML reads it so, else quoted."""
+    if _PLAIN.fullmatch(text):
+        return text
+    escaped = "".join(
+        f"\\{sign}" if sign in '\\"' else sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text
+    )
+    return f'"{escaped}"'
+
+
+_PLAIN = re.compile(
+    r"(?!(?:true|false|null|yes|no|on|off)$)(?:\./)?[a-z][\w./:,=()-]*[\w)](?: [<>] -?[\d.e-]+)?",
+    re.ASCII | re.IGNORECASE,
 )
-
-
-def _step(name: str, lines: Sequence[str]) -> str:
-    """One step. GitHub expands `${{ }}` before the shell runs, so one in a run's name is escaped."""
-    script = "\n".join(lines).replace("${{", "${{ '${{' }}")
-    title = f"      - name: {name}\n        run: |\n" if name else "      - run: |\n"
-    return title + "".join(f"          {line}\n" for line in script.split("\n"))
+"""Texts that YAML reads as they are: names, paths, addresses and conditions."""

@@ -12,7 +12,7 @@ from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
 from ragboard.analysis.verdict_style import verdict_words
 from ragboard.metrics.needs import Sentence
-from ragboard.records import JsonValue, Label, Outcome, Sample, Verdict
+from ragboard.records import PASSAGE_GRADE, JsonValue, Label, Outcome, Sample, Verdict
 from ragboard.store import RunRef, Store, find_sample
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
 from ragboard.store.queries.query import Connection, Query
@@ -113,6 +113,13 @@ class SampleReport:
     """Id of the previous sample of the run, or None."""
     following: str | None
     """Id of the next sample of the run, or None."""
+
+    @property
+    def passage_grades(self) -> Mapping[int, float]:
+        """The relevance of the passages from 0 to 3, by rank; empty if they were not graded."""
+        graded = [one for one in self.judgements if one.about.startswith(PASSAGE_GRADE) and one.value is not None]
+        first = min((one.about for one in graded), key=len, default="")
+        return {one.number: one.value for one in graded if one.about == first and one.value is not None}
 
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tqdm import tqdm
 from ragboard.analysis import FailureKind, RunSummary, failed_evaluations, failures, run_summary
 from ragboard.cli.options import (
     as_json,
+    batch_options,
     judge_options,
     limit_options,
     metrics_option,
@@ -26,10 +28,11 @@ from ragboard.cli.output import one_line, print_json, print_table, run_json
 from ragboard.cli.runs import add_file, print_report, print_runs
 from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
+from ragboard.evaluation.batches import batched_models, record_path
 from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
 from ragboard.evaluation.identity import evaluation_of
-from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
+from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Assumptions, Plan, PlannedTasks, UsageEstimate, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.judges import JudgeOptions, panel_named
@@ -64,6 +67,7 @@ MAX_FAILURES = 5
 @click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
+@batch_options
 @limit_options
 @no_cache_option
 @prices_option
@@ -96,6 +100,7 @@ def evaluate(
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed openai:text-embedding-3-small
     ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
+    ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --batch
     ragboard evaluate rerank --judge openai:gpt-4o-mini --metrics ares --examples few_shot.tsv
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
@@ -103,7 +108,7 @@ def evaluate(
     options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
     panel = panel_named(judge_options)
     named = metrics_named(split_names(names), known) if names else ()
-    print_judge_note(panel, judge_options)
+    print_judge_note(panel, judge_options, prices)
     refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
@@ -115,13 +120,21 @@ def evaluate(
 
 @click.command()
 @click.argument("run")
+@batch_options
 @limit_options
 @prices_option
 @plugin_option
 @store_option
 @as_json
 def retry(
-    run: str, limits: dict[str, Any], prices: Prices, plugins: tuple[Path, ...], store: Store, as_json: bool
+    run: str,
+    batch: bool,
+    batch_interval: float,
+    limits: dict[str, Any],
+    prices: Prices,
+    plugins: tuple[Path, ...],
+    store: Store,
+    as_json: bool,
 ) -> None:
     """Retry the failed tasks of a RUN's evaluation, or of RUN@EVALUATION.
 
@@ -133,7 +146,7 @@ def retry(
     ref = store.resolve(run)
     known = metrics_with(plugins)
     ref, *others = failed_evaluations(store, ref) or (ref,)
-    judge_options = _earlier_judges(store, ref)
+    judge_options = replace(_earlier_judges(store, ref), batch=batch, batch_interval=batch_interval)
     specs = store.evaluation_metrics(ref.evaluation_id or "")
     metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
     options = EvaluationOptions(retry=True, prices=prices, known=known, judge_options=judge_options, **limits)
@@ -145,7 +158,7 @@ def retry(
     _report_results(store, [ref], [done], as_json=as_json)
 
 
-def print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
+def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
     """What each judge does, and what leaves this machine."""
     if panel.note:
         click.echo(one_line(panel.note), err=True)
@@ -153,6 +166,18 @@ def print_judge_note(panel: Panel, judge_options: JudgeOptions) -> None:
         hidden = f", without what {len(judge_options.redact)} patterns match" if judge_options.redact else ""
         sent = "questions, passages, answers, references and earlier turns that the metrics need"
         click.echo(one_line(f"sent to {host}: {sent}{hidden}"), err=True)
+    if judge_options.batch:
+        click.echo(_batch_note(panel, prices or {}), err=True)
+
+
+def _batch_note(panel: Panel, prices: Prices) -> str:
+    """What batches cost, and how long they may take."""
+    models = batched_models(panel)
+    if not models:
+        return "--batch has no effect: no judge is a model at a server"
+    priced = [f"{prices[model].batch:.0%} of the price of {model}" for model in models if model in prices]
+    cost = f" for {', '.join(priced)}" if priced else ""
+    return one_line(f"sent in batches{cost}: replies can take up to 24 hours for each step of the evaluation")
 
 
 def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
@@ -241,19 +266,37 @@ def evaluate_with_bar(
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, ref.run_id, panel, metrics, options.known)
     samples = len(positions_to_evaluate(store, evaluation, options))
-    expected = _expected(store, ref, metrics, panel, options, samples)
-    options = replace(options, expected=expected, planned_samples=samples)
+    if record_path(store.journal_path(evaluation.id)).exists() and not batched_models(panel):
+        click.echo("requests of this evaluation may wait at the server; --batch collects their replies", err=True)
+    options = _with_plan(store, ref, metrics, panel, replace(options, planned_samples=samples))
+    last: Progress | None = None
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
 
         def watch(progress: Progress) -> None:
+            nonlocal last
+            if progress.at_server and not (last and last.at_server):
+                waiting = _at_server(progress.at_server)
+                tqdm.write(f"{waiting}; if you stop here (Ctrl-C), the same command collects them", file=sys.stderr)
+            last = progress
             bar.total = progress.total
             bar.set_postfix_str(_progress_text(progress), refresh=False)
             bar.update(progress.done - bar.n)
 
-        return evaluate_run(store, ref.run_id, metrics, panel, options, watch=watch)
+        try:
+            return evaluate_run(store, ref.run_id, metrics, panel, options, watch=watch)
+        except KeyboardInterrupt:
+            if last and last.at_server:
+                click.echo(f"\n{_at_server(last.at_server)}; run the same command to collect them", err=True)
+            raise
+
+
+def _at_server(requests: int) -> str:
+    return "1 request waits at the server" if requests == 1 else f"{requests:,} requests wait at the server"
 
 
 def _progress_text(progress: Progress) -> str:
+    if progress.at_server:
+        return f"{progress.at_server:,} requests wait at the server"
     if not progress.calls:
         return ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
@@ -261,16 +304,24 @@ def _progress_text(progress: Progress) -> str:
     return f"{progress.calls} calls{cost}{failed}"
 
 
-def _expected(
-    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions, samples: int
-) -> tuple[ModelEstimate, ...]:
-    """The calls and tokens planned for each model, as if no sample were answered yet; empty without models."""
+def _with_plan(
+    store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
+) -> EvaluationOptions:
+    """The options with the planned calls, tokens and cost, as if no sample were answered yet, if there are models."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
-        return ()
-    assumed = Assumptions(samples=PLAN_SAMPLES)
-    known = options.known
-    plan = plan_run(store, ref.run_id, metrics, panel, assumed, known=known, prices={}, afresh=True, sample=samples)
-    return plan.models
+        return options
+    plan = plan_run(
+        store,
+        ref.run_id,
+        metrics,
+        panel,
+        Assumptions(samples=PLAN_SAMPLES),
+        known=options.known,
+        prices=options.prices,
+        afresh=True,
+        sample=options.planned_samples,
+    )
+    return replace(options, expected=plan.models, planned_cost=plan.total.expected.cost)
 
 
 def print_outcome(finished: FinishedEvaluation) -> None:
@@ -286,6 +337,8 @@ def print_outcome(finished: FinishedEvaluation) -> None:
     click.echo(f"evaluation {finished.evaluation.id}: {samples}, {shown}", err=True)
     if finished.stopped:
         click.echo(one_line(f"stopped: {finished.stopped}; replies so far are saved"), err=True)
+    if finished.at_server:
+        click.echo(f"{_at_server(finished.at_server)}; run the same command to collect them", err=True)
     for note in _billing_notes(finished):
         click.echo(one_line(note), err=True)
     if finished.evaluation.heuristic:
@@ -323,6 +376,7 @@ PLAN_COLUMNS = (
 @click.argument("places", nargs=-1, required=True, metavar="RUN")
 @metrics_option
 @judge_options
+@batch_options
 @no_cache_option
 @prices_option
 @plugin_option
@@ -373,7 +427,7 @@ def plan(
     expected = replace(assumed.expected, statements=statements, reference_statements=reference_statements)
     panel = panel_named(judge_options, {"OPENAI_API_KEY": UNSENT})
     named = metrics_named(split_names(names), known) if names else ()
-    print_judge_note(panel, judge_options)
+    print_judge_note(panel, judge_options, prices)
     refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)

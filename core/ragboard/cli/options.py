@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
@@ -15,6 +14,7 @@ import click
 from ragboard.analysis import UnscoredPolicy
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
+from ragboard.judges.llm.endpoint import read_headers
 from ragboard.judges.redact import redaction_of
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
@@ -25,6 +25,7 @@ __all__ = [
     "SEED_TYPE",
     "Finite",
     "as_json",
+    "batch_options",
     "budget_options",
     "config_of",
     "force_option",
@@ -227,7 +228,7 @@ _JUDGE_OPTIONS = (
         "headers",
         multiple=True,
         metavar="NAME=VALUE",
-        callback=lambda _context, _option, given: _headers(given),
+        callback=lambda _context, _option, given: read_headers(given, "=", "--header"),
         help="HTTP header of every request to the model server; secret ones are not stored; repeatable.",
     ),
     click.option(
@@ -279,17 +280,20 @@ _JUDGE_OPTIONS = (
 )
 
 
-def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    """Parse NAME=VALUE. Raises SettingError, which does not quote the value: it can be a secret."""
-    headers: dict[str, str] = {}
-    for one in given:
-        name, equals, value = (part.strip() for part in one.partition("="))
-        if not (equals and value and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) and value.isascii()):
-            raise SettingError("--header: expected NAME=VALUE, such as X-Team=search")
-        if not value.isprintable():
-            raise SettingError(f"--header {name}: the value holds a control character")
-        headers[name] = value
-    return headers
+_BATCH_OPTIONS = (
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Send requests to a model server in batches: half the price at OpenAI, replies within 24 hours.",
+    ),
+    click.option(
+        "--batch-interval",
+        type=click.FloatRange(0, min_open=True),
+        default=60.0,
+        show_default=True,
+        help="Maximum seconds between two looks at a batch.",
+    ),
+)
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -310,6 +314,13 @@ def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add all options of judges; the command gets them as one `JudgeOptions`, `judge_options`."""
     return _with_judge_options(command, *_JUDGE_OPTIONS)
+
+
+def batch_options(command: F) -> F:
+    """Add --batch and --batch-interval, above `judge_options`; the command gets them in its `JudgeOptions`."""
+    for option in reversed(_BATCH_OPTIONS):
+        command = option(command)
+    return command
 
 
 def _with_judge_options(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:

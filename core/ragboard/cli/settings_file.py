@@ -118,6 +118,12 @@ def _number(_folder: Path, value: object) -> int | float:
     return value
 
 
+def _yes_or_no(_folder: Path, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false")
+    return value
+
+
 def _joined(folder: Path, value: object) -> str:
     return ",".join(_texts(folder, value))
 
@@ -152,6 +158,8 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "requests_per_minute": ("requests_per_minute", _number),
     "tokens_per_minute": ("tokens_per_minute", _number),
     "deadline": ("deadline", _number),
+    "batch": ("batch", _yes_or_no),
+    "batch_interval": ("batch_interval", _number),
     "device": ("device", _text),
     "threads": ("threads", _number),
     "backend": ("backend", _text),

@@ -22,7 +22,7 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.judges.llm.endpoint import OFFICIAL, require_address
+from ragboard.judges.llm.endpoint import OFFICIAL, SECRET_HEADERS, read_headers, require_address
 from ragboard.judges.options import command_options
 from ragboard.judges.panel import Panel
 from ragboard.judges.registry import asks_models
@@ -94,32 +94,44 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContex
 
 
 def start_evaluation(
-    store: Store, run: RunRef, choice: Choice, context: LaunchContext | None = None, *, key: str | None = None
+    store: Store,
+    run: RunRef,
+    choice: Choice,
+    context: LaunchContext | None = None,
+    *,
+    key: str | None = None,
+    headers: str = "",
 ) -> str:
     """Start or resume `ragboard evaluate` for a run, and return the evaluation's id at once.
 
     The process outlives the caller. It uses `choice` alone: no settings file and none of ragboard's environment
-    variables. `key` goes only into the environment of that process; without one the process gets the caller's key if
-    `forwards_key` allows it. Later failures are in its progress. Raises SettingError for an invalid judge, metric,
-    limit or plugin, JudgeError without credentials, StoreBusyError if the evaluation is already running.
+    variables. `key` and `headers` (lines `NAME: VALUE`) go only into the environment of that process; without a key the
+    process gets the caller's if `forwards_key` allows it. Later failures are in its progress. Raises SettingError for
+    an invalid judge, metric, limit, plugin or header, JudgeError without credentials, StoreBusyError if the evaluation
+    is already running.
     """
     context = context or LaunchContext()
     context.require_start(store)
-    panel, metrics, options = _resolve_choice(choice, context, key)
+    panel, metrics, options = _resolve_choice(choice, context, key, headers)
     evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
     _refuse_second(store, evaluation.id)
     header = store.journal_path(evaluation.id).with_suffix(".json")
     header.parent.mkdir(parents=True, exist_ok=True)
     header.write_text(json.dumps(header_data(evaluation, options), indent=1), encoding="utf-8")
     total = min(store.sample_count(run.run_id), options.sample or sys.maxsize)
-    _start(store, evaluation.id, total, evaluation_command(store, run, choice, context), choice.judge_options, key)
+    command = evaluation_command(store, run, choice, context)
+    environment = evaluation_environment(choice.judge_options, key, headers)
+    _start(store, evaluation.id, total, command, environment)
     return evaluation.id
 
 
-def start_retry(store: Store, run: RunRef, context: LaunchContext | None = None, *, key: str | None = None) -> None:
-    """Start `ragboard retry` for an evaluation.
+def start_retry(
+    store: Store, run: RunRef, context: LaunchContext | None = None, *, key: str | None = None, headers: str = ""
+) -> None:
+    """Start `ragboard retry` for an evaluation; `key` and `headers` as in `start_evaluation`.
 
-    Raises SettingError if its judges were given in Python, StoreBusyError if it is already running.
+    Raises SettingError if its judges were given in Python or a header is invalid, StoreBusyError if it is already
+    running.
     """
     context = context or LaunchContext()
     context.require_start(store)
@@ -130,7 +142,8 @@ def start_retry(store: Store, run: RunRef, context: LaunchContext | None = None,
     _refuse_second(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
     command += context.arguments()
-    _start(store, evaluation, store.sample_count(run.run_id), command, judge_options, key)
+    environment = evaluation_environment(judge_options, key, headers)
+    _start(store, evaluation, store.sample_count(run.run_id), command, environment)
 
 
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
@@ -140,13 +153,18 @@ def evaluation_command(store: Store, run: RunRef, choice: Choice, context: Launc
     return [*command, *judges, *_limit_arguments(choice.limits), *context.arguments()]
 
 
-def evaluation_environment(judge_options: JudgeOptions, key: str | None = None) -> dict[str, str]:
-    """The environment of the evaluation: this process's without `RAGBOARD_*`, with the server's URL and the key."""
+def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, headers: str = "") -> dict[str, str]:
+    """The environment of the evaluation: this process's without `RAGBOARD_*`, with the server's URL and the secrets.
+
+    Raises SettingError for headers that are not lines `NAME: VALUE`.
+    """
+    read_headers((line for line in headers.splitlines() if line.strip()), ":", "the headers")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
     if not forwards_key(judge_options):
         kept.pop(KEY, None)
     address = {"OPENAI_BASE_URL": judge_options.base_url} if judge_options.base_url else {}
-    return kept | address | ({KEY: key} if key else {}) | {"PYTHONIOENCODING": "utf-8"}
+    secrets = ({KEY: key} if key else {}) | ({SECRET_HEADERS: headers} if headers else {})
+    return kept | address | secrets | {"PYTHONIOENCODING": "utf-8"}
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
@@ -173,12 +191,12 @@ def _own_address() -> str:
 
 
 def _resolve_choice(
-    choice: Choice, context: LaunchContext, key: str | None
+    choice: Choice, context: LaunchContext, key: str | None, headers: str = ""
 ) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
     """The judges, metrics and options of a choice. Raises for everything that is invalid."""
     if choice.judge_options.base_url:
         require_address(choice.judge_options.base_url)
-    panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key))
+    panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key, headers))
     known = metrics_with(context.plugins)
     limits: dict[str, Any] = dict(choice.limits)
     options = EvaluationOptions(
@@ -203,9 +221,7 @@ def _limit_arguments(limits: Mapping[str, float]) -> Iterator[str]:
         yield from (f"--{name.replace('_', '-')}", str(value))
 
 
-def _start(
-    store: Store, evaluation_id: str, total: int, command: list[str], judge_options: JudgeOptions, key: str | None
-) -> None:
+def _start(store: Store, evaluation_id: str, total: int, command: list[str], environment: Mapping[str, str]) -> None:
     status = store.journal_path(evaluation_id).with_suffix(".status.json")
     log = status.with_name(f"{evaluation_id}.log")
     now = time.time()
@@ -219,7 +235,7 @@ def _start(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=evaluation_environment(judge_options, key),
+            env=environment,
             start_new_session=True,
         )
     threading.Thread(target=_await, args=(process, initial, status, log), daemon=True).start()

@@ -11,9 +11,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragboard.errors import SettingError
+from ragboard.evaluation.defaults import WORST
 from ragboard.evaluation.journal import JournalReader, Usage
 from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
 from ragboard.judges.base import ModelJudge, NotAskedError, RequestSize
@@ -54,6 +55,8 @@ class Budget:
     options: EvaluationOptions
     models: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
     """The model that answers each task type, by its name in the price list; task types without a model are missing."""
+    batched: frozenset[type[Task]] = frozenset()
+    """The types of task that are asked in batches, which have prices of their own."""
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
     """Requests sent, including those that got no reply."""
@@ -64,8 +67,11 @@ class Budget:
     """Requests without a reply that may still be billed."""
     unanswered_cost: float = 0.0
     """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
+    at_server: int = 0
+    """Requests in batches that wait at a server."""
     stopped: str = ""
     """Why the evaluation stops; empty while tasks may be asked."""
+    stopped_by_user: bool = False
     _failures: Counter[str] = field(default_factory=Counter[str])
     """Consecutive failed tasks of each model."""
     _started: float = 0.0
@@ -109,11 +115,25 @@ class Budget:
             self.stopped = self._limit_reached()
         return not self.stopped
 
+    def stop_by_user(self) -> None:
+        """Stop the evaluation because the user asked for it."""
+        self.stopped_by_user = True
+        self.stopped = self.stopped or "stopped by the user; run the same command to resume"
+
+    def gives_up_batches(self) -> bool:
+        """Whether batches are no longer waited for: the user or the time limit stopped the evaluation."""
+        return self.stopped_by_user or (self._time_is_over() and not self.allows())
+
+    def count_at_server(self, change: int) -> None:
+        """Add to the number of requests that wait at a server."""
+        self.at_server += change
+
     def has_room(self, in_progress: int, done: int) -> bool:
         """Whether the budget suffices for another sample, with `in_progress` samples started and `done` finished.
 
         Near the end of the budget fewer samples run at a time, so calls are not wasted on unfinished samples. A call
-        limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up.
+        limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up. In
+        batches all samples run at a time, so the planned cost limits their number.
         """
         options = self.options
         planned = sum(model.calls for model in options.expected) / max(1, options.planned_samples)
@@ -122,7 +142,8 @@ class Budget:
         if options.max_calls is not None and answered + (in_progress + 1) * calls_per_sample > options.max_calls:
             return False
         cost = self.cost or 0.0
-        cost_per_sample = cost / done if done else 0.0
+        planned_cost = (options.planned_cost or 0.0) / max(1, options.planned_samples) if self.batched else 0.0
+        cost_per_sample = cost / done if done else planned_cost
         return options.max_cost is None or cost + in_progress * cost_per_sample <= options.max_cost
 
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
@@ -182,9 +203,13 @@ class Budget:
             return f"the limit of ${options.max_cost:g} cannot be enforced: the server does not report all tokens"
         if options.max_cost is not None and self._spent() > options.max_cost * (1 + TOLERANCE):
             return f"the limit of ${options.max_cost:g} is reached"
-        if options.max_minutes is not None and self.clock() - self._started >= 60 * options.max_minutes:
+        if self._time_is_over():
             return f"the limit of {options.max_minutes:g} minutes is reached"
         return ""
+
+    def _time_is_over(self) -> bool:
+        minutes = self.options.max_minutes
+        return minutes is not None and self.clock() - self._started >= 60 * minutes
 
     def _spent(self) -> float:
         """US dollars that are or may be billed."""
@@ -193,12 +218,16 @@ class Budget:
     def _reservation(self, task: Task, size: RequestSize) -> _Reservation:
         """The most that a request may cost, by the token counts that the model has reported so far.
 
-        Without an output limit, the longest reply so far to this type of task is assumed; before the first one, the
-        cost is unbounded.
+        Without an output limit, the longest reply so far to this type of task is assumed. Before the first one, the
+        cost is unbounded; in a batch, which has many first ones, a plan's longest reply is assumed.
         """
         kind, model = type(task), self.models.get(type(task), "")
         price = self.options.prices.get(model)
+        if price and kind in self.batched:
+            price = price.in_batch
         reply = self._longest_reply.get(kind) if size.reply_tokens is None else size.reply_tokens
+        if reply is None and kind in self.batched:
+            reply = len(task.simulate(WORST)[1].encode()) // BYTES_PER_TOKEN
         prompt = size.prompt_bytes * self._tokens_per_byte.get(model, 1.0)
         dollars = cost(price, prompt=prompt, completion=reply or 0)
         likely = cost(
@@ -257,6 +286,7 @@ class TaskMeter:
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
         """Count an answered call, as `Meter` describes."""
+        exchange = replace(exchange, batch=type(task) in self.budget.batched)
         self.exchanges.append(exchange)
         reservation, self._open_reservation = self._open_reservation, None
         self.budget.settle(task, exchange, reservation)

@@ -1,15 +1,21 @@
-"""The metrics of an evaluation that names none."""
+"""The metrics of an evaluation that names none, and the sizes of replies that are assumed before any is known."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from ragboard.judges.llm.dialogue import REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, Metric
 from ragboard.store import Store
-from ragboard.tasks import RateAnswer
+from ragboard.tasks import RateAnswer, Sizes
 
-__all__ = ["default_metrics", "judged_in_file"]
+__all__ = ["LIKELY", "WORST", "default_metrics", "judged_in_file"]
+
+LIKELY = Sizes()
+WORST = Sizes(
+    statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
+)
 
 
 def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:

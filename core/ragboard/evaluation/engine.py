@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ragboard.errors import JudgeError, SettingError, StoreError
+from ragboard.evaluation.batches import batched_tasks, open_queues
 from ragboard.evaluation.budget import Budget, usage_by_model
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
@@ -24,6 +25,7 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.judges.base import ModelJudge
+from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
 from ragboard.metrics.base import Need, NeedResults, resolve, tasks_for
@@ -42,6 +44,9 @@ __all__ = [
     "with_earlier_metrics",
 ]
 
+
+IN_FLIGHT = 20_000
+"""Maximum number of samples evaluated concurrently in batches; a batch has the requests of all of them."""
 
 FLUSH_ROWS = 20_000
 """Rows of a table that are held in memory before they are written to its file."""
@@ -222,6 +227,8 @@ class FinishedEvaluation:
     """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
     over_limit: float = 0.0
     """US dollars by which the cost limit is exceeded, because calls cost more than was reserved for them."""
+    at_server: int = 0
+    """Requests in batches that still wait at a server; the same evaluation, run again, collects their replies."""
     spent: tuple[ModelUsage, ...]
     """Calls, tokens and cost by model, including earlier calls; empty if no model was called."""
     stopped: str
@@ -249,12 +256,14 @@ def evaluate_run(
     check_roles(panel, metrics)
     evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
     budget = Budget.for_panel(options, panel)
+    budget.batched = batched_tasks(panel)
     positions = positions_to_evaluate(store, evaluation, options)
-    with _open_files(store, evaluation, panel, budget) as (runner, results):
+    with _open_files(store, evaluation, panel, budget) as (runner, results, queues):
         path, total = store.journal_path(evaluation.id), len(positions)
         with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
-            work = _SampleLoop(metrics, runner, results, status)
-            wait_for(work.run(_at_positions(store.samples(run_id), positions), options.workers))
+            work = _SampleLoop(metrics, runner, results, status, queues)
+            workers = min(IN_FLIGHT, total) if queues else options.workers
+            wait_for(work.run(_at_positions(store.samples(run_id), positions), workers))
             spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
             results.add_spending(spending)
             results.close()
@@ -280,6 +289,7 @@ def evaluate_run(
         unanswered=budget.unanswered,
         unanswered_cost=budget.unanswered_cost,
         over_limit=budget.over_limit,
+        at_server=budget.at_server,
         spent=spending,
         stopped=budget.stopped,
     )
@@ -288,8 +298,8 @@ def evaluate_run(
 @contextmanager
 def _open_files(
     store: Store, evaluation: Evaluation, panel: Panel, budget: Budget
-) -> Generator[tuple[TaskRunner, ResultFiles]]:
-    """Open the journal, cache and result files."""
+) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
+    """Open the journal, cache, result files, and the queues of judges that are asked in batches."""
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
@@ -297,7 +307,8 @@ def _open_files(
         journal = stack.enter_context(open_journal(path, header_data(evaluation, options)))
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
-        yield TaskRunner(panel, journal, budget, cache, retry=options.retry), results
+        queues = stack.enter_context(open_queues(panel, journal, path, budget))
+        yield TaskRunner(panel, journal, budget, cache, retry=options.retry), results, queues
 
 
 def positions_to_evaluate(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:
@@ -343,12 +354,20 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
 class _SampleLoop:
     """Judges samples concurrently, adds their results and counts them."""
 
-    def __init__(self, metrics: Sequence[Metric], runner: TaskRunner, results: ResultFiles, status: StatusFile) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        runner: TaskRunner,
+        results: ResultFiles,
+        status: StatusFile,
+        queues: Sequence[BatchQueue] = (),
+    ) -> None:
         self._metrics = metrics
         self._needs: tuple[Need[Any], ...] = tuple(dict.fromkeys(need for one in metrics for need in one.needs()))
         self._runner = runner
         self._results = results
         self._status = status
+        self._queues = queues
         self.covered = 0
         self.unscored = 0
         self._in_progress = 0
@@ -381,6 +400,9 @@ class _SampleLoop:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             self._status.beat(self._runner.tally)
+            if self._queues and self._runner.budget.gives_up_batches():
+                for queue in self._queues:
+                    queue.abandon(self._runner.budget.stopped)
 
     async def _judge(self, position: int, sample: Sample) -> None:
         self._in_progress += 1

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -49,6 +49,8 @@ class Usage:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    in_batches: Usage | None = None
+    """The part of it that was asked in batches."""
 
     def add(self, exchange: Exchange) -> None:
         """Add a call. A call without a reply text needs no completion tokens: it embeds."""
@@ -57,6 +59,9 @@ class Usage:
         self.prompt_tokens += exchange.prompt_tokens or 0
         self.cached_tokens += exchange.cached_tokens or 0
         self.completion_tokens += exchange.completion_tokens or 0
+        if exchange.batch:
+            self.in_batches = self.in_batches or Usage()
+            self.in_batches.add(replace(exchange, batch=False))
 
     def cost(self, price: Price | None) -> float | None:
         """US dollars; 0 without calls, None if the price or a token count is unknown."""
@@ -64,7 +69,10 @@ class Usage:
             return 0.0
         if self.uncounted:
             return None
-        return cost(price, prompt=self.prompt_tokens, completion=self.completion_tokens, cached=self.cached_tokens)
+        whole = cost(price, prompt=self.prompt_tokens, completion=self.completion_tokens, cached=self.cached_tokens)
+        if price is None or whole is None or self.in_batches is None:
+            return whole
+        return whole - (1 - price.batch) * (self.in_batches.cost(price) or 0.0)
 
     def merge(self, other: Usage) -> None:
         """Add the calls of `other`."""
@@ -73,6 +81,9 @@ class Usage:
         self.prompt_tokens += other.prompt_tokens
         self.cached_tokens += other.cached_tokens
         self.completion_tokens += other.completion_tokens
+        if other.in_batches:
+            self.in_batches = self.in_batches or Usage()
+            self.in_batches.merge(other.in_batches)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,6 +291,9 @@ def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
 _FIELDS = {"said": "text", "cut": "truncated"}
 """Fields of `Exchange` by their keys in the journal, where the two differ."""
 
+_FLAGS = ("cut", "batch")
+"""Keys that a line has only if they are true."""
+
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """Errors of reading a line that is not JSON, or not a line of a journal."""
 
@@ -302,16 +316,17 @@ def _answer(line: Mapping[str, Any]) -> Reply | Failure:
 
 def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
     exchanges: list[dict[str, Any]] = list(line.get("heard", ()))
-    if not all(isinstance(one.get("said", ""), str) and isinstance(one.get("cut", False), bool) for one in exchanges):
-        raise TypeError("heard")
+    for one in exchanges:
+        if not (isinstance(one.get("said", ""), str) and {type(one.get(name, False)) for name in _FLAGS} == {bool}):
+            raise TypeError("heard")
     return tuple(Exchange(**{_FIELDS.get(key, key): value for key, value in one.items()}) for one in exchanges)
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
-    """The fields of an exchange; `cut` only if true, which is rare."""
-    data = asdict(exchange)
-    truncated = data.pop("truncated")
-    return {"said": data.pop("text"), **data, **({"cut": True} if truncated else {})}
+    """The fields of an exchange by their keys in the journal."""
+    keys = {name: key for key, name in _FIELDS.items()}
+    data = {keys.get(name, name): value for name, value in asdict(exchange).items()}
+    return {key: value for key, value in data.items() if value or key not in _FLAGS}
 
 
 @contextmanager

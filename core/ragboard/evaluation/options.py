@@ -51,6 +51,8 @@ class EvaluationOptions:
     """The plan's estimate for each model, stored with the actual calls and tokens."""
     planned_samples: int = 1
     """Samples that `expected` is for; gives the planned calls per sample."""
+    planned_cost: float | None = None
+    """The plan's cost of these samples in US dollars; None if unknown."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     """Metrics by name. Metrics that the evaluation already has are recomputed if they are among these."""
     judge_options: JudgeOptions | None = None

@@ -15,7 +15,9 @@ from math import ceil
 from typing import Any
 
 from ragboard.errors import SettingError
+from ragboard.evaluation.batches import batched_models, prices_in_batches
 from ragboard.evaluation.cache import AnswerCache, read_cache
+from ragboard.evaluation.defaults import LIKELY, WORST
 from ragboard.evaluation.engine import check_roles, with_earlier_metrics
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import JournalReader, open_reader
@@ -23,7 +25,7 @@ from ragboard.evaluation.options import ModelEstimate
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.base import ModelJudge, Request
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.llm.dialogue import ECHOED, REPAIRS
+from ragboard.judges.llm.dialogue import ECHOED
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric
 from ragboard.metrics.base import Need, resolve
@@ -43,12 +45,6 @@ __all__ = [
     "plan_run",
     "plan_samples",
 ]
-
-
-LIKELY = Sizes()
-WORST = Sizes(
-    statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
-)
 
 
 class EmbeddedSizes(Sizes):
@@ -119,6 +115,8 @@ class Plan:
     """All metrics together: a shared task counts once, so this may be less than the sum."""
     models: tuple[ModelEstimate, ...]
     """The expected calls and tokens of each model, for all metrics together."""
+    batched: Mapping[str, float]
+    """The models that would be asked in batches, with the share of their prices that this costs."""
     unpriced: tuple[str, ...]
     """Models that would be called and have no known price."""
     local_judges: tuple[str, ...]
@@ -348,12 +346,15 @@ class _RunTallies:
     def plan(self, panel: Panel, prices: Prices, assumed: Assumptions) -> Plan:
         """The figures of the whole run."""
         counts = self.expected[self.everything].counts
+        batched = {name: prices[name].batch for name in batched_models(panel) if name in prices}
+        prices = prices_in_batches(panel, prices)
         return Plan(
             samples=self.samples,
             looked_at=self.looked_at,
             metrics={metric.spec: self._planned(metric.needs(), prices) for metric in self.metrics},
             total=self._planned(self.everything, prices),
             models=tuple(self._expected(model, count) for model, count in counts.items()),
+            batched=batched,
             unpriced=tuple(dict.fromkeys(name for name, _ in counts if name not in prices)),
             local_judges=tuple(_local_judges(panel)),
             assumptions=assumed,
@@ -467,6 +468,7 @@ def plan_notes(plan: Plan) -> tuple[str, ...]:
         notes.append(f"extrapolated from {plan.looked_at:,} samples drawn at random (seed {assumed.seed})")
     if plan.local_judges:
         notes.append(f"{', '.join(plan.local_judges)}: runs here and costs nothing")
+    notes += [f"in batches: {share:.0%} of the price of {model}" for model, share in plan.batched.items()]
     if plan.unpriced:
         notes.append(f"no price for {', '.join(plan.unpriced)}: pass one with --prices or RAGBOARD_PRICES")
     return tuple(notes)

@@ -75,6 +75,8 @@ class Progress:
     tokens: Count = 0
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = 0.0
     """US dollars; None if unknown."""
+    at_server: Count = 0
+    """Requests in batches that wait at the server."""
     problems: Mapping[str, Count] = field(default_factory=dict[str, int])
     """The most frequent kinds of failure, with their counts."""
     started: Seconds
@@ -161,14 +163,15 @@ class StatusFile:
             calls=budget.calls,
             tokens=budget.tokens,
             cost=budget.cost,
+            at_server=budget.at_server,
             updated=self._moment(),
             since=since,
             done_then=done_then,
         )
         self._watch(self._progress)
         self._write()
-        if not budget.stopped and stop_file(self._path).exists():
-            budget.stopped = "stopped by the user; run the same command to resume"
+        if stop_file(self._path).exists():
+            budget.stop_by_user()
 
     def _moment(self) -> float:
         """The current time, unaffected by changes of the clock since the start."""

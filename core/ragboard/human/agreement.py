@@ -19,9 +19,11 @@ from ragboard.store.queries.agreements import (
     agreement_item,
     agreement_items,
     agreement_outcomes,
+    evaluated_sample,
     side_texts,
     stored_agreements,
 )
+from ragboard.store.rows import answer_key
 
 __all__ = [
     "AgreementData",
@@ -36,6 +38,7 @@ __all__ = [
     "load_agreement",
     "measure",
     "questions_of",
+    "sample_of_item",
 ]
 
 
@@ -177,6 +180,18 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
         outcomes=by_dimension,
         changes=word_diff(*texts) if len(texts) == 2 else (),
     )
+
+
+def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> tuple[str, str] | None:
+    """The evaluated run (`NAME@EVALUATION`) and the sample id of a single answer, by the judge of the agreement.
+
+    There the statements and verdicts are that its scores come from. None for a pair, and if no run holds that answer.
+    """
+    if len(item.sides) != 1:
+        return None
+    with store.database.read() as connection:
+        found = evaluated_sample(connection, answer_key(item.sides[0]), stored.agreement.judge)
+    return (f"{found[0]}@{found[1]}", found[2]) if found else None
 
 
 def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:

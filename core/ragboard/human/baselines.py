@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from ragboard.human.agreement import AgreementData, Measure, measure
 from ragboard.human.grades import good_from, graded_scores
 from ragboard.human.preferences import decided_pairs
-from ragboard.human.scorers import judge_scorers
+from ragboard.human.scorers import grade_scorer, judge_scorers
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
 from ragboard.stats import Interval, auroc, ci_text, mean_interval, moments, outcomes
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
@@ -32,6 +32,7 @@ RANKED = {
     "labelled statements": "a supported statement above an unsupported one",
     "labelled answers": "a supported answer above an unsupported one",
     "graded answers": "a good answer above a bad one",
+    "graded passages": "a relevant passage above an irrelevant one",
 }
 """What an AUROC counts, by the kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
@@ -103,7 +104,8 @@ class BaselineComparison:
     def sentence(self) -> str:
         """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
-        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
+        known = self.items.startswith("labelled") or self.items == "graded passages"
+        of = "" if known or self.title.endswith(f" {quality}") else f" ({quality})"
         task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
         people = "" if self.people is None else f" (one annotator beside the others: {self.people:.0%})"
@@ -233,10 +235,14 @@ def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> f
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
     title = next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
-    return f"the {title}" if scorer in {one.name for one in judge_scorers(data.stored.agreement.judge)} else title
+    judge = data.stored.agreement.judge
+    own = {one.name for one in (*judge_scorers(judge), grade_scorer(judge))}
+    return f"the {title}" if scorer in own else title
 
 
 def _items(data: AgreementData, dimension: str) -> str:
+    if data.stored.agreement.form == "passages":
+        return "graded passages"
     if data.stored.agreement.form == "statements":
         return "labelled sentences" if dimension == HELPS else "labelled statements"
     return "labelled answers" if dimension == ANSWER_SUPPORTED else "graded answers"

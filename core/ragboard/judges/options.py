@@ -45,6 +45,10 @@ class JudgeOptions:
     tokens_per_minute: float | None = None
     deadline: float = 120.0
     """Seconds per request; a request that takes longer is cancelled and sent again."""
+    batch: bool = False
+    """Send the requests of an evaluation in batches: at a lower price, with replies within a day."""
+    batch_interval: float = 60.0
+    """Maximum seconds between two looks at a batch."""
     device: str | None = None
     """What local models run on: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
     threads: int | None = None
@@ -57,9 +61,10 @@ _FILES = ("prompts", "examples")
 _KINDS: Mapping[str, Any] = (
     dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", "device", "backend", *_FILES), str | None)
     | dict.fromkeys(
-        ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "threads"), int | float | None
+        ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "batch_interval", "threads"),
+        int | float | None,
     )
-    | {"parameters": dict, "headers": dict, "redact": list}
+    | {"parameters": dict, "headers": dict, "redact": list, "batch": bool}
 )
 """The type of each option in JSON."""
 
@@ -71,7 +76,7 @@ def options_to_json(options: JudgeOptions) -> dict[str, Any]:
     headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
     data: dict[str, Any] = asdict(options) | files | {"base_url": address}
     data |= {"headers": headers, "redact": list(options.redact)}
-    return {name: value for name, value in data.items() if value or name not in ("headers", "redact")}
+    return {name: value for name, value in data.items() if value or name not in ("headers", "redact", "batch")}
 
 
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
@@ -84,8 +89,8 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     return JudgeOptions(**options)
 
 
-def command_options(options: JudgeOptions) -> Iterator[tuple[str, str]]:
-    """Yield the command-line options, with their values, that give these judges to a command without settings.
+def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
+    """Yield the options that give these judges to a command without settings, each with its value if it takes one.
 
     Options with their default are left out, but for the judge. So are secrets, which other users of the machine could
     read there: headers with a key, and `base_url`, whose query can contain one.
@@ -102,7 +107,8 @@ def command_options(options: JudgeOptions) -> Iterator[tuple[str, str]]:
     for name in (one.name for one in fields(JudgeOptions)):
         value = getattr(options, name)
         if name not in ("judge", "parameters", "headers", "redact", "base_url") and value != getattr(default, name):
-            yield f"--{name.replace('_', '-')}", str(value)
+            words = (f"--{name.replace('_', '-')}", str(value))
+            yield words[:1] if value is True else words
 
 
 def _without_secrets(address: str) -> str:

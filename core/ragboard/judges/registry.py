@@ -273,6 +273,8 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             headers=options.headers,
             limits=limits,
             timeout=options.deadline,
+            batch=options.batch,
+            batch_interval=options.batch_interval,
             redaction=redaction_of(options.redact),
         )
     judges = {

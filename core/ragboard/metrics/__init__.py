@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.metrics import ares, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval
+from ragboard.metrics import ares, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval, trace, umbrela
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
@@ -75,6 +75,13 @@ METRICS: dict[str, Metric] = {
         retrieval.ReciprocalRank(),
         retrieval.NDCG(),
         retrieval.AveragePrecision(),
+        umbrela.NDCG(),
+        umbrela.Precision(),
+        umbrela.AveragePrecision(),
+        trace.Relevance(),
+        trace.Utilization(),
+        trace.Completeness(),
+        trace.Adherence(),
         overlap.ExactMatch(),
         overlap.TokenF1(),
         overlap.Bleu(),

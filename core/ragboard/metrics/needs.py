@@ -13,6 +13,8 @@ A metric returns needs from `needs()`, and `score()` gets the result of each by 
 | `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
 | `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
 | `UsefulPassages(target)` | `Usefulness`: whether each passage is useful for the reference or the answer |
+| `UsedSentences()` | `SentenceUse`: the sentences of the passages, and which of them the answer uses |
+| `GradedPassages(alone)` | `PassageGrades`: how relevant each passage is to the question, from 0 to 3 |
 | `NamedEntities()` | `EntityLists`: the people, places, things, dates and amounts that reference and passages name |
 | `DescriptionVerdicts(...)` | `tuple[Critiqued, ...]`: whether a description fits the answer, asked n times |
 | `QualityRating(quality)` | `Rating`: a quality from 0 to 10 |
@@ -44,7 +46,9 @@ from ragboard.metrics.statements import (
     Statements,
     VerdictTable,
 )
-from ragboard.tasks import AnswerRated, Classified, Critiqued, Rating, Usefulness
+from ragboard.metrics.trace import SentenceUse, UsedSentences
+from ragboard.metrics.umbrela import GradedPassages
+from ragboard.tasks import AnswerRated, Classified, Critiqued, PassageGrades, Rating, Usefulness
 
 __all__ = [
     "Agreement",
@@ -59,11 +63,13 @@ __all__ = [
     "EntityLists",
     "ExtractedStatements",
     "GeneratedQuestions",
+    "GradedPassages",
     "JointVerdicts",
     "JudgedStatements",
     "NamedEntities",
     "Need",
     "NeedResults",
+    "PassageGrades",
     "QualityRating",
     "QualityVerdict",
     "QuestionSimilarities",
@@ -73,7 +79,9 @@ __all__ = [
     "Sentence",
     "SentenceDraws",
     "SentenceSelection",
+    "SentenceUse",
     "Statements",
+    "UsedSentences",
     "UsefulPassages",
     "Usefulness",
     "VerdictTable",

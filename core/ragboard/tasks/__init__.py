@@ -29,6 +29,7 @@ from ragboard.tasks.examples import Example
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
+from ragboard.tasks.grade_passages import GradePassages, PassageGrades
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
@@ -60,9 +61,11 @@ __all__ = [
     "Extraction",
     "Failure",
     "GenerateQuestions",
+    "GradePassages",
     "JudgePassages",
     "NotAsked",
     "OnCall",
+    "PassageGrades",
     "Prefer",
     "Preference",
     "Quality",
@@ -103,6 +106,7 @@ TASKS: tuple[type[Task], ...] = (
     Critique,
     Rate,
     Prefer,
+    GradePassages,
     JudgePassages,
     ExtractEntities,
     RateAnswer,

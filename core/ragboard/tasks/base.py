@@ -192,6 +192,8 @@ class Exchange:
     """Prompt tokens that the server took from its cache."""
     truncated: bool = False
     """Whether the reply was cut off at the token limit."""
+    batch: bool = False
+    """Whether it was a request in a batch, which has a price of its own."""
 
     def __post_init__(self) -> None:
         """Replace values that cannot be token counts with None."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,17 +32,17 @@ def store(tmp_path: Path, evaluated_samples: EvaluatedSamples) -> Store:
     return evaluated_samples(tmp_path / "store")
 
 
-def push(store: Store, hub: Hub, *words: str, token: str = "hf_abc") -> subprocess.CompletedProcess[str]:
+def push(program: Path, store: Store, hub: Hub, *words: str, token: str = "hf_abc") -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: the library reads `HF_ENDPOINT` when it is imported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
     environment = kept | {"HF_ENDPOINT": hub.url, "HF_HOME": str(store.folder / "hf"), "HF_TOKEN": token}
     environment |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    command = [sys.executable, "-m", "ragboard", "push", *words, "--store", str(store.folder)]
+    command = [str(program), "push", *words, "--store", str(store.folder)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_runs_become_a_private_data_set_with_a_card(store: Store, hub: Hub) -> None:
-    done = push(store, hub, TARGET)
+def test_runs_become_a_private_data_set_with_a_card(program: Path, store: Store, hub: Hub) -> None:
+    done = push(program, store, hub, TARGET)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{hub.url}/datasets/my-team/rag-evaluations\n"
     assert hub.created == {"my-team/rag-evaluations": True}
@@ -65,8 +64,8 @@ def test_runs_become_a_private_data_set_with_a_card(store: Store, hub: Hub) -> N
     assert r"| bm25-k3 | 60 | embedded (rule-based) | ragas.faithfulness | " in card
 
 
-def test_one_run_is_pushed_and_a_public_data_set_must_be_asked_for(store: Store, hub: Hub) -> None:
-    assert push(store, hub, TARGET, "bm25-k3", "--public").returncode == 0
+def test_one_run_is_pushed_and_a_public_data_set_must_be_asked_for(program: Path, store: Store, hub: Hub) -> None:
+    assert push(program, store, hub, TARGET, "bm25-k3", "--public").returncode == 0
     assert hub.created == {"my-team/rag-evaluations": False}
     assert not any("rerank" in path for path in hub.pushed)
 
@@ -81,9 +80,9 @@ def test_one_run_is_pushed_and_a_public_data_set_must_be_asked_for(store: Store,
     ],
 )
 def test_what_cannot_be_pushed_is_one_line(
-    store: Store, hub: Hub, words: list[str], token: str, code: int, said: str
+    program: Path, store: Store, hub: Hub, words: list[str], token: str, code: int, said: str
 ) -> None:
-    done = push(store, hub, *words, token=token)
+    done = push(program, store, hub, *words, token=token)
     assert done.returncode == code
     assert said in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr

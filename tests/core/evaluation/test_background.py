@@ -142,6 +142,36 @@ def test_a_key_that_is_given_reaches_the_server_and_no_file(store: Store, folder
     assert os.environ["OPENAI_API_KEY"] == SECRET
 
 
+def test_headers_that_are_given_reach_the_server_and_no_file_and_are_no_part_of_the_identity(
+    store: Store, folder: Path
+) -> None:
+    with chat_server() as server:
+        choice = Choice(
+            metrics=("faithfulness",),
+            judge_options=JudgeOptions(judge="openai:j", embed="embedded", base_url=server.url),
+        )
+        ref = kept(store)
+        started = start_evaluation(store, ref, choice, headers="X-Team: search-7c1f\n\nX-Gate: pass: word-42 \n")
+        assert ended(store, started).state == "finished"
+        sent = {(one["x-team"], one["x-gate"]) for one in server.headers}
+        assert sent == {("search-7c1f", "pass: word-42")}
+        assert start_evaluation(store, ref, choice) == started
+        ended(store, started)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    assert all(word not in path.read_bytes() for path in files for word in (b"search-7c1f", b"word-42"))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("headers", ["secret-word", "X-Team:", "X Team: secret-word", "X-Team: secret-word\x07"])
+def test_a_line_that_is_no_header_is_refused_without_its_value(store: Store, headers: str) -> None:
+    options = JudgeOptions(judge="openai:j", embed="embedded", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(SettingError, match="the headers") as caught:
+        start_evaluation(store, kept(store), Choice(metrics=("faithfulness",), judge_options=options), headers=headers)
+    assert "secret-word" not in str(caught.value)
+    assert live_evaluations(store) == ()
+
+
 def test_no_python_file_of_the_current_folder_is_run(store: Store, folder: Path) -> None:
     for module in ("click", "json", "duckdb", "ragboard"):
         (folder / f"{module}.py").write_text(f"open({module!r} + '.ran', 'w').close()\n", encoding="utf-8")

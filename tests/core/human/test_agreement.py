@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from tests.core.conftest import PlainJudge
 
-from ragboard import JudgeError, NotFoundError, Panel, Score, Store
+from ragboard import JudgeError, NotFoundError, Panel, Run, Score, Store, evaluate_run
 from ragboard.human.agree import agree
-from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement
+from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement, sample_of_item
 from ragboard.metrics import metrics_named
 from ragboard.readers.labels import LabelFile, read_labels
 from ragboard.tasks import (
@@ -242,6 +242,20 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
     assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.contenders}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
         item_detail(store, kept, "p9")
+
+
+def test_a_graded_answer_leads_to_the_sample_that_its_judge_split_into_statements(store: Store, tmp_path: Path) -> None:
+    rows = judged(tmp_path, graded(0, grade=4), graded(1, grade=1))
+    agree(store, rows, Panel(judge=PlainJudge()))
+    kept = agreement_named(store, "said")
+    item = item_detail(store, kept, rows.items[1].id)
+    assert sample_of_item(store, kept, item) is None
+    side = replace(rows.items[1].sides[0], id="its-sample")
+    (run,) = store.add_runs([Run(name="mine", samples=(side,))])
+    assert sample_of_item(store, kept, item) is None, "nobody judged it"
+    evaluated = evaluate_run(store, run.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
+    assert sample_of_item(store, kept, item) == (f"mine@{evaluated.evaluation.id}", "its-sample")
+    assert sample_of_item(store, kept, item_detail(store, kept, rows.items[0].id)) is None
 
 
 def test_an_agreement_can_be_removed_with_its_journal(store: Store, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ragboard.cli.options import judge_options
+from ragboard.cli.options import batch_options, judge_options
 from ragboard.judges import JudgeOptions
 from ragboard.judges.options import command_options
 
@@ -29,6 +29,8 @@ GIVEN: dict[str, Any] = {
     "requests_per_minute": 10.5,
     "tokens_per_minute": 1000.0,
     "deadline": 7.5,
+    "batch": True,
+    "batch_interval": 7.5,
     "device": "cpu",
     "threads": 2,
     "backend": "onnx",
@@ -39,6 +41,7 @@ def read_by_a_command(options: JudgeOptions) -> JudgeOptions:
     seen: list[JudgeOptions] = []
 
     @click.command()
+    @batch_options
     @judge_options
     def command(judge_options: JudgeOptions) -> None:
         seen.append(judge_options)

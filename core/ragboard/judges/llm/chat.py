@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragboard.judges.base import RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Line
-from ragboard.judges.llm.endpoint import FORMAT_NAMED, Endpoint, RefusedError
+from ragboard.judges.llm.endpoint import FORMAT_NAMED, Endpoint, RefusedError, Send
 from ragboard.judges.llm.responses import read_completion
 from ragboard.tasks import Exchange
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 __all__ = ["Chat"]
 
@@ -57,8 +55,8 @@ class Chat:
     renamed: dict[str, str] = field(default_factory=dict[str, str])
     streams: bool = False
     """Whether replies are asked for as a stream, because the server sends no others."""
-    tried_plain: bool = False
-    """Whether a request refused without a reason was sent again without a format."""
+    trial: asyncio.Future[bool] | None = None
+    """Whether a request that was refused without a reason was accepted without a format; pending while it is tried."""
 
     async def complete(
         self,
@@ -68,33 +66,46 @@ class Chat:
         *,
         first: bool = False,
         meter: Callable[[RequestSize], RequestMeter] | None = None,
+        key: str = "",
     ) -> Exchange:
-        """Return the model's reply; `first` goes before waiting requests.
+        """Return the model's reply; `first` goes before waiting requests, `key` names the request in a batch.
 
         `meter` makes the meter of a request of a given size. Raises CallFailedError without a reply (DeclinedError if
         the model declined), NotAskedError if the meter admits no more requests.
         """
         about = _about_tokens(lines)
         unexplained: RefusedError | None = None
-        while True:
-            mode = PLAIN if unexplained else self.mode
-            sent = {self.renamed.get(key, key): value for key, value in parameters.items() if key not in self.dropped}
-            if self.streams and "stream_options" not in self.dropped:
-                sent["stream_options"] = {"include_usage": True}
-            extra = sent | _response_format(mode, schema) | ({"stream": True} if self.streams else {})
-            metered = meter(_size(lines, extra)) if meter else None
-            try:
-                reply = await self.endpoint.call(partial(self._ask, lines, extra), about, first=first, meter=metered)
-            except RefusedError as error:
-                if self._give_way(error, sent, mode):
-                    continue
-                if unexplained or self.tried_plain or mode == PLAIN or not _UNEXPLAINED.fullmatch(str(error)):
-                    raise unexplained or error from None
-                unexplained, self.tried_plain = error, True
-            else:
-                self.mode = max(self.mode, mode)
-                self.endpoint.record_tokens((reply.prompt_tokens or about) + (reply.completion_tokens or 0) - about)
-                return reply
+        try:
+            while True:
+                mode = PLAIN if unexplained else self.mode
+                sent = self._accepted(parameters)
+                if self.streams and "stream_options" not in self.dropped:
+                    sent["stream_options"] = {"include_usage": True}
+                extra = sent | _response_format(mode, schema) | ({"stream": True} if self.streams else {})
+                metered = meter(_size(lines, extra)) if meter else None
+                ask = partial(self._ask, lines, extra)
+                try:
+                    reply = await self.endpoint.call(ask, about, first=first, meter=metered, key=key)
+                except RefusedError as error:
+                    if self._give_way(error, sent, mode):
+                        continue
+                    if unexplained or mode == PLAIN or not _UNEXPLAINED.fullmatch(str(error)):
+                        raise unexplained or error from None
+                    if self.trial is None:
+                        unexplained, self.trial = error, asyncio.get_running_loop().create_future()
+                    elif not await asyncio.shield(self.trial):
+                        raise
+                else:
+                    self.mode = max(self.mode, mode)
+                    self.endpoint.record_tokens((reply.prompt_tokens or about) + (reply.completion_tokens or 0) - about)
+                    return reply
+        finally:
+            if unexplained and self.trial:
+                self.trial.set_result(self.mode == PLAIN)
+
+    def _accepted(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters without those that the model refused, under the names that it accepts."""
+        return {self.renamed.get(name, name): value for name, value in parameters.items() if name not in self.dropped}
 
     def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
         """Drop the refused parameter or format, or ask for streams; return whether that changes anything."""
@@ -119,11 +130,11 @@ class Chat:
         own = {new: old for old, new in self.renamed.items()}
         self.dropped.add(own.get(named, named))
 
-    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], client: AsyncOpenAI) -> Exchange:
-        """Send the request. The SDK's own method would validate every part, which doubles the time."""
+    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], send: Send) -> Exchange:
         messages = [{"role": line.role, "content": line.text} for line in lines]
-        body = {"model": self.model, "messages": messages, **extra}
-        response = await client.post(self.endpoint.route("chat/completions"), body=body, cast_to=str)
+        response = await send(
+            self.endpoint.route("chat/completions"), {"model": self.model, "messages": messages, **extra}
+        )
         return read_completion(response, self.endpoint.masked)
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
 from ragboard.judges.cosines import Vector, similarities, texts_of
-from ragboard.judges.llm.endpoint import Endpoint
+from ragboard.judges.llm.endpoint import Endpoint, Send
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, exchange
 from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Similarity, Task, ignore_call
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 __all__ = ["OpenAiEmbedder"]
 
@@ -54,30 +51,31 @@ class OpenAiEmbedder:
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
+        key = self.endpoint.request_key(tasks[0], self.identity) if tasks else ""
         tasks = [self.endpoint.redaction.task(task) for task in tasks]
         texts = texts_of(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             try:
-                vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call)
+                vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call, key)
             except NotAskedError as error:
                 return [NotAsked(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
-    async def _embed(self, texts: list[str], task: Task, on_call: OnCall) -> dict[str, Vector | Failure]:
+    async def _embed(self, texts: list[str], task: Task, on_call: OnCall, key: str) -> dict[str, Vector | Failure]:
         size = RequestSize(prompt_bytes=sum(len(text.encode(errors="replace")) for text in texts), reply_tokens=0)
         try:
             meter = RequestMeter(task, on_call, size)
-            vectors, usage = await self.endpoint.call(partial(self._ask, texts), meter=meter)
+            vectors, usage = await self.endpoint.call(partial(self._ask, texts), meter=meter, key=key)
         except CallFailedError as error:
             return dict.fromkeys(texts, Failure(detail=str(error)))
         on_call(task, usage)
         return dict(zip(texts, vectors, strict=True))
 
-    async def _ask(self, texts: list[str], client: AsyncOpenAI) -> tuple[list[Vector], Exchange]:
+    async def _ask(self, texts: list[str], send: Send) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
-        route = self.endpoint.route("embeddings", deployment=self.model)
-        return _vectors(self.endpoint.masked(await client.post(route, body=body, cast_to=str)), len(texts))
+        response = await send(self.endpoint.route("embeddings", deployment=self.model), body)
+        return _vectors(self.endpoint.masked(response), len(texts))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:

@@ -6,37 +6,50 @@ import asyncio
 import os
 import random
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.judges.base import RequestMeter
+from ragboard.judges.base import NotAskedError, RequestMeter
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
 from ragboard.judges.secrets import MASK, is_credential, masking, public_query, whole_words
+from ragboard.tasks import Task, task_key
 
 if TYPE_CHECKING:
-    from openai import APIError, AsyncOpenAI
+    from openai import APIStatusError, AsyncOpenAI
 
 __all__ = [
     "FORMAT_NAMED",
+    "SECRET_HEADERS",
+    "TRANSFER_SECONDS",
     "Endpoint",
+    "ErrorResponse",
+    "GaveUpError",
     "RefusedError",
+    "Send",
+    "SendQueue",
     "openai_endpoint",
+    "read_headers",
     "require_address",
 ]
 
 T = TypeVar("T")
 
+Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+"""Sends the body of a request to a path below the base URL, and returns the body of the response."""
+
 RETRIES = 4
 FIRST_PAUSE = 0.5
 """Seconds before the second try; each further pause is twice as long, plus up to half of it at random."""
+TRANSFER_SECONDS = 3600.0
+"""Maximum seconds to send or fetch a file of a batch."""
 LONGEST_PAUSE = 60.0
 """Maximum pause in seconds; if a server asks for more, the request is not sent again."""
 
@@ -44,6 +57,7 @@ _DEPLOYMENT = re.compile(r"/openai/deployments/(?P<name>[^/]+)/?$")
 """Matches the end of a classic Azure address."""
 
 OFFICIAL = "https://api.openai.com/v1"
+SECRET_HEADERS = "RAGBOARD_SECRET_HEADERS"  # noqa: S105 - the name of a variable
 NO_KEY = "none"
 """The key for servers that need none."""
 
@@ -76,6 +90,42 @@ class RefusedError(CallFailedError):
         super().__init__(message)
 
 
+class GaveUpError(CallFailedError):
+    """All tries of a request failed; the same request can succeed later."""
+
+
+class ErrorResponse(Exception):  # noqa: N818 - what the server sent, before anybody knows what kind of error it is
+    """A response with a status of 400 or more."""
+
+    def __init__(
+        self, status: int, message: str, *, code: str | None = None, param: str | None = None, retry_after: str = ""
+    ) -> None:
+        self.status = status
+        self.code = code
+        self.param = param
+        self.retry_after = retry_after
+        super().__init__(f"status {status}: {message or 'no reason given'}")
+
+    @classmethod
+    def of(cls, error: APIStatusError) -> ErrorResponse:
+        """Return what the server sent; the SDK reads the message from one field only."""
+        return cls(
+            error.status_code,
+            error_message(error.response.text),
+            code=error.code,
+            param=error.param,
+            retry_after=error.response.headers.get("retry-after", ""),
+        )
+
+
+class SendQueue(Protocol):
+    """Collects requests, sends them together, and returns the body of the response to each."""
+
+    async def send(self, key: str, route: str, body: Mapping[str, Any], /) -> str:
+        """Send a request; `key` tells it from others with the same body. Raises ErrorResponse for an error."""
+        ...
+
+
 @dataclass
 class _Session:
     client: AsyncOpenAI
@@ -96,11 +146,17 @@ class Endpoint:
     base_url: str
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secret_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Headers that are treated like the key: masked in errors, and no part of the identity."""
     timeout: float = 120.0
     """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
     redaction: Redaction = NOTHING_REDACTED
     """What is hidden in texts of samples before they are sent."""
+    batch: bool = False
+    """Whether an evaluation sends its requests in batches (`POST /batches`): cheaper, and hours later."""
+    batch_interval: float = 60.0
+    """Maximum seconds between two looks at a batch."""
     retries: int = RETRIES
     """Maximum number of retries of a request."""
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
@@ -112,6 +168,7 @@ class Endpoint:
         repr=False,
     )
     """The session that the calls of an event loop share, and the generator that closes it."""
+    _queue: SendQueue | None = field(default=None, init=False, repr=False)
 
     @property
     def address(self) -> str:
@@ -131,58 +188,101 @@ class Endpoint:
 
     async def call(
         self,
-        request: Callable[[AsyncOpenAI], Awaitable[T]],
+        request: Callable[[Send], Awaitable[T]],
         tokens: int = 0,
         *,
         first: bool = False,
         meter: RequestMeter | None = None,
+        key: str = "",
     ) -> T:
         """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
         With `first` it goes before other waiting requests. While it pauses before a retry, others are sent. `meter`
-        admits every attempt and records those without a reply.
+        admits every attempt and records those without a reply. `key` names the request in a batch.
 
         Raises NotAskedError if the meter admits no more, RefusedError for an invalid request, CallFailedError if all
         retries fail, JudgeError if no call can succeed (key, access, address).
         """
+        queue = self._queue
+
+        async def operate(client: AsyncOpenAI) -> T:
+            try:
+                return await request(partial(queue.send, key) if queue else partial(_post, client))
+            except NotAskedError:
+                if meter:
+                    meter.unanswered(may_be_billed=False)
+                raise
+
+        return await self._attempts(operate, tokens, first=first, meter=meter, queued=queue is not None)
+
+    def request_key(self, task: Task, identity: Callable[[type[Task]], str]) -> str:
+        """Return the `key` of the requests about a task to a judge of this identity; empty if none is needed."""
+        return task_key(task, identity(type(task))) if self._queue else ""
+
+    async def control(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
+        """Do something at the server that asks no model, such as sending a file; retries and raises as `call` does."""
+        return await self._attempts(operate, timeout=timeout)
+
+    @contextmanager
+    def queued(self, queue: SendQueue) -> Generator[None]:
+        """Send the requests of `call` through a queue, without limits, timeout and pauses of our own."""
+        self._queue = queue
+        try:
+            yield
+        finally:
+            self._queue = None
+
+    async def _attempts(
+        self,
+        operate: Callable[[AsyncOpenAI], Awaitable[T]],
+        tokens: int = 0,
+        *,
+        first: bool = False,
+        meter: RequestMeter | None = None,
+        queued: bool = False,
+        timeout: float | None = None,
+    ) -> T:
+        seconds = None if queued else timeout or self.timeout
         async with self._session() as session:
             for retries_left in range(self.retries, -1, -1):
-                async with session.traffic.slot(tokens, first=first):
+                async with nullcontext() if queued else session.traffic.slot(tokens, first=first):
                     if session.closed:
                         raise session.closed
                     if meter:
                         await meter.admit()
-                    wait = await self._try(request, session, retries_left, meter)
+                    wait = await self._try(operate, session, retries_left, meter, seconds)
                 if not isinstance(wait, _Wait):
                     return wait
-                await self.pause(wait.seconds)
+                if not queued:
+                    await self.pause(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
     async def _try(
         self,
-        request: Callable[[AsyncOpenAI], Awaitable[T]],
+        operate: Callable[[AsyncOpenAI], Awaitable[T]],
         session: _Session,
         retries_left: int,
         meter: RequestMeter | None,
+        seconds: float | None,
     ) -> T | _Wait:
         from aiohttp import ClientConnectorError, ClientError
-        from openai import APIConnectionError, APIError, APIStatusError
+        from openai import APIConnectionError, APIError
 
         pause = FIRST_PAUSE * 2 ** (self.retries - retries_left)
         pause += self.chance(0, pause / 2)
         may_be_billed = True
         cause: Exception
         try:
-            async with asyncio.timeout(self.timeout):
-                result = await request(session.client)
+            async with asyncio.timeout(seconds):
+                result = await _with_error_response(operate(session.client))
         except MalformedResponseError as error:
             problem, cause = str(error), error
         except TimeoutError as error:
-            problem, cause = f"no reply within {self.timeout:g} s", error
-        except APIStatusError as error:
-            session.traffic.record_response(too_many=error.status_code in _TOO_MANY)
+            problem, cause = f"no reply within {seconds:g} s", error
+        except ErrorResponse as error:
+            session.traffic.record_response(too_many=error.status in _TOO_MANY)
             if meter:
-                meter.unanswered(may_be_billed=error.status_code in _GIVEN_UP)
+                meter.unanswered(may_be_billed=error.status in _GIVEN_UP)
             return self._after(error, session, retries_left, pause)
         except APIConnectionError as error:
             problem, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
@@ -198,11 +298,9 @@ class Endpoint:
             meter.unanswered(may_be_billed=may_be_billed)
         return self._again(retries_left, pause, problem, cause)
 
-    def _after(self, error: APIError, session: _Session, retries_left: int, pause: float) -> _Wait:
-        status = int(getattr(error, "status_code", 0))
-        problem = f"status {status}: {_message_of(error)}"
-        if error.code == "insufficient_quota":
-            status = 402
+    def _after(self, error: ErrorResponse, session: _Session, retries_left: int, pause: float) -> _Wait:
+        problem = str(error)
+        status = 402 if error.code == "insufficient_quota" else error.status
         if status in (400, 422) or (status in _CAN_NAME_FORMAT and FORMAT_NAMED.search(problem)):
             raise RefusedError(self.plain(problem), error.param) from error
         if status in _SETUP:
@@ -211,9 +309,9 @@ class Endpoint:
             raise session.closed from error
         if status not in _LATER and status < 500:
             raise CallFailedError(self.plain(problem)) from error
-        requested = _retry_after(getattr(error, "response", None))
+        requested = _retry_after(error.retry_after)
         if requested is not None and requested > LONGEST_PAUSE:
-            raise CallFailedError(self.plain(f"{problem} (to be asked again after {requested:g} s)")) from error
+            raise GaveUpError(self.plain(f"{problem} (to be asked again after {requested:g} s)")) from error
         return self._again(retries_left, pause if requested is None else requested, problem, error)
 
     def _setup_detail(self, status: int, problem: str) -> str:
@@ -223,7 +321,7 @@ class Endpoint:
     def _again(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
         if retries_left:
             return _Wait(pause)
-        raise CallFailedError(self.plain(f"{problem}, {self.retries + 1} times")) from error
+        raise GaveUpError(self.plain(f"{problem}, {self.retries + 1} times")) from error
 
     def record_tokens(self, tokens: int) -> None:
         """Record that a request of this event loop used `tokens` more tokens than announced in `call`."""
@@ -241,7 +339,8 @@ class Endpoint:
     @property
     def _credentials(self) -> tuple[str, ...]:
         given = (*self.headers.items(), *self._query.items())
-        return (self.api_key, *(value for name, value in given if is_credential(name)))
+        public = (value for name, value in given if is_credential(name))
+        return (self.api_key, *self.secret_headers.values(), *public)
 
     @property
     def _query(self) -> dict[str, str]:
@@ -293,7 +392,7 @@ class Endpoint:
             "api_key": self.api_key,
             "base_url": urlunsplit(parts._replace(path=_DEPLOYMENT.sub("/openai", parts.path), query="", fragment="")),
             "default_query": self._query,
-            "default_headers": dict(self.headers),
+            "default_headers": {**self.headers, **self.secret_headers},
             "http_client": DefaultAioHttpClient(),
             "max_retries": 0,
             "timeout": self.timeout,
@@ -303,10 +402,19 @@ class Endpoint:
         return AsyncOpenAI(**common)
 
 
-def _message_of(error: APIError) -> str:
-    """Return the message in the body of an error response, which the SDK reads from one field only."""
-    response = getattr(error, "response", None)
-    return error_message(response.text) or "no reason given" if response is not None else error.message
+async def _post(client: AsyncOpenAI, route: str, body: Mapping[str, Any]) -> str:
+    """Send the request. The SDK's own methods would validate every part, which doubles the time."""
+    return await client.post(route, body=body, cast_to=str)
+
+
+async def _with_error_response(work: Awaitable[T]) -> T:
+    """Return the result; raise ErrorResponse for an error that the server sent."""
+    from openai import APIStatusError
+
+    try:
+        return await work
+    except APIStatusError as error:
+        raise ErrorResponse.of(error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,12 +422,11 @@ class _Wait:
     seconds: float
 
 
-def _retry_after(response: object) -> float | None:
+def _retry_after(header: str) -> float | None:
     """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
     from datetime import UTC, datetime
 
-    headers: Mapping[str, str] = getattr(response, "headers", {})
-    header = headers.get("retry-after", "").strip()
+    header = header.strip()
     if re.fullmatch(r"\d{1,9}(\.\d+)?", header):
         return float(header)
     try:
@@ -333,8 +440,9 @@ def _retry_after(response: object) -> float | None:
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
     """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
-    Only OpenAI's own server always needs a key. Raises JudgeError if it is missing, SettingError for an address that is
-    not an http(s) URL.
+    The lines of `RAGBOARD_SECRET_HEADERS` are headers that are treated like the key. Only OpenAI's own server always
+    needs a key. Raises JudgeError if it is missing, SettingError for an address that is not an http(s) URL and for
+    invalid headers.
     """
     known = os.environ if environment is None else environment
     address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
@@ -344,7 +452,23 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
         raise SettingError("OPENAI_API_KEY holds a space or a character that no key has; was it copied whole?")
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
-    return Endpoint(address, key or NO_KEY)
+    lines = known.get(SECRET_HEADERS, "").splitlines()
+    headers = read_headers((line for line in lines if line.strip()), ":", "the headers")
+    return Endpoint(address, key or NO_KEY, secret_headers=headers)
+
+
+def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, str]:
+    """Parse headers, one a line. Raises SettingError, which does not quote a value: it can be a secret."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, found, value = (part.strip() for part in line.partition(separator))
+        if not (found and value and re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII) and value.isascii()):
+            shown = "NAME: VALUE, such as X-Team: search" if separator == ":" else "NAME=VALUE, such as X-Team=search"
+            raise SettingError(f"{where}: expected {shown}")
+        if not value.isprintable():
+            raise SettingError(f"{where} {name}: the value holds a control character")
+        headers[name] = value
+    return headers
 
 
 def _without_operation(address: str) -> str:

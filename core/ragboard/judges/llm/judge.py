@@ -98,10 +98,11 @@ class LlmJudge:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
         dialogue = Dialogue(self.endpoint.redaction.task(task), self.prompts)
         first, meter = task.runs_first, partial(RequestMeter, task, on_call)
+        key = self.endpoint.request_key(task, self.identity)
         while dialogue.result is None:
             lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
-                exchange = await self._chat.complete(lines, schema, parameters, first=first, meter=meter)
+                exchange = await self._chat.complete(lines, schema, parameters, first=first, meter=meter, key=key)
             except NotAskedError as error:
                 return NotAsked(detail=str(error))
             except CallFailedError as error:

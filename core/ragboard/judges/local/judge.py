@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
+from pathlib import Path
 from threading import Lock
 from typing import ClassVar, TypeAlias
 
 from ragboard.errors import SettingError
 from ragboard.judges.local.heads import StatementTooLongError, Texts, head_of
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, model_folder
-from ragboard.judges.local.presets import DEFAULT, ModelChoice, Reading, choose_model
+from ragboard.judges.local.presets import DEFAULT, ModelChoice, Reading, choose_model, presets
 from ragboard.judges.local.verdicts import Scores, Thresholds, WindowScores, verdict
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
@@ -56,8 +57,9 @@ class LocalJudge:
     passages, so a statement that only two passages together support is unsupported.
 
     `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face; without a preset the model's labels must
-    be those of entailment. Raises JudgeError if the model cannot be had or is of another kind, SettingError for invalid
-    thresholds or windows. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
+    be those of entailment. Raises SettingError if there is no such model and for invalid thresholds or windows,
+    JudgeError if the model cannot be had or is of another kind. The weights are loaded with the first task; `answer`
+    raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -82,7 +84,7 @@ class LocalJudge:
             if not 0 < threshold <= 1:
                 raise SettingError(f"{name} is {threshold}; expected above 0 and at most 1")
         chosen = self._choose(model)
-        folder = model_folder(chosen.place, hardware.backend)
+        folder = self._folder(chosen, hardware)
         self.model = chosen.name
         self.window = window or chosen.reading.window
         self.thresholds = Thresholds(supports=supports, contradicts=contradicts)
@@ -92,6 +94,13 @@ class LocalJudge:
 
     def _choose(self, model: str) -> ModelChoice:
         return choose_model(model)
+
+    def _folder(self, chosen: ModelChoice, hardware: Hardware) -> Path:
+        try:
+            return model_folder(chosen.place, hardware.backend)
+        except SettingError as error:
+            known = ", ".join(name for name, preset in presets().items() if not preset.refused)
+            raise SettingError(f"{error}; there are presets too: {known}") from error
 
     @property
     def name(self) -> str:

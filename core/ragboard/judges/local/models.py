@@ -94,8 +94,9 @@ ANY_HARDWARE = Hardware()
 def model_folder(name: str, backend: str = "torch") -> Path:
     """Return the folder of a model: the path itself, or its folder in the Hugging Face cache, downloading it if needed.
 
-    Raises JudgeError if sentence-transformers (for the backend onnx, onnxruntime too) is not installed or the model
-    cannot be downloaded; immediately if there is no network or HF_HUB_OFFLINE is set.
+    Raises SettingError if there is no such model, JudgeError if sentence-transformers (for the backend onnx,
+    onnxruntime too) is not installed or the model cannot be downloaded; immediately if there is no network or
+    HF_HUB_OFFLINE is set.
     """
     if find_spec("sentence_transformers") is None:
         raise JudgeError(f"{name}: local models need sentence-transformers; pip install 'ragboard[local]'")
@@ -120,7 +121,7 @@ def _cached(name: str, backend: str = "torch") -> Path | None:
     try:
         return Path(hub.snapshot_download(name, local_files_only=True, **_WANTED[backend]))
     except errors.HFValidationError as error:
-        raise JudgeError(f"{name}: no such folder, and no name on Hugging Face; expected OWNER/MODEL") from error
+        raise SettingError(f"{name}: no such folder, and no name on Hugging Face; expected OWNER/MODEL") from error
     except errors.LocalEntryNotFoundError:
         return None
 
@@ -129,6 +130,8 @@ def _downloaded(name: str, backend: str) -> Path:
     hub = import_module("huggingface_hub")
     errors = import_module("huggingface_hub.errors")
     absent = f"{name}: no such folder, and not in the Hugging Face cache"
+    if "/" not in name:
+        raise SettingError(f"{absent}; expected a folder or OWNER/MODEL")
     if hub.constants.HF_HUB_OFFLINE:
         raise JudgeError(
             f"{absent}; nothing is downloaded while HF_HUB_OFFLINE is set; bring it from a machine with a network:"
@@ -144,7 +147,7 @@ def _downloaded(name: str, backend: str) -> Path:
         print(f"{name}: downloading {_gigabytes(sum(sizes))} from {host}, once", file=sys.stderr)
         return Path(hub.snapshot_download(name, **_WANTED[backend]))
     except errors.RepositoryNotFoundError as error:
-        raise JudgeError(f"{absent}; {host} has no model of that name, or a private one") from error
+        raise SettingError(f"{absent}; {host} has no model of that name, or a private one") from error
     except (OSError, errors.HTTPError) as error:
         raise JudgeError(f"{absent}; the download from {host} failed: {line(error)}") from error
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 
-from ragboard.errors import JudgeError
+from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, load, model_folder, running_on
 from ragboard.judges.trained.files import FILE, read_trained
 from ragboard.judges.trained.reading import Classifier, TextTooLongError
@@ -24,8 +24,8 @@ class TrainedJudge:
     """Answers Classify, with the models of a folder that `ragboard train-judge` wrote.
 
     Contexts that exceed the model's length are read in windows; the highest probability counts, so a quality holds if
-    it holds for one window. Raises JudgeError for an invalid folder, or if sentence-transformers is not installed. The
-    weights are loaded with the first task of their quality.
+    it holds for one window. Raises SettingError if there is no such folder, JudgeError if it is invalid or
+    sentence-transformers is not installed. The weights are loaded with the first task of their quality.
     """
 
     heuristic = False
@@ -36,7 +36,7 @@ class TrainedJudge:
         self.hardware = hardware
         self.folder = Path(folder).expanduser()
         if not self.folder.is_dir():
-            raise JudgeError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
+            raise SettingError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
         self.file = read_trained(self.folder)
         model_folder(str(self.folder))
         for quality in self.file.qualities:

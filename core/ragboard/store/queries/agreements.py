@@ -24,6 +24,7 @@ __all__ = [
     "agreement_item",
     "agreement_items",
     "agreement_outcomes",
+    "evaluated_sample",
     "keep_agreement",
     "side_texts",
     "stored_agreements",
@@ -197,6 +198,22 @@ def side_texts(connection: Connection, agreement_id: str, positions: Sequence[in
 
 _USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
 """The dimensions of the papers, in their order; others follow."""
+
+
+def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:
+    """The run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
+
+    `key` is the answer's `samples.answer_key`; only evaluations that judged the statements of answers count.
+    """
+    row: tuple[str, str, str] | None = connection.execute(
+        "SELECT r.name, e.evaluation_id, s.sample_id FROM samples s JOIN runs r ON r.run_id = s.run_id"
+        " JOIN evaluations e ON e.run_id = s.run_id WHERE s.answer_key = ? AND e.judge = ?"
+        " AND EXISTS (FROM statements t WHERE t.evaluation_id = e.evaluation_id AND t.position = s.position"
+        " AND t.side = 'response')"
+        " ORDER BY e.finished DESC, s.position LIMIT 1",
+        [key, judge],
+    ).fetchone()
+    return row
 
 
 def _stored(row: tuple[Any, ...]) -> StoredAgreement:

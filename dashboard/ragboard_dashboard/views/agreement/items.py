@@ -19,8 +19,8 @@ from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
 from ragboard_dashboard.controls import last_page, page_number, pager
-from ragboard_dashboard.data import get_grade_verdicts, get_item, get_pair_verdicts, get_texts
-from ragboard_dashboard.links import address
+from ragboard_dashboard.data import get_grade_verdicts, get_item, get_item_sample, get_pair_verdicts, get_texts
+from ragboard_dashboard.links import address, link_to
 from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
 __all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
@@ -178,6 +178,11 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
         _alone(found)
+        if at := get_item_sample(stored.agreement.id, wanted):
+            link = {"run": at[0], "sample": at[1]}
+            link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
+        else:
+            plain("Import these answers as a run and evaluate it to see the statements and verdicts of each.", "note")
     for dimension in found.human_ratings:
         scores = _scores(stored, found, dimension)
         if scores:

@@ -23,6 +23,7 @@ from ragboard_dashboard.data import (
     get_agreements,
     get_baselines,
     get_grades,
+    get_passage_agreement,
     get_preferences,
     get_run,
     get_runs,
@@ -54,6 +55,7 @@ TIES: dict[Ties, str] = {
     "loss": "A tie is wrong",
     "exclude": "Ties are left out",
 }
+KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
@@ -124,7 +126,7 @@ def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) ->
 def _called(stored: StoredAgreement) -> str:
     made = stored.agreement
     when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
-    kind = {"pairs": "pairs", "statements": "labelled statements"}.get(made.form, "answers")
+    kind = KINDS.get(made.form, "answers")
     return f"{made.name} by {made.judge}, {stored.items:,} {kind}, {when}"
 
 
@@ -232,19 +234,26 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     try:
         compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
+        _grade_by_grade(stored)
         plain(str(error))
         if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
             del st.query_params["at_least"]
             st.rerun()
         _choose(every, stored)
         return
+<<<<<<< HEAD
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
+=======
+    report = get_grades(stored.agreement.id, dimension, at_least, {})
+    what = f", {dimension.replace('_', ' ')}" if stored.agreement.form == "answers" else ""
+>>>>>>> main
     _answer(
         stored,
         [compared],
         f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
         dimension,
     )
+    _grade_by_grade(stored)
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
@@ -263,6 +272,14 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, contender)
     offer_deletion(stored)
+
+
+def _grade_by_grade(stored: StoredAgreement) -> None:
+    """How often the judge gives passages the grades of people, in a sentence and its figures."""
+    found = get_passage_agreement(stored.agreement.id)
+    if found:
+        plain(found.sentence)
+        plain(found.details, "note")
 
 
 def _number(key: str) -> float | None:
@@ -298,7 +315,9 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of human labels: pairs, graded answers or labelled statements", type=EXTENSIONS, key="opinions"
+        "A file of human labels: pairs, graded answers or passages, or labelled statements",
+        type=EXTENSIONS,
+        key="opinions",
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]

@@ -42,6 +42,7 @@ from ragboard_dashboard.controls import (
     choose_evaluation,
     default_pair,
     export_control,
+    label_file_line,
     last_page,
     offer_sql,
     offer_upload,
@@ -195,6 +196,7 @@ def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise,
         _open_pair(opened)
     if any(one.change == "worse" for one in compared.metrics):
         link_to("diagnosis", "Why is B worse? Diagnosis of B", {"run": st.query_params["b"]}, STETHOSCOPE)
+    label_file_line((compared.b, compared.a))
     if compared.costs:
         cost_table(compared, key="costs")
     if not many:

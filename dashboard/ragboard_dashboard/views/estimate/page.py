@@ -16,7 +16,7 @@ from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsRepo
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
-from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_runs, resolve, writable
+from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_label_files, get_runs, resolve, writable
 from ragboard_dashboard.links import bound, link_to
 from ragboard_dashboard.text import column_title, html_escaped, plain
 
@@ -125,6 +125,14 @@ def _cautions(found: Estimates) -> None:
             plain(f"{one.name}: {one.refusal}.")
         if writable():
             link_to("annotate", "Label a random sample", {"run": refused[0].name}, icon=":material/rate_review:")
+        if files := get_label_files():
+            plain(
+                "An estimate needs labels of a random sample of the run: from Annotate, or imported with"
+                " `ragboard labels import FILE --design random`. A label file opened on Agreement only says how far the"
+                " metrics agree with people.",
+                "note",
+            )
+            link_to("agreement", "See agreement", {"agreement": files[0].agreement.id}, icon=":material/handshake:")
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
         for said in filter(None, (warning, *one.notes)):

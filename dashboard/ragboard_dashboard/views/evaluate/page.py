@@ -30,7 +30,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.controls import breadcrumb, choose_run, session_cached
 from ragboard_dashboard.data import evaluates, get_contents, get_run, known_metrics, launch_context, store
 from ragboard_dashboard.links import open_page, open_run
-from ragboard_dashboard.progress import key_field, run_panels
+from ragboard_dashboard.progress import run_panels, secret_fields
 from ragboard_dashboard.text import column_title, dollars, facts, judged_line, plain, shortened
 from ragboard_dashboard.views.evaluate.picker import chosen_metrics, pick_metrics
 
@@ -184,6 +184,10 @@ def _chat_model() -> JudgeOptions | None:
         height=68,
         help="Regular expressions, one a line. What they match is replaced by blocks in all texts that are sent.",
     )
+    batch = st.checkbox(
+        "Send in batches",
+        help="Half the price at OpenAI. Replies can take up to 24 hours for each step of the evaluation.",
+    )
     if not model:
         plain("Enter the name of the model.", "note")
         return None
@@ -194,6 +198,7 @@ def _chat_model() -> JudgeOptions | None:
         base_url=base_url or None,
         parameters=read_pairs(pair for pair in pairs.split(",") if pair.strip()),
         concurrency=requests,
+        batch=batch,
     )
 
 
@@ -278,10 +283,10 @@ def _row(spec: str, planned: PlannedTasks) -> dict[str, str | int]:
 
 def _start(run: RunRef, choice: Choice) -> None:
     with st.form("start", clear_on_submit=True, border=False):
-        key = key_field(choice.judge_options, "start")
+        secrets = secret_fields(choice.judge_options, "start")
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):
             return
-    start_evaluation(store(), run, choice, launch_context(), key=key)
+    start_evaluation(store(), run, choice, launch_context(), **secrets)
     del st.session_state["planned"]
     if st.query_params.get("then") == "diagnosis":  # where the metrics were found missing: it shows the progress too
         open_page("diagnosis", {"run": run.name})

@@ -51,7 +51,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.progress import key_field, run_panels
+from ragboard_dashboard.progress import run_panels, secret_fields
 from ragboard_dashboard.text import (
     UNSCORED_REASONS,
     column_label,
@@ -168,11 +168,11 @@ def _retry(run: RunRef) -> None:
         plain("The judges were given in Python: retry there.", "note")
         return
     with st.form("retry", clear_on_submit=True, border=False):
-        key = key_field(judge_options, "retry")
+        secrets = secret_fields(judge_options, "retry")
         if not st.form_submit_button("Retry failed tasks", icon=":material/refresh:"):
             return
     try:
-        start_retry(store(), run, launch_context(), key=key)
+        start_retry(store(), run, launch_context(), **secrets)
     except RagboardError as error:
         st.error("The retry did not start.", icon=":material/error:")
         plain(str(error))

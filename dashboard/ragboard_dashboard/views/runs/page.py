@@ -29,7 +29,15 @@ from ragboard.spans import inert
 from ragboard.stats import Interval, ci_text, interval_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.components.link_lists import statement_list
-from ragboard_dashboard.controls import default_pair, edit_run, export_control, offer_sql, offer_upload, unscored_choice
+from ragboard_dashboard.controls import (
+    default_pair,
+    edit_run,
+    export_control,
+    label_file_line,
+    offer_sql,
+    offer_upload,
+    unscored_choice,
+)
 from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
 from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
@@ -87,6 +95,7 @@ def draw() -> None:
     if writable() and asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
     _compare(get_runs())
+    label_file_line(shown)
     _first()
 
 

@@ -7,8 +7,9 @@ its text, and overlaps no other of its kind.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -29,7 +30,7 @@ from ragboard.analysis.verdict_style import (
 )
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import CLAIM_CLASSES
-from ragboard.records import Evidence, Passage, Verdict
+from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
 from ragboard.spans import Stretch, apart, inert, layered
 from ragboard_dashboard.components import COMPONENTS, utf16, widget
 
@@ -48,12 +49,14 @@ def statement_reader(
     rule_based: bool = False,
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
+    grades: Mapping[int, float] = MappingProxyType({}),
 ) -> int | None:
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
     takes precedence. `answer_note` is under the heading; `selected` are sentences of the passages that help to
-    answer the question, marked while no statement is chosen. Returns the chosen statement, or None.
+    answer the question, marked while no statement is chosen; `grades` are of the passages, by rank.
+    Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -65,6 +68,7 @@ def statement_reader(
         rule_based=rule_based,
         answer_note=answer_note,
         selected=selected,
+        grades=grades,
     )
     _draw(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
@@ -80,6 +84,7 @@ def reader_data(
     rule_based: bool = False,
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
+    grades: Mapping[int, float] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_style(judged).css for judged in statements)
@@ -92,7 +97,9 @@ def reader_data(
         "pieces": _pieces(answer, statements),
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
         "statements": [_statement(judged, by_rank, units, rule_based=rule_based) for judged in statements],
-        "passages": [_passage(passage, selected, units[passage.rank]) for passage in passages],
+        "passages": [
+            _passage(passage, selected, grades.get(passage.rank), units[passage.rank]) for passage in passages
+        ],
         "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
     }
 
@@ -198,13 +205,16 @@ def _evidence(
     }
 
 
-def _passage(passage: Passage, selected: Sequence[Sentence], unit: Callable[[int], int]) -> dict[str, Any]:
+def _passage(
+    passage: Passage, selected: Sequence[Sentence], grade: float | None, unit: Callable[[int], int]
+) -> dict[str, Any]:
+    graded = "" if grade is None else f"relevance {grade:g} of {BEST_GRADE}"
     score = "" if passage.score is None else f"score {passage.score:.4g}"
     places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
     return {
         "rank": passage.rank,
         "title": "" if passage.id == str(passage.rank) else inert(passage.id),
-        "score": score,
+        "score": " · ".join(filter(None, (graded, score))),
         "text": inert(passage.text),
         "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
     }

@@ -146,7 +146,8 @@ def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: S
     assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
     high = first.figure.interval.high
     assert first.impact_text == (
-        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit} (1 - {high:.2f}, the near end of the CI)"
+        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
+        f" (1 - {high:.2f}, the near end of the CI)"
     )
     assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
         "what is right costs nothing"
@@ -265,8 +266,8 @@ def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: 
     lowest = found.comparisons.lowest
     assert lowest is not None
     assert (lowest.value, lowest.n, lowest.mean < lowest.mean_others) == ("a", 10, True)
-    said = lowest_in_words(lowest, "F1")
-    assert said.startswith(f"Lowest: topic = a, mean F1 {lowest.mean:.2f} of 10 samples (others ")
+    said = lowest_in_words(lowest, "Faithfulness")
+    assert said.startswith(f"Lowest: topic = a, mean Faithfulness {lowest.mean:.2f} of 10 samples (others ")
     assert said.endswith("Not certain: it may be chance.")
 
 

@@ -36,7 +36,9 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    GradePassages,
     JudgePassages,
+    PassageGrades,
     Prefer,
     Preference,
     Questions,
@@ -122,6 +124,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         JudgePassages(question=QUESTION, answer="30 m high", passages=PASSAGES),
         Usefulness(useful=(True, False), reasons=("r", "r")),
     ),
+    (GradePassages(question=QUESTION, passages=PASSAGES), PassageGrades(grades=(2, 0), reasons=("r", "r"))),
     (ExtractEntities(text="Ada met Bob, and Ada left."), Entities(names=("Ada", "Bob"))),
     (RateAnswer(question=QUESTION, answer="30 m"), AnswerRated(score=0.7, reason="r")),
     (
@@ -181,6 +184,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
     (SelectSentences(question="q", sentences=()), Selection(chosen=())),
     (GenerateQuestions(answer="", n=3), Questions(questions=())),
     (JudgePassages(question="q", answer="a", passages=()), Usefulness(useful=(), reasons=())),
+    (GradePassages(question="q", passages=()), PassageGrades(grades=(), reasons=())),
     (ExtractEntities(text=""), Entities(names=())),
 )
 
@@ -254,6 +258,26 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (Critique(question="q", answer="a", contexts=(), definition="d"), replies('{"verdict": "maybe"}'), "'maybe'"),
     (Prefer(quality="faithfulness", question="q", a="x", b="y", contexts=()), replies('{"better": "both"}'), "'both'"),
     (JudgePassages(question="q", answer="a", passages=PASSAGES), spoils(drop_last("passages")), "for passage 2"),
+    (GradePassages(question="q", passages=PASSAGES), spoils(drop_last("passages")), "no verdict for passage 2"),
+    (GradePassages(question="q", passages=PASSAGES), replies("##final score: 2"), "no whole JSON object"),
+    *(
+        (
+            GradePassages(question="q", passages=("p",)),
+            replies(f'{{"passages": [{{"passage": 1, "reason": "r", "grade": {grade}}}]}}'),
+            f"`grade` of passage 1 is {shown}, no whole number from 0 to 3",
+        )
+        for grade, shown in (
+            ("4", "4"),
+            ("10", "10"),
+            ("-1", "-1"),
+            ("0.5", "0.5"),
+            ("true", "True"),
+            ("null", "missing"),
+            ('"three"', "'three'"),
+            ('"2/3"', "'2/3'"),
+            ('"1 or 2"', "'1 or 2'"),
+        )
+    ),
     (ExtractEntities(text="Ada"), replies('{"entities": "Ada"}'), "no list `entities`"),
     (RateAnswer(question="q", answer="a"), replies('{"rating": null}'), "`rating` is missing"),
     (QUALITY, replies('{"verdict": "partly"}'), "`verdict` is 'partly', none of yes, no"),

@@ -17,7 +17,7 @@ import pytest
 from tests.local_models import needed, small_model
 
 import ragboard
-from ragboard import JudgeError
+from ragboard import JudgeError, SettingError
 from ragboard.judges import embedder_named, judge_named
 from ragboard.judges.local.heads import read_labels
 from ragboard.judges.local.models import digest, load
@@ -93,7 +93,7 @@ def test_a_server_without_the_model_says_so(hub: Any, monkeypatch: pytest.Monkey
         thread.start()
         try:
             monkeypatch.setattr(hub, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-            with pytest.raises(JudgeError, match=r"127\.0\.0\.1 has no model of that name, or a private one"):
+            with pytest.raises(SettingError, match=r"127\.0\.0\.1 has no model of that name, or a private one"):
                 judge_named("nli:nobody/nothing")
         finally:
             server.shutdown()
@@ -119,23 +119,52 @@ class KnowsNothing(BaseHTTPRequestHandler):
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("name", ["no where", "../a/b/c", "a/b/c/d", "C:\\models"])
 def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
-    with pytest.raises(JudgeError, match="expected OWNER/MODEL"):
+    with pytest.raises(SettingError, match="expected OWNER/MODEL"):
         judge_named(f"nli:{name}")
 
 
 @pytest.mark.usefixtures("library")
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ("local:nope", "expected a folder or OWNER/MODEL; there are presets too: minicheck, "),
+        ("local:no where", "expected OWNER/MODEL; there are presets too: minicheck, "),
+        ("trained:nope", "nope: no such folder; expected one that ragboard train-judge wrote"),
+    ],
+)
+def test_a_judge_that_is_nowhere_is_a_bad_argument(tmp_path: Path, judge: str, said: str) -> None:
+    done = evaluated(tmp_path, judge)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("library")
 def test_the_command_says_it_in_one_line_before_anything_is_asked(tmp_path: Path) -> None:
-    run = tmp_path / "run.jsonl"
-    run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n', encoding="utf-8")
-    given = os.environ | {"HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CORE)}
-    command = [sys.executable, "-m", "ragboard", "evaluate", str(run), "--judge", "nli:nobody/nothing"]
-    done = subprocess.run(
-        [*command, "--store", str(tmp_path / "store")], capture_output=True, encoding="utf-8", env=given, check=False
-    )
+    done = evaluated(tmp_path, "nli:nobody/nothing")
     assert done.returncode == 6
     assert done.stdout == ""
     assert "nobody/nothing: no such folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def evaluated(folder: Path, judge: str) -> subprocess.CompletedProcess[str]:
+    """What the command does with a judge, where nothing can be downloaded."""
+    run = folder / "run.jsonl"
+    run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n', encoding="utf-8")
+    given = os.environ | {"HF_HOME": str(folder / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CORE)}
+    command = [
+        sys.executable,
+        "-m",
+        "ragboard",
+        "evaluate",
+        str(run),
+        "--judge",
+        judge,
+        "--store",
+        str(folder / "store"),
+    ]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=given, check=False)
 
 
 @pytest.mark.parametrize("named", NAMED)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragboard.errors import JudgeError
+from ragboard.errors import JudgeError, SettingError
 from ragboard.judges import judge_named
 from ragboard.judges.trained.files import FILE, TrainedFile, TrainedQuality, read_trained, write_trained
 from ragboard.stats import Platt
@@ -43,7 +43,7 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str
 def test_a_folder_that_is_none_of_ours_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match=r"holds no judge\.json; expected a folder that ragboard train-judge wrote"):
         judge_named(f"trained:{tmp_path}")
-    with pytest.raises(JudgeError, match=r"nowhere: no such folder; expected one that ragboard train-judge wrote"):
+    with pytest.raises(SettingError, match=r"nowhere: no such folder; expected one that ragboard train-judge wrote"):
         judge_named(f"trained:{tmp_path / 'nowhere'}")
     (tmp_path / FILE).write_text("[]", encoding="utf-8")
     with pytest.raises(JudgeError, match=r"judge\.json: "):

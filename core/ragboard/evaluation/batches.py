@@ -1,0 +1,71 @@
+"""Evaluations in batches: which tasks are asked in batches, at what prices, and where batches are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragboard.errors import StoreError
+from ragboard.evaluation.budget import Budget
+from ragboard.evaluation.journal import Journal
+from ragboard.judges.base import ModelJudge
+from ragboard.judges.llm.batches import BatchQueue, BatchRecord, batch_endpoint
+from ragboard.judges.panel import Panel
+from ragboard.prices import Prices
+from ragboard.tasks import TASKS, Failure, Task
+
+__all__ = ["batched_models", "batched_tasks", "open_queues", "prices_in_batches", "record_path"]
+
+
+def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
+    """The types of task that an evaluation by these judges asks in batches."""
+    return frozenset(kind for kind in TASKS if (judge := panel.answering(kind)) and batch_endpoint(judge))
+
+
+def batched_models(panel: Panel) -> tuple[str, ...]:
+    """The models that an evaluation by these judges asks in batches."""
+    found = (judge for judge in panel.members if batch_endpoint(judge))
+    return tuple(dict.fromkeys(judge.model for judge in found if isinstance(judge, ModelJudge)))
+
+
+def prices_in_batches(panel: Panel, prices: Prices) -> Prices:
+    """The prices, with those of batches for the models that are asked in batches."""
+    return {**prices, **{name: prices[name].in_batch for name in batched_models(panel) if name in prices}}
+
+
+def record_path(journal: Path) -> Path:
+    """The path of the file with the submitted batches, beside a journal."""
+    return journal.with_suffix(".batches")
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """Whether the journal has the answer to a task; a failure is none for a retry."""
+
+    journal: Journal
+
+    def __call__(self, key: str, retry: bool) -> bool:  # noqa: FBT001 - called by position
+        reply = self.journal.get(key)
+        return reply is not None and not (retry and isinstance(reply, Failure))
+
+
+@contextmanager
+def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> Generator[tuple[BatchQueue, ...]]:
+    """Send the requests of the judges in batches, where their endpoint says so.
+
+    The record of submitted batches is deleted at the end of an evaluation that nothing stopped.
+    """
+    record = BatchRecord(record_path(path), is_answered=_Answered(journal), retry=budget.options.retry)
+    endpoints = {id(endpoint): endpoint for judge in panel.members if (endpoint := batch_endpoint(judge))}
+    queues = tuple(BatchQueue(endpoint, record, budget.count_at_server) for endpoint in endpoints.values())
+    with ExitStack() as stack:
+        for queue in queues:
+            stack.enter_context(queue.endpoint.queued(queue))
+        yield queues
+    if queues and not budget.stopped:
+        try:
+            record.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{record.path}: {error.strerror or error}") from error

@@ -1,0 +1,535 @@
+"""Batches: requests that a server answers together within hours, at a lower price (`POST /files`, `POST /batches`).
+
+An evaluation asks in waves: statements first, then verdicts on them. `BatchQueue` collects requests until no new ones
+come, which is when all samples wait for replies. It then submits them, waits, and hands each reply to its request.
+
+The ids of batches are recorded before they are waited for. A process that is started again asks the same requests, and
+finds them in the recorded batches by their names: the key of the task, a digest of the body, and how many times this
+body was sent before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ragboard.errors import JudgeError, SettingError, StoreError
+from ragboard.judges.base import Judge, NotAskedError
+from ragboard.judges.llm.endpoint import TRANSFER_SECONDS, Endpoint, ErrorResponse, GaveUpError
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import Batch
+
+__all__ = ["BatchQueue", "BatchRecord", "batch_endpoint"]
+
+T = TypeVar("T")
+
+MAX_REQUESTS = 50_000
+"""Maximum number of requests in a batch; for embeddings, of texts."""
+MAX_BYTES = 190_000_000
+"""Maximum size of a file; servers accept 200 MB."""
+
+QUIET_SECONDS = 0.5
+"""A batch is submitted when no request has come for so long, ..."""
+QUIET_TURNS = 50
+"""... and for so many turns of the event loop, in which everything runs that does not wait."""
+
+FIRST_PAUSE = 2.0
+"""Seconds between the first two looks at a batch; each further pause is longer."""
+PAUSE_GROWTH = 1.5
+
+SEARCHED = 500
+"""Batches among which one is searched that was submitted when the process ended."""
+
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_NOT_RUN = frozenset({"batch_expired", "batch_cancelled"})
+_NO_ENDPOINT = frozenset({404, 405, 501})
+_TOO_MANY_TOKENS = "token_limit_exceeded"
+"""The error of a batch for which too many tokens are waiting at the server."""
+
+Row: TypeAlias = "str | Exception | None"
+"""The body of a response, an error, or None if the request was not run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Submitted:
+    """A file of requests at the server, and its batch."""
+
+    file: str
+    batch: str | None
+    """None if the process ended before it learned the id."""
+    requests: tuple[str, ...]
+    """Names of the requests that are not answered yet."""
+    resumed: bool = False
+    """Whether an earlier process submitted it."""
+
+
+def batch_endpoint(judge: Judge) -> Endpoint | None:
+    """Return the endpoint of a judge that an evaluation asks in batches; None for other judges."""
+    endpoint = getattr(judge, "endpoint", None)
+    return endpoint if isinstance(endpoint, Endpoint) and endpoint.batch else None
+
+
+class BatchRecord:
+    """The file with the ids of submitted batches, one JSON line for each file of requests and each batch.
+
+    `is_answered` says, by the key of a task, whether its requests are no longer needed; the second argument is whether
+    they were sent to retry failed tasks.
+    """
+
+    def __init__(self, path: Path, *, is_answered: Callable[[str, bool], bool], retry: bool = False) -> None:
+        self.path = path
+        self._is_answered = is_answered
+        self._retry = retry
+
+    def submitted(self, server: str) -> list[_Submitted]:
+        """Return the batches at a server with requests that are still needed, each in the last one that has it.
+
+        Raises StoreError.
+        """
+        files: dict[str, tuple[str, ...]] = {}
+        batches: dict[str, str] = {}
+        for line in self._lines():
+            if "batch" in line:
+                batches[line["file"]] = line["batch"]
+            elif line["server"] == server:
+                names = [name for name in line["requests"] if not self._is_spent(name, retry=line["retry"])]
+                again = set(names)
+                files = {file: tuple(one for one in earlier if one not in again) for file, earlier in files.items()}
+                files[line["file"]] = tuple(names)
+        return [
+            _Submitted(file=file, batch=batches.get(file), requests=requests, resumed=True)
+            for file, requests in files.items()
+            if requests
+        ]
+
+    def _is_spent(self, name: str, *, retry: bool) -> bool:
+        """Return whether the task of a request has an answer."""
+        return self._is_answered(name.partition("-")[0], retry)
+
+    def add_file(self, server: str, file: str, requests: Sequence[str]) -> None:
+        """Record a file of requests before its batch is submitted."""
+        self._append({"server": server, "file": file, "retry": self._retry, "requests": requests})
+
+    def add_batch(self, file: str, batch: str) -> None:
+        """Record the batch of a file."""
+        self._append({"file": file, "batch": batch})
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines; one that a killed process left half written is ignored."""
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.path}: cannot read the submitted batches: {error}") from error
+        for line in text.split("\n")[:-1]:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot record a batch: {error.strerror or error}") from error
+
+
+@dataclass
+class _Pending:
+    """A request that waits for its answer."""
+
+    route: str
+    body: Mapping[str, Any]
+    answer: asyncio.Future[str]
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Requests of one batch have the same path and model."""
+        return self.route, str(self.body.get("model"))
+
+    @property
+    def size(self) -> int:
+        """How much it counts towards `MAX_REQUESTS`."""
+        texts = self.body.get("input")
+        return len(texts) if isinstance(texts, list) else 1
+
+    def line(self, name: str) -> bytes:
+        """Return its line in the file of a batch."""
+        line = {"custom_id": name, "method": "POST", "url": f"/v1{self.route}", "body": self.body}
+        return json.dumps(line).encode() + b"\n"
+
+
+@dataclass
+class BatchQueue:
+    """Sends the requests of one evaluation to a server in batches. It belongs to one event loop.
+
+    `on_change` is called with the change in the number of requests that wait at the server.
+    """
+
+    endpoint: Endpoint
+    record: BatchRecord
+    on_change: Callable[[int], None] = lambda _: None
+    _waiting: dict[str, _Pending] = field(default_factory=dict[str, _Pending])
+    """The requests without an answer, by name."""
+    _unsent: list[str] = field(default_factory=list[str])
+    _at_server: set[str] = field(default_factory=set[str])
+    _early: dict[str, str | Exception] = field(default_factory=dict[str, "str | Exception"])
+    """Answers from earlier batches, until their requests are asked for."""
+    _sent: Counter[str] = field(default_factory=Counter[str])
+    """How many times each body was sent for each task."""
+    _largest: int = MAX_REQUESTS
+    """Maximum number of requests in a batch; fewer after the server said that too many tokens wait."""
+    _count: int = 0
+    """How many times a request was added to the unsent ones."""
+    _open: int = 0
+    """Batches at the server."""
+    _resumed: bool = False
+    _flushing: asyncio.Task[None] | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _closed: Exception | None = None
+    """Why nothing more is sent."""
+
+    def __post_init__(self) -> None:
+        """Raise SettingError for an address that has no path for batches."""
+        if self.endpoint.route("batches") != "/batches":
+            raise SettingError(
+                "--batch: a classic Azure address takes no batches; expected https://NAME.openai.azure.com/openai/v1"
+            )
+
+    async def send(self, key: str, route: str, body: Mapping[str, Any]) -> str:
+        """Send a request in the next batch and return the body of its response.
+
+        Raises ErrorResponse for an error, NotAskedError after `abandon`, JudgeError if no batch can succeed.
+        """
+        if self._closed:
+            raise self._closed
+        if not self._resumed:
+            self._resume()
+        name = self._name(key, route, body)
+        pending = _Pending(route, body, asyncio.get_running_loop().create_future())
+        self._waiting[name] = pending
+        if name in self._early:
+            self._deliver(name, self._early.pop(name))
+        elif name not in self._at_server:
+            self._enqueue(name)
+        try:
+            return await pending.answer
+        finally:
+            self._waiting.pop(name, None)
+
+    def abandon(self, reason: str) -> None:
+        """Stop waiting. Batches go on at the server; a process that is started again collects them."""
+        self._close(NotAskedError(reason))
+
+    def _name(self, key: str, route: str, body: Mapping[str, Any]) -> str:
+        digest = blake2b(json.dumps([route, body]).encode(), digest_size=8).hexdigest()
+        name = f"{key}-{digest}"
+        self._sent[name] += 1
+        return f"{name}-{self._sent[name]}"
+
+    def _resume(self) -> None:
+        """Take up the batches that an earlier process submitted."""
+        self._resumed = True
+        for submitted in self.record.submitted(self.endpoint.address):
+            self._add_at_server(submitted.requests)
+            self._await_end(submitted)
+
+    def _enqueue(self, *names: str) -> None:
+        """Add requests, if any, to the unsent ones, and see to it that these are submitted."""
+        self._unsent += names
+        self._count += len(names)
+        if self._unsent and (self._flushing is None or self._flushing.done()):
+            self._flushing = self._start(self._flush())
+
+    async def _flush(self) -> None:
+        """Submit the unsent requests, each time that no more come."""
+        while self._unsent and self._may_submit:
+            await self._quiet()
+            ready, self._unsent = [name for name in self._unsent if name in self._waiting], []
+            while ready and self._may_submit:
+                taken, content = self._file_of(ready)
+                ready = [name for name in ready if name not in taken]
+                await self._submit(list(taken), content)
+            self._unsent = ready + self._unsent
+
+    @property
+    def _may_submit(self) -> bool:
+        """False while a batch is open, once the server has said that too many tokens wait."""
+        return not self._open or self._largest == MAX_REQUESTS
+
+    async def _quiet(self) -> None:
+        """Wait until no more requests come."""
+        seen = -1
+        while seen != self._count:
+            seen = self._count
+            await asyncio.sleep(QUIET_SECONDS)
+            for _ in range(QUIET_TURNS):
+                await asyncio.sleep(0)
+
+    def _file_of(self, ready: Sequence[str]) -> tuple[dict[str, None], bytes]:
+        """Choose requests for one batch; return their names and the file."""
+        group = self._waiting[ready[0]].group
+        lines: dict[str, bytes] = {}
+        room, size = self._largest, 0
+        for name in ready:
+            pending = self._waiting.get(name)
+            if pending is None or pending.group != group:
+                continue
+            line = pending.line(name)
+            room, size = room - pending.size, size + len(line)
+            if lines and (room < 0 or size > MAX_BYTES):
+                break
+            lines[name] = line
+        return dict.fromkeys(lines), b"".join(lines.values())
+
+    async def _submit(self, names: list[str], content: bytes) -> None:
+        route = self._waiting[names[0]].route
+
+        async def upload(client: AsyncOpenAI) -> str:
+            given = ("requests.jsonl", content)
+            return (await client.files.create(file=given, purpose="batch", timeout=TRANSFER_SECONDS)).id
+
+        self._add_at_server(names)
+        file = await self._submitting(upload)
+        self.record.add_file(self.endpoint.address, file, names)
+        batch = await self._create(file, route)
+        self._await_end(_Submitted(file=file, batch=batch, requests=tuple(names)))
+
+    async def _create(self, file: str, route: str) -> str:
+        """Submit a batch and return its id. After a try without a response, first look whether it was submitted."""
+        search = False
+
+        async def create(client: AsyncOpenAI) -> str:
+            nonlocal search
+            found = await _find_batch(client, file) if search else None
+            search = True
+            if found is None:
+                endpoint: Any = f"/v1{route}"
+                batch = await client.batches.create(input_file_id=file, endpoint=endpoint, completion_window="24h")
+                found = batch.id
+            return found
+
+        batch = await self._submitting(create)
+        self.record.add_batch(file, batch)
+        return batch
+
+    async def _submitting(self, operate: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
+        """Do a part of submitting a batch. Raises JudgeError if the server has no endpoint for that, or refuses."""
+        from openai import APIStatusError
+
+        async def guarded(client: AsyncOpenAI) -> T:
+            try:
+                return await operate(client)
+            except APIStatusError as error:
+                if error.status_code in _NO_ENDPOINT:
+                    raise JudgeError(
+                        f"{self.endpoint.address} does not take batches (status {error.status_code}); leave out --batch"
+                    ) from error
+                raise
+
+        try:
+            return await self.endpoint.control(guarded, TRANSFER_SECONDS)
+        except CallFailedError as error:
+            raise JudgeError(f"{self.endpoint.address}: the batch cannot be submitted: {error}") from error
+
+    def _await_end(self, submitted: _Submitted) -> None:
+        self._open += 1
+        self._start(self._collect(submitted))
+
+    async def _collect(self, submitted: _Submitted) -> None:
+        """Wait until a batch ends, and hand its answers to the requests."""
+        try:
+            ended = await self._ended(submitted)
+            if ended is None:
+                rows: dict[str, Row] = {}
+            else:
+                files = [file for file in (ended.output_file_id, ended.error_file_id) if file]
+                rows = {name: row for file in files for name, row in await self._rows(file)}
+        finally:
+            self._open -= 1
+        self._remove_at_server(submitted.requests)
+        again: list[str] = []
+        for name in submitted.requests:
+            row = rows.get(name)
+            if row is None and ended is not None and ended.status == "completed" and name not in rows:
+                row = MalformedResponseError("the batch has no response to this request")
+            if row is not None:
+                self._deliver(name, row)
+            elif name in self._waiting:
+                again.append(name)
+        if ended is not None and not submitted.resumed:
+            self._check(ended, submitted)
+        self._enqueue(*again)
+
+    def _check(self, ended: Batch, submitted: _Submitted) -> None:
+        """Raise JudgeError if the server refused the batch or somebody cancelled it."""
+        address = self.endpoint.address
+        if ended.status == "cancelled":
+            raise JudgeError(
+                f"{address}: batch {ended.id} was cancelled; run the same command to submit the rest of it again"
+            )
+        if ended.status != "failed":
+            return
+        errors = ended.errors.data or [] if ended.errors else []
+        if errors and errors[0].code == _TOO_MANY_TOKENS and len(submitted.requests) > 1:
+            self._largest = max(1, min(self._largest, len(submitted.requests)) // 2)
+            return
+        said = next((error.message for error in errors if error.message), None) or "no reason given"
+        line = f" (line {errors[0].line})" if errors and errors[0].line else ""
+        raise JudgeError(f"{address}: batch {ended.id} was refused: {self.endpoint.plain(said)}{line}")
+
+    async def _ended(self, submitted: _Submitted) -> Batch | None:
+        """Wait until the batch has ended; None if it was never submitted."""
+        from openai import NotFoundError
+
+        batch_id = submitted.batch
+
+        async def retrieve(client: AsyncOpenAI) -> Batch | None:
+            nonlocal batch_id
+            if batch_id is None:
+                batch_id = await _find_batch(client, submitted.file)
+                if batch_id is None:
+                    return None
+                self.record.add_batch(submitted.file, batch_id)
+            try:
+                return await client.batches.retrieve(batch_id)
+            except NotFoundError as error:
+                raise JudgeError(
+                    f"{self.endpoint.address} does not have batch {batch_id}: use the key that it was submitted with,"
+                    f" or delete {self.record.path} to submit its requests again"
+                ) from error
+
+        pause = min(FIRST_PAUSE, self.endpoint.batch_interval)
+        while True:
+            found = await self._patiently(retrieve)
+            if found is None or found.status in _ENDED:
+                return found
+            await asyncio.sleep(pause)
+            pause = min(pause * PAUSE_GROWTH, self.endpoint.batch_interval)
+
+    async def _rows(self, file: str) -> list[tuple[str, Row]]:
+        async def fetch(client: AsyncOpenAI) -> bytes:
+            return (await client.files.content(file, timeout=TRANSFER_SECONDS)).content
+
+        content = await self._patiently(fetch, TRANSFER_SECONDS)
+        return list(_read_rows(content.split(b"\n")))
+
+    async def _patiently(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
+        """Do something until it succeeds: a server may be out of reach for some of the hours that a batch takes."""
+        while True:
+            try:
+                return await self.endpoint.control(operate, timeout)
+            except GaveUpError:
+                await asyncio.sleep(self.endpoint.batch_interval)
+            except CallFailedError as error:
+                raise JudgeError(f"{self.endpoint.address}: the batch cannot be collected: {error}") from error
+
+    def _deliver(self, name: str, row: str | Exception) -> None:
+        """Answer a request; keep the answer if the request has not been asked for yet."""
+        pending = self._waiting.get(name)
+        if pending is None:
+            self._early[name] = row
+        elif pending.answer.done():
+            return
+        elif isinstance(row, Exception):
+            pending.answer.set_exception(row)
+        else:
+            pending.answer.set_result(row)
+
+    def _add_at_server(self, names: Iterable[str]) -> None:
+        before = len(self._at_server)
+        self._at_server.update(names)
+        self.on_change(len(self._at_server) - before)
+
+    def _remove_at_server(self, names: Iterable[str]) -> None:
+        before = len(self._at_server)
+        self._at_server.difference_update(names)
+        self.on_change(len(self._at_server) - before)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do work beside the requests; if it fails, all of them fail."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except Exception as error:  # noqa: BLE001 - every waiting request raises it
+                self._close(error)
+
+        task = asyncio.create_task(guarded())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _close(self, error: Exception) -> None:
+        if self._closed:
+            return
+        self._closed = error
+        for pending in self._waiting.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(error)
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+
+
+async def _find_batch(client: AsyncOpenAI, file: str) -> str | None:
+    """Return the id of the batch of a file; None if there is none, or the server does not list its batches."""
+    from openai import APIStatusError
+
+    seen = 0
+    try:
+        async for batch in client.batches.list(limit=100):
+            if batch.input_file_id == file:
+                return batch.id
+            seen += 1
+            if seen >= SEARCHED:
+                return None
+    except APIStatusError as error:
+        if error.status_code not in _NO_ENDPOINT:
+            raise
+    return None
+
+
+def _read_rows(lines: Iterable[bytes]) -> Iterator[tuple[str, Row]]:
+    """Yield the name of each request and its response, without lines that follow no protocol."""
+    for line in lines:
+        try:
+            data = json.loads(line) if line.strip() else {}
+            name = data.get("custom_id")
+            if isinstance(name, str):
+                yield name, _read_row(data.get("response"), data.get("error"))
+        except (ValueError, AttributeError, RecursionError):
+            continue
+
+
+def _read_row(response: Any, error: Any) -> Row:
+    if not response:
+        if isinstance(error, dict) and error.get("code") in _NOT_RUN:
+            return None
+        return MalformedResponseError(f"the batch has no response to this request: {json.dumps(error)[:200]}")
+    body = response.get("body")
+    text = body if isinstance(body, str) else json.dumps(body)
+    status = response.get("status_code") or 200
+    if status < 400:
+        return text
+    said = body.get("error", body) if isinstance(body, dict) else {}
+    code, param = (said.get(name) if isinstance(said, dict) else None for name in ("code", "param"))
+    return ErrorResponse(
+        status,
+        error_message(text),
+        code=None if code is None else str(code),
+        param=param if isinstance(param, str) else None,
+    )
