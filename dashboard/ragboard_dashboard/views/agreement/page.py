@@ -241,12 +241,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
             st.rerun()
         _choose(every, stored)
         return
-<<<<<<< HEAD
-    what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
-=======
-    report = get_grades(stored.agreement.id, dimension, at_least, {})
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form == "answers" else ""
->>>>>>> main
     _answer(
         stored,
         [compared],
