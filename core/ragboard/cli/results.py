@@ -29,7 +29,9 @@ from ragboard.analysis import (
     hallucination_table,
     hallucinations,
     list_runs,
+    lowest_in_words,
     metric_descriptions,
+    nothing_retrieved,
     resolve_spec,
     start_with,
     topic_in_words,
@@ -198,6 +200,8 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(note))
     title, text = start_with(found)
     click.echo(f"\n{title}. {text}".rstrip())
+    if nothing := nothing_retrieved(found):
+        click.echo("\n" + one_line(f"retriever: {nothing}"))
     for one in found.main_findings or (() if found.hints else found.suspected):
         click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
         click.echo(one_line(f"  {one.figure}"))
@@ -224,6 +228,8 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.comparisons.groups and not found.topics:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
+    if lowest := found.comparisons.lowest:
+        click.echo(one_line(lowest_in_words(lowest, labels.get(lowest.metric, lowest.metric))))
     if closest := found.comparisons.closest:
         said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
         click.echo(one_line(f"the group that comes closest, which may be chance: {said}"))

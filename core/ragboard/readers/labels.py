@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +27,7 @@ __all__ = [
     "LabelRow",
     "LabelledText",
     "SamplingDesign",
+    "read_graded_answers",
     "read_label_rows",
     "read_labels",
 ]
@@ -162,6 +163,11 @@ class LabelFile:
         return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
 
     @property
+    def questions(self) -> int:
+        """Number of different questions; the same words after other turns are another question."""
+        return len({(item.sides[0].question, item.sides[0].history) for item in self.items})
+
+    @property
     def is_verdicts(self) -> bool:
         """Whether the labels are compared with what a judge says itself, verdicts or grades; not with metrics."""
         return self.form in ("statements", "passages") or (
@@ -196,6 +202,17 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
         items=unique,
         notes=(f"{renamed} duplicate ids got a number",) if renamed else (),
     )
+
+
+def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | None:
+    """Read a file with these columns as people's grades of answers; None if its rows hold none."""
+    if set(columns).isdisjoint(GRADES):
+        return None
+    try:
+        labels = read_labels(str(path))
+    except RunFileError:
+        return None
+    return labels if labels.form == "answers" else None
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:

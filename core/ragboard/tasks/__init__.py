@@ -39,7 +39,7 @@ from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
 from ragboard.tasks.replies import ReplyFormatError
 from ragboard.tasks.select_sentences import Selection, SelectSentences
 from ragboard.tasks.similarity import Similarities, Similarity
-from ragboard.tasks.verify import Verification, Verify
+from ragboard.tasks.verify import Verification, VerifiedAgainst, Verify
 from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, Written
 from ragboard.tasks.write_questions import WriteQuestions
 
@@ -92,6 +92,7 @@ __all__ = [
     "Task",
     "Usefulness",
     "Verification",
+    "VerifiedAgainst",
     "Verify",
     "WeighNuggets",
     "WriteAnswer",

@@ -108,7 +108,8 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of the file, escaped, cut with the number of characters left out."""
+    """A text of the file on one line, escaped, cut with the number of characters left out."""
+    text = " ".join(text.split())
     if len(text) <= TEXT:
         return html_escaped(text)
     return f"{html_escaped(text[:TEXT])}… {_quiet(f'{len(text) - TEXT:,} more characters')}"
