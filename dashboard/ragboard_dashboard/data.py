@@ -55,6 +55,7 @@ from ragboard.analysis import (
     unpaired_samples,
     unsupported_statements,
 )
+from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, dataset_of, datasets, nugget_table
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.offers import run_contents
@@ -72,6 +73,7 @@ from ragboard.human.annotation import annotation_queue, annotator_agreement, bat
 from ragboard.human.baselines import BaselineComparison, compare_with_baselines
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.trust import RUN_LABELS, labelled_runs, run_of_labels, texts_of_labels, trust_in
 from ragboard.judges import JudgeOptions
@@ -188,6 +190,8 @@ get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
 get_trust = cached(64)(trust_in)
+get_datasets = cached(4)(datasets)
+get_dataset = cached(8)(dataset_of)
 _pairing = shared()(pair_runs)
 
 
@@ -272,6 +276,11 @@ def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
+def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+    """Which nuggets of a question the answers of the runs state."""
+    return nugget_table(store(), dataset, question)
+
+
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     """Every agreement, newest first: those with label files, and those with the runs' own labels."""
@@ -324,6 +333,13 @@ def get_grades(
 def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
     """How one scorer decided every pair."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
+
+
+@cached(spinner="Drawing intervals")
+def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
+    """The judge's grades of passages compared with people's; None if the agreement is about something else."""
+    del store
+    return passage_agreement(_agreement_data(agreement_id))
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:

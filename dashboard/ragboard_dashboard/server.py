@@ -11,6 +11,7 @@ import threading
 import time
 import webbrowser
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -77,9 +78,15 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
         Store(given.store).check()
     address = f"http://{_shown(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
+    threading.Thread(target=_import_first_page, daemon=True).start()
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
     app_of(given).run(config=server_options(given) | {"server.port": chosen})
+
+
+def _import_first_page() -> None:
+    """Import what the first page needs, seconds, while a browser is still loading its scripts."""
+    import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
 
 
 def app_of(given: ServerSettings, script: Path = APP) -> st.App:

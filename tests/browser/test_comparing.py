@@ -82,7 +82,7 @@ def test_the_result_is_read_at_a_glance_and_three_clicks_lead_to_a_question_that
     expect(row).to_contain_text("⚠ Context relevance usually falls with more passages: 3.0 in A, 5.0 in B")
     about = page.get_by_text("bm25-rerank-k5 (B) minus bm25-k3 (A) over 60 questions in both runs")
     expect(about).to_contain_text("chunk_words 60 → 90")
-    changed = page.get_by_role("table").filter(has_text="Largest changes, better or worse")
+    changed = page.get_by_role("table").filter(has_text="Largest changes, gains and losses")
     for sign in "▲▼":
         expect(changed.get_by_text(re.compile(f"^{sign} "))).not_to_have_count(0)
     expect(changed.get_by_role("link")).to_have_count(3)

@@ -23,8 +23,10 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    GradePassages,
     JudgePassages,
     OnCall,
+    PassageGrades,
     Questions,
     Rate,
     RateAnswer,
@@ -97,6 +99,9 @@ def _opinion(task: Task) -> Reply:
         case JudgePassages():
             useful = tuple("red" in text for text in task.passages)
             return Usefulness(useful=useful, reasons=("",) * len(useful))
+        case GradePassages():
+            grades = tuple(3 if "red" in text else 1 for text in task.passages)
+            return PassageGrades(grades=grades, reasons=("",) * len(grades))
         case Critique():
             return Critiqued(yes="red" in task.answer)
         case ExtractEntities():

@@ -79,6 +79,7 @@ def _plain() -> Iterator[tuple[str, str, dict[str, Any]]]:
         given = {"quality": quality, "question": QUESTION, "a": ANSWER, "b": "In 1890.", "contexts": PASSAGES}
         yield f"prefer {quality}", "Prefer", given
     yield "useful", "JudgePassages", {**asked, "passages": PASSAGES}
+    yield "grades", "GradePassages", {"question": QUESTION, "passages": PASSAGES}
     yield "entities", "ExtractEntities", {"text": " ".join((QUESTION, *PASSAGES))}
     yield "rate answer", "RateAnswer", asked
     for examples in ((), (EXAMPLE, EXAMPLE | {"answer": "", "contradictory": ""})):

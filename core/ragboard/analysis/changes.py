@@ -12,9 +12,16 @@ import numpy as np
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
 from ragboard.analysis.metrics import described
-from ragboard.analysis.paired import Flags, MetricColumn, metric_columns, pair_runs, paired_refusals
+from ragboard.analysis.paired import (
+    Flags,
+    MetricColumn,
+    answers_with_statements,
+    metric_columns,
+    pair_runs,
+    paired_refusals,
+)
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
-from ragboard.metrics.refusal import Refusal
+from ragboard.metrics import metric_of
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
@@ -25,7 +32,6 @@ __all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
 
 MAX_QUESTIONS = 3
 """Default number of questions."""
-REFUSAL = Refusal().spec
 UNCHANGED = ("kept", "still wrong")
 """Statements that are not listed as changed."""
 MAX_METRICS = 3
@@ -57,6 +63,8 @@ class ChangedQuestion:
     """The metrics that changed, largest change relative to the range first."""
     refuses: Literal["A", "B", ""]
     """The run whose answer is the only refusal; empty if neither or both refuse, or if that is unknown."""
+    in_part: bool
+    """Whether that answer refuses only in part: it also states something."""
     statements: Mapping[ChangeKind, int]
     """Number of statements by change; unchanged ones are left out."""
     passages: int
@@ -64,12 +72,16 @@ class ChangedQuestion:
     new_passages: int
     """Number of passages of B that A did not retrieve."""
 
+    @property
+    def refusal(self) -> str:
+        """`only B refuses` or `only B refuses, in part`; empty if that is not what changed."""
+        return f"only {self.refuses} refuses{', in part' if self.in_part else ''}" if self.refuses else ""
+
     def __str__(self) -> str:
         """What changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
-        refuses = f"only {self.refuses} refuses" if self.refuses else ""
         statements = ", ".join(f"{count} {kind}" for kind, count in self.statements.items())
         new = f"{self.new_passages} of {self.passages} passages {'is' if self.new_passages == 1 else 'are'} new"
-        parts = [refuses, statements and f"statements: {statements}", new if self.new_passages else ""]
+        parts = [self.refusal, statements and f"statements: {statements}", new if self.new_passages else ""]
         return "; ".join(filter(None, parts))
 
 
@@ -78,10 +90,11 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
 
-    If only one of the two answers is a refusal, that counts like the full range of one metric. Only the first such pair
-    keeps its place; others come after all other pairs, which would otherwise be crowded out. Metrics without bounds,
-    and metrics with different judges in A and B, do not count. If all of these pairs got better, or all got worse, the
-    last one is replaced by the largest change in the other direction. Swapping the runs gives the same questions.
+    If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
+    pair keeps its place; others come after all other pairs, which would otherwise be crowded out. A refusal in part
+    does not count, nor does a relevance metric if one of the answers refuses. Metrics without bounds, and metrics with
+    different judges in A and B, do not count. If all of these pairs got better, or all got worse, the last one is
+    replaced by the largest change in the other direction. Swapping the runs gives the same questions.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -94,15 +107,19 @@ def most_changed(
             for spec, column in columns.items()
             if spec not in not_comparable and (ends := range_of(known.get(spec)))
         }
-        refusals = np.zeros(paired.a.size)
+        refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
             in_a, in_b, both = paired_refusals(connection, a, b, paired)
             refusals[both] = in_b - in_a
+            stating_a, stating_b = answers_with_statements(connection, a, b, paired)
+            partly = np.where(refusals > 0, stating_b, stating_a) & (refusals != 0)
+        counted = [np.abs(refusals) * ~partly]
+        counted += [
+            np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
+        ]
         improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
-        sizes = {REFUSAL: np.abs(refusals)} | changes
-        rows = _largest(
-            paired, list(sizes.values()), np.sum([0 * refusals, *improvements], axis=0), refusals != 0, limit
-        )
+        refused = (refusals != 0) & ~partly
+        rows = _largest(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
         texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
     return tuple(
         _changed(
@@ -113,9 +130,15 @@ def most_changed(
                 if changes[spec][row] > TOLERANCE
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
+            in_part=bool(partly[row]),
         )
         for row in rows
     )
+
+
+def _is_relevance(spec: str) -> bool:
+    metric = metric_of(spec)
+    return metric is not None and metric.category == "relevance"
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
@@ -148,7 +171,11 @@ def _largest(
 
 
 def _changed(
-    found: PairReport, scores: Sequence[tuple[MetricDescription, float, float]], refuses: Literal["A", "B", ""]
+    found: PairReport,
+    scores: Sequence[tuple[MetricDescription, float, float]],
+    refuses: Literal["A", "B", ""],
+    *,
+    in_part: bool,
 ) -> ChangedQuestion:
     kinds: Counter[ChangeKind] = Counter(change.kind for change in found.statements)
     changed: dict[ChangeKind, int] = {kind: count for kind, count in kinds.items() if kind not in UNCHANGED}
@@ -161,6 +188,7 @@ def _changed(
             for metric, before, after in scores[:MAX_METRICS]
         ),
         refuses=refuses,
+        in_part=in_part,
         statements=changed,
         passages=len(found.b.sample.contexts or ()),
         new_passages=len(found.gained),

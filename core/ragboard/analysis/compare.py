@@ -295,7 +295,8 @@ def in_words(compared: MetricComparison) -> str:
 def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
     """Say which difference these questions can detect, and how many are needed to detect a difference of `points`.
 
-    `With 60 questions, a difference of 0.08 can be detected (80% power); 0.03 would take about 430.`
+    `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
+    would take about 430 questions like these.`
 
     `points` is for a metric from 0 to 1; for another range, it is a share of the part above 0. Empty if the detectable
     difference is not known.
@@ -310,7 +311,10 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     text += f" ({found.power:.0%} power)"
     if needed is None or found.detectable <= wanted:
         return f"{text}."
-    return f"{text}; {wanted:.2g} would take about {_rounded_up(needed):,}."
+    return (
+        f"{text}. To detect {wanted:.2g}, small but often worth having, would take about {_rounded_up(needed):,}"
+        " questions like these."
+    )
 
 
 def verdict_in_words(compared: Comparison) -> str:

@@ -38,7 +38,7 @@ from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics, judged_by
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import SampleQuery, reference_count
+from ragboard.store.queries.samples import SampleQuery, passage_counts, reference_count
 from ragboard.store.queries.statements import HallucinationQuery, matched_labels
 from ragboard.store.queries.statements import wrong_passages as most_wrong
 from ragboard.store.queries.values import category_values
@@ -51,6 +51,7 @@ __all__ = [
     "Diagnosis",
     "Figure",
     "Finding",
+    "LowestGroup",
     "Measured",
     "NotTriggered",
     "PassageIssue",
@@ -65,7 +66,9 @@ __all__ = [
     "condition_of",
     "diagnose",
     "diagnosis_warning",
+    "lowest_in_words",
     "measure",
+    "nothing_retrieved",
     "sentence_of",
     "source_of",
     "start_with",
@@ -200,6 +203,8 @@ class Finding:
     sentence: str
     figure: Figure
     query: ResultQuery
+    min_impact_basis: str = ""
+    """How `min_impact` follows from the figure, in words; empty if it is 0."""
     min_impact: float = 0.0
     """Lower confidence bound of the share of `unit` that the finding explains, over all samples, in [0, 1]. 0 if the
     rule does not harm answers."""
@@ -208,9 +213,14 @@ class Finding:
 
     @property
     def impact_text(self) -> str:
-        """`at least 52% of the references' claims`, over all samples; empty if that is 0%."""
+        """The minimum impact over all samples, and how to check it; empty if that is 0%.
+
+        `at least 15% of the answers' statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
+        """
         unit = QUANTITIES[self.rule.quantity].unit
-        return f"at least {self.min_impact:.0%} of {unit}" if self.min_impact >= 0.005 else ""
+        if self.min_impact < 0.005:
+            return ""
+        return f"at least {self.min_impact:.0%} of {unit} {self.min_impact_basis}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,12 +276,27 @@ class WeakTopic:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LowestGroup:
+    """The samples with one value of a metadata column, which score furthest below the others."""
+
+    by: str
+    """The metadata column, with the prefix `metadata.`."""
+    value: str
+    metric: str
+    mean: float
+    mean_others: float
+    n: int
+    query: Breakdown
+
+
+@dataclass(frozen=True, kw_only=True)
 class TopicComparisons:
     """The comparisons of topics with the other samples."""
 
     closest: WeakTopic | None
     """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
-
+    lowest: LowestGroup | None
+    """If no group is significantly worse: the one whose mean is furthest below that of the others."""
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -290,6 +315,8 @@ class Diagnosis:
     samples: int
     references: int
     """Number of samples with a reference answer."""
+    retrieved_nothing: int
+    """Number of samples for which nothing was retrieved; 0 if the file has no passages at all."""
     attribution_note: str
     """Why losses cannot be attributed to retriever or generator; empty if they can."""
     findings: tuple[Finding, ...]
@@ -413,6 +440,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     categories = columns_of(store, run).categories
     with store.database.read() as connection:
         references = reference_count(connection, run.run_id)
+        passages_found = passage_counts(connection, run.run_id).values
         columns = _input_columns(connection, run, summary.samples, INPUT_COLUMNS)
         by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
         clusters = sample_clusters(connection, run.run_id)
@@ -425,7 +453,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
     findings = [
-        replace(finding, min_impact=_min_impact(finding, columns), held_back=_hint_reason(finding, run, rule_based))
+        replace(_with_impact(finding, columns), held_back=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
@@ -442,6 +470,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         overruled=overruled_verdicts(store, summary).overruled,
         samples=summary.samples,
         references=references,
+        retrieved_nothing=int((passages_found == 0).sum()) if passages_found.any() else 0,
         attribution_note=_attribution_note(references, columns),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.held_back), -finding.min_impact))),
         suspected=_suspected(not_triggered, run, columns),
@@ -536,22 +565,25 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
-            finding = replace(_finding(rule, figure, value, run), held_back=reason)
-            suspected.append(replace(finding, min_impact=max(0.0, _min_impact(finding, columns))))
+            suspected.append(_with_impact(replace(_finding(rule, figure, value, run), held_back=reason), columns))
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
-def _min_impact(finding: Finding, columns: Columns) -> float:
-    """Lower bound of the share that a finding explains; samples without a value count as no loss."""
-    interval, quantity = finding.figure.interval, QUANTITIES[finding.rule.quantity]
-    if not finding.rule.harms_answers or not isinstance(interval, Interval):
-        return 0.0
+def _with_impact(finding: Finding, columns: Columns) -> Finding:
+    """The finding with the lower bound of the share that it explains; samples without a value count as no loss."""
+    interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
+    if not rule.harms_answers or not isinstance(interval, Interval):
+        return finding
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
     # of two groups, the first is the one that `unit` names
-    known = float((~np.isnan(values[0] if quantity.compares_groups else values)).mean())
-    if finding.rule.side == "above":
-        return interval.low * known
-    return (1 - interval.high if quantity.bounds == SHARE_BOUNDS else -interval.high) * known
+    valued = ~np.isnan(values[0] if quantity.compares_groups else values)
+    end = interval.low if rule.side == "above" else interval.high
+    shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
+    loss = end if rule.side == "above" else (1 - end if shares_below else -end)
+    shown = f"1 - {end:.2f}" if shares_below else f"{abs(end):.2f}"
+    samples = f", in {int(valued.sum()):,} of {valued.size:,} samples" if not valued.all() else ""
+    basis = f"({shown}, the near end of the CI{samples})"
+    return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
@@ -619,7 +651,15 @@ def weak_topics(
             lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
             if p < ALPHA and comparison.interval.high < 0:
                 worse.append(lower[-1])
+    by, value, spec, found = min(compared, key=lambda one: (one[3].difference, one[1]), default=("", "", "", None))
+    lowest = None
+    if found and found.difference < 0 and not worse:
+        query = Breakdown(column=spec, by=by)
+        lowest = LowestGroup(
+            by=by, value=value, metric=spec, mean=found.mean, mean_others=found.mean_others, n=found.n, query=query
+        )
     return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
+        lowest=lowest,
         closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
@@ -696,7 +736,12 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
         title = f"Start with {COMPONENTS[first.rule.component]}{certainty}"
         if not certainty:
             return title, ""
-    said = ["No rule flags this run with certainty."]
+    why = ""
+    if first in hints:
+        why = ": this figure comes from a judge that was not validated for it, so it is only a hint"
+    elif first:
+        why = ": the 95% CI of this figure includes the rule's threshold"
+    said = [f"No rule flags this run with certainty{why}."]
     if len(hints) > 1:
         same = sum(one.rule.component == hints[0].rule.component for one in hints)
         every = "Both" if same == 2 else f"All {same}"
@@ -707,8 +752,16 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
         said.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
     waiting = sum(bool(rule.missing) for rule in diagnosis.not_triggered)
     if waiting:
-        said.append(f"{waiting} rule{' waits' if waiting == 1 else 's wait'} for metrics that were not evaluated.")
+        free = ": the embedded judge evaluates them without calls or cost" if _is_free(diagnosis) else ""
+        said.append(
+            f"{waiting} rule{' waits' if waiting == 1 else 's wait'} for metrics that were not evaluated{free}."
+        )
     return title, " ".join(said)
+
+
+def _is_free(diagnosis: Diagnosis) -> bool:
+    """Whether the run's own judge evaluates the missing metrics without asking a model."""
+    return bool(diagnosis.missing and diagnosis.judged and diagnosis.judged.judge == "embedded")
 
 
 def diagnosis_warning(diagnosis: Diagnosis) -> str:
@@ -722,7 +775,27 @@ def diagnosis_warning(diagnosis: Diagnosis) -> str:
     return " ".join(notes)
 
 
-def _topic_name(topic: WeakTopic) -> str:
+def lowest_in_words(lowest: LowestGroup, label: str) -> str:
+    """Name it: `Lowest: topic = rivers, mean Faithfulness 0.41 of 9 samples (others 0.72). Not certain: ...`."""
+    return (
+        f"Lowest: {_topic_name(lowest)}, mean {label} {lowest.mean:.2f} of {lowest.n:,} samples (others"
+        f" {lowest.mean_others:.2f}). Not certain: it may be chance."
+    )
+
+
+def nothing_retrieved(diagnosis: Diagnosis) -> str:
+    """`6 of 98 questions retrieved nothing: ...`; empty if all have passages, or the file has no passages at all."""
+    count = diagnosis.retrieved_nothing
+    if not count:
+        return ""
+    theirs = "Its answer has" if count == 1 else "Their answers have"
+    return (
+        f"{count:,} of {diagnosis.samples:,} questions retrieved nothing. {theirs} no passage to rest on: look at the"
+        " retriever's query and filters there."
+    )
+
+
+def _topic_name(topic: WeakTopic | LowestGroup) -> str:
     return f"{topic.by.removeprefix('metadata.')} = {topic.value}"
 
 

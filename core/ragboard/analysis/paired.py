@@ -27,6 +27,7 @@ __all__ = [
     "Difference",
     "Flags",
     "MetricColumn",
+    "answers_with_statements",
     "cost_columns",
     "difference_of",
     "is_cost",
@@ -137,6 +138,12 @@ def paired_refusals(
 ) -> tuple[FloatArray, FloatArray, Flags]:
     """A's and B's refusals (1 or 0) over the pairs where both are known, and a mask of those pairs."""
     return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
+
+
+def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
+    """Which answers of A and of B state something; a refusal that does refuses only in part."""
+    stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
+    return _at(stating_a, paired.a)[1], _at(stating_b, paired.b)[1]
 
 
 def mean_statement_counts(

@@ -12,8 +12,9 @@ from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
 from ragboard.analysis.verdict_style import verdict_words
 from ragboard.metrics.needs import Sentence
-from ragboard.records import JsonValue, Label, Outcome, Sample, Verdict
+from ragboard.records import PASSAGE_GRADE, JsonValue, Label, Outcome, Sample, Verdict
 from ragboard.store import RunRef, Store, find_sample
+from ragboard.store.queries.citations import SampleCitation, sample_citations
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.runs import run_config
@@ -107,12 +108,21 @@ class SampleReport:
     """The sentences of the passages that help to answer the question, in order."""
     sentences: int
     """Number of sentences in all passages; 0 if they were not judged."""
+    citations: tuple[SampleCitation, ...]
+    """The citations of the answer; empty if they were not judged."""
     judgements: tuple[Judgement, ...]
     """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
     """Id of the next sample of the run, or None."""
+
+    @property
+    def passage_grades(self) -> Mapping[int, float]:
+        """The relevance of the passages from 0 to 3, by rank; empty if they were not graded."""
+        graded = [one for one in self.judgements if one.about.startswith(PASSAGE_GRADE) and one.value is not None]
+        first = min((one.about for one in graded), key=len, default="")
+        return {one.number: one.value for one in graded if one.about == first and one.value is not None}
 
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
@@ -223,6 +233,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 Sentence(rank=one.rank, start=one.start, end=one.end) for one in sentences if one.chosen
             ),
             sentences=len(sentences),
+            citations=sample_citations(connection, run.evaluation_id, position),
             judgements=judgements(connection, run.evaluations, position),
             previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
             following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,

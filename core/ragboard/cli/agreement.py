@@ -17,6 +17,7 @@ from ragboard.human.agree import AgreementResult, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
+from ragboard.human.passages import passage_agreement
 from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport, preference_report
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
@@ -66,7 +67,7 @@ def agree_with_people(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Compare metrics and judges with the labels in FILE: pairs, graded answers or labelled statements.
+    """Compare metrics and judges with the labels in FILE: pairs, graded answers or passages, or labelled statements.
 
     The kind is detected from the columns; `hf:OWNER/NAME` reads a data set from the Hugging Face hub. The tables add
     trivial baselines (length, word overlap, a coin) and inter-annotator agreement. The dashboard shows the result too.
@@ -89,6 +90,10 @@ def agree_with_people(
 
         result = agree(store, labels, panel_named(judge_options), metrics, seed=seed, options=options, watch=watch)
     data = load_agreement(store, agreement_named(store, result.agreement.id))
+    passages = passage_agreement(data)
+    if passages and not as_json:
+        click.echo(one_line(passages.sentence))
+        click.echo(one_line(passages.details))
     report: PreferenceReport | GradeReport
     if labels.form == "pairs":
         report = preference_report(data, ties=ties, against=against)
@@ -100,7 +105,8 @@ def agree_with_people(
     compared = [compare_with_baselines(data, name, ties=ties, at_least=at_least) for name in dimensions]
     against_baselines = [one for one in compared if one]
     if as_json:
-        print_json({"report": report, "baselines": against_baselines, "agreed": result})
+        more = {"passages": passages} if passages else {}
+        print_json({"report": report, "baselines": against_baselines, **more, "agreed": result})
         _print_end(result)
         return
     for one in against_baselines:

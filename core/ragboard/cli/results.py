@@ -29,7 +29,9 @@ from ragboard.analysis import (
     hallucination_table,
     hallucinations,
     list_runs,
+    lowest_in_words,
     metric_descriptions,
+    nothing_retrieved,
     resolve_spec,
     start_with,
     topic_in_words,
@@ -57,6 +59,7 @@ __all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "p
 @click.option("--text", default="", help="Search text in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
 @click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with these human labels.")
+@click.option("--miscited", is_flag=True, help="Only statements that the passages cited for them do not support.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
 @click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements as a table.")
@@ -71,6 +74,7 @@ def list_hallucinations(
     text: str,
     passage: str,
     human: Human | None,
+    miscited: bool,
     by: Grouping | None,
     limit: int,
     kind: str | None,
@@ -94,6 +98,7 @@ def list_hallucinations(
         text=text,
         passage=passage,
         human=human,
+        miscited=miscited,
         limit=limit,
     )
     if kind or out:
@@ -195,6 +200,8 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(note))
     title, text = start_with(found)
     click.echo(f"\n{title}. {text}".rstrip())
+    if nothing := nothing_retrieved(found):
+        click.echo("\n" + one_line(f"retriever: {nothing}"))
     for one in found.main_findings or (() if found.hints else found.suspected):
         click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
         click.echo(one_line(f"  {one.figure}"))
@@ -221,6 +228,8 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.comparisons.groups and not found.topics:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
+    if lowest := found.comparisons.lowest:
+        click.echo(one_line(lowest_in_words(lowest, labels.get(lowest.metric, lowest.metric))))
     if closest := found.comparisons.closest:
         said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
         click.echo(one_line(f"the group that comes closest, which may be chance: {said}"))

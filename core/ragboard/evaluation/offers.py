@@ -17,7 +17,7 @@ from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.retrieval import NO_IDS, ranking
 from ragboard.prices import Prices
-from ragboard.records import Sample, Unscored
+from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
 from ragboard.tasks import Failure, Reply, Role, Task
 
@@ -49,6 +49,7 @@ COLUMNS: Mapping[str, str] = {
     "contexts": "passages",
     "reference": "a reference",
     "reference_contexts": "gold passages",
+    "nuggets": "nuggets",
 }
 """The columns that metrics may need, as messages name them."""
 ROLES: Mapping[Role, str] = {
@@ -65,6 +66,8 @@ class Contents:
     """The number of samples that have answers, passages, references and so on."""
 
     samples: int
+    questions: int
+    """Number of different questions; the same words after other turns are another question."""
     columns: Mapping[str, int]
     """Number of samples by column, for each of `COLUMNS`."""
     passages: int
@@ -79,12 +82,14 @@ class Contents:
     """At most `TIMED_SAMPLES` random samples."""
 
     def __str__(self) -> str:
-        """`60 questions with answers, 4.8 passages each and references`."""
+        """`60 questions with answers, 4.8 passages each and references`; `294 answers to 98 questions, with ...`."""
         shown = self.columns["contexts"]
         mean = f"{self.passages / shown:.2g}" if shown else ""
         each = f"{mean} passage{'' if mean == '1' else 's'} each"
+        repeated = self.questions < self.samples
+        all_answered = self.columns["answer"] == self.samples
         counts = {
-            "answers": self.columns["answer"],
+            "answers": 0 if repeated and all_answered else self.columns["answer"],
             each: shown,
             "references": self.columns["reference"],
             "gold passages": self.gold,
@@ -92,7 +97,10 @@ class Contents:
         }
         words = [f"{what}{self._of(count)}" for what, count in counts.items() if count]
         listed = " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-        questions = f"{self.samples:,} question{'' if self.samples == 1 else 's'}"
+        questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        if repeated:
+            rows = f"{self.samples:,} {'answers to' if all_answered else 'rows about'} {questions}"
+            return f"{rows}, with {listed}" if listed else rows
         return f"{questions} with {listed}" if listed else f"{questions} and nothing else"
 
     def _of(self, count: int) -> str:
@@ -124,11 +132,13 @@ def contents_of(samples: Iterable[Sample]) -> Contents:
     """Count the contents of samples in one pass."""
     columns = dict.fromkeys(COLUMNS, 0)
     count = passages = histories = gold = 0
+    questions = set[tuple[str, tuple[Turn, ...]]]()
     without_ids = False
     examples: list[Sample] = []
     chance = random.Random(0)  # noqa: S311
     for sample in samples:
         count += 1
+        questions.add((sample.question, sample.history))
         for column in columns:
             columns[column] += getattr(sample, column) is not None
         passages += len(sample.contexts or ())
@@ -143,6 +153,7 @@ def contents_of(samples: Iterable[Sample]) -> Contents:
             examples[place] = sample
     return Contents(
         samples=count,
+        questions=len(questions),
         columns=columns,
         passages=passages,
         histories=histories,

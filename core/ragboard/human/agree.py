@@ -20,11 +20,19 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
 from ragboard.human.pairwise import choose_better, comparable
-from ragboard.human.scorers import GPT_RANKING, QUALITIES, LineUp, judge_scorers, line_up, trivial_outcomes
+from ragboard.human.scorers import (
+    GPT_RANKING,
+    QUALITIES,
+    LineUp,
+    grade_scorer,
+    judge_scorers,
+    line_up,
+    trivial_outcomes,
+)
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, outcome
 from ragboard.metrics.base import AnswerTask, resolve, tasks_for
-from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, Item, LabelFile
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, Item, LabelFile
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.agreements import Agreement, ScorerResult
@@ -32,7 +40,9 @@ from ragboard.tasks import (
     Extraction,
     ExtractStatements,
     Failure,
+    GradePassages,
     NotAsked,
+    PassageGrades,
     Prefer,
     Quality,
     Selection,
@@ -58,8 +68,13 @@ TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
 """A judge's verdict on a text, 1 or 0, and its score if there is one."""
 Work: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
 
-TEXT_TASKS: Mapping[str, type[Task]] = {"supported": Verify, ANSWER_SUPPORTED: Verify, HELPS: SelectSentences}
-"""The type of task for each dimension of labelled statements or sentences."""
+TEXT_TASKS: Mapping[str, type[Task]] = {
+    "supported": Verify,
+    ANSWER_SUPPORTED: Verify,
+    HELPS: SelectSentences,
+    PASSAGE_RELEVANCE: GradePassages,
+}
+"""The type of task for each dimension of labelled statements, sentences or passages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +220,8 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
 
 def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) -> list[Work]:
     """The work in concurrent parts: one per item, or one per answer for all its statements."""
+    if labelled.form == "passages":
+        return [partial(_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
         return [partial(_statements, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.is_verdicts:
@@ -213,7 +230,7 @@ def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) 
 
 
 def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
-    """Group the items, with their positions, by answer: adjacent statements of one answer form a group."""
+    """Group the items, with their positions: adjacent statements of one answer, or passages of one question."""
 
     def answer_of(numbered: NumberedItem) -> tuple[object, ...]:
         _, item = numbered
@@ -274,6 +291,24 @@ async def _statements(group: Sequence[NumberedItem], judge: str, runner: TaskRun
         for (position, _), both in zip(group, outcomes, strict=True)
         for scorer, found in zip(judge_scorers(judge), both, strict=True)
         if found is not None
+    ]
+
+
+async def _passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
+    """Grade the passages of one question, all in one task."""
+    sample = group[0][1].sides[0]
+    texts = tuple(item.sides[0].answer or "" for _, item in group)
+    ask = runner.for_sample(sample.id)
+    reply = await ask(GradePassages(question=sample.question, passages=texts, history=sample.history))
+    outcomes: list[Outcome] = [_unanswered(reply)] * len(texts)
+    if isinstance(reply, PassageGrades):
+        outcomes = [
+            Score(value=grade, counted=f"grade {grade}: {reason}" if reason else f"grade {grade}")
+            for grade, reason in zip(reply.grades, reply.reasons, strict=True)
+        ]
+    return [
+        ScorerResult(position=position, dimension=PASSAGE_RELEVANCE, scorer=grade_scorer(judge).name, outcomes=(found,))
+        for (position, _), found in zip(group, outcomes, strict=True)
     ]
 
 

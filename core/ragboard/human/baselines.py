@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from ragboard.human.agreement import AgreementData, Measure, measure
 from ragboard.human.grades import good_from, graded_scores
 from ragboard.human.preferences import decided_pairs
-from ragboard.human.scorers import judge_scorers
+from ragboard.human.scorers import grade_scorer, judge_scorers
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
 from ragboard.stats import Interval, auroc, ci_text, mean_interval, moments, outcomes
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
@@ -32,6 +32,7 @@ RANKED = {
     "labelled statements": "a supported statement above an unsupported one",
     "labelled answers": "a supported answer above an unsupported one",
     "graded answers": "a good answer above a bad one",
+    "graded passages": "a relevant passage above an irrelevant one",
 }
 """What an AUROC counts, by the kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
@@ -40,6 +41,12 @@ RESULTS: dict[BaselineVerdict, str] = {
     "worse": "significantly worse",
 }
 """Each verdict in words."""
+
+
+GOOD = 0.8
+"""AUROC or accuracy from which a scorer is good where there are no two annotators to compare it with."""
+CLOSE = 0.05
+"""How far below a good scorer a baseline that does as well may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +67,8 @@ class BaselineComparison:
     baseline: str
     """The baseline with the highest value: word overlap, the longer or the shorter text, or a coin."""
     baseline_value: float
+    people: float | None
+    """The AUROC of one annotator against the mean of the others; None for pairs, or if no item has two ratings."""
     difference: Measure
     """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
 
@@ -77,6 +86,16 @@ class BaselineComparison:
         return RESULTS[self.verdict]
 
     @property
+    def good_as_baseline(self) -> bool:
+        """Whether the scorer is good, and the baseline about as good, without a significant difference.
+
+        A scorer is good if it does as well as an annotator or, if that is unknown, from `GOOD` up.
+        """
+        value = self.value.value or 0.0
+        is_good = value >= (GOOD if self.people is None else self.people)
+        return is_good and self.verdict == "not shown" and self.baseline_value >= value - CLOSE
+
+    @property
     def baseline_in_words(self) -> str:
         """What the baseline does: `counting shared words`."""
         return BASELINES_IN_WORDS.get(self.baseline, self.baseline)
@@ -85,24 +104,26 @@ class BaselineComparison:
     def sentence(self) -> str:
         """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
-        of = "" if self.items.startswith("labelled") or self.title.endswith(f" {quality}") else f" ({quality})"
+        known = self.items.startswith("labelled") or self.items == "graded passages"
+        of = "" if known or self.title.endswith(f" {quality}") else f" ({quality})"
         task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
-        figures = (
-            f"{title}{of} {task} {self.value.value:.0%} of the time, {self.baseline_in_words} {self.baseline_value:.0%}"
-        )
-        if self.verdict == "not shown":
-            return f"{figures}: these labels do not show that the metric adds anything."
-        return f"{figures}: {self.result}."
+        people = "" if self.people is None else f" (one annotator beside the others: {self.people:.0%})"
+        figures = f"{title}{of} {task} {self.value.value:.0%} of the time{people}"
+        baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
+        if self.verdict != "not shown":
+            return f"{figures}, {baseline}: {self.result}."
+        if self.good_as_baseline:
+            return f"{figures}; on these data {self.baseline_in_words} does as well, {self.baseline_value:.0%}."
+        return f"{figures}, {baseline}: these labels do not show that the metric adds anything."
 
     @property
     def details(self) -> str:
-        """The figures behind the sentence: `AUROC 0.95 vs 0.95 for counting shared words, difference ...`."""
+        """What the sentence rests on: `Difference in AUROC: 95% CI -0.03 to +0.04, on the 270 graded answers ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
         return (
-            f"{self.measured} {self.value.value:.2f} vs {self.baseline_value:.2f} for {self.baseline_in_words},"
-            f" difference {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
-            f" {self.items}{groups} that every scorer scored."
+            f"Difference in {self.measured}: {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
+            f" {self.items}{groups} that every scorer scored. The table counts all items that each scorer scored."
         )
 
 
@@ -157,6 +178,7 @@ def _pairs(
         value=Measure(value=values[main], interval=mean_interval(moments(correct[main], groups), bounds=(0, 1))),
         baseline=best,
         baseline_value=values[best],
+        people=None,
         difference=Measure(
             value=values[main] - values[best], interval=mean_interval(moments(gains, groups), bounds=(-1, 1))
         ),
@@ -197,6 +219,7 @@ def _graded(
         value=value,
         baseline=best,
         baseline_value=areas[best],
+        people=_annotator_auroc(data, dimension, threshold),
         difference=Measure(
             value=auroc(given[main], good) - areas[best],
             interval=auroc_difference(given[main], baselines[best], good, groups, **bootstrap_options),
@@ -204,12 +227,24 @@ def _graded(
     )
 
 
+def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> float | None:
+    """How often one annotator ranks a good answer, by the mean of the others, above a bad one; None if undefined."""
+    rated = data.rated_twice(dimension).values()
+    own = [grade for grades in rated for grade in grades]
+    good = [(sum(grades) - grade) / (len(grades) - 1) >= threshold for grades in rated for grade in grades]
+    return auroc(own, good) if 0 < sum(good) < len(good) else None
+
+
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
     title = next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
-    return f"the {title}" if scorer in {one.name for one in judge_scorers(data.stored.agreement.judge)} else title
+    judge = data.stored.agreement.judge
+    own = {one.name for one in (*judge_scorers(judge), grade_scorer(judge))}
+    return f"the {title}" if scorer in own else title
 
 
 def _items(data: AgreementData, dimension: str) -> str:
+    if data.stored.agreement.form == "passages":
+        return "graded passages"
     if data.stored.agreement.form == "statements":
         return "labelled sentences" if dimension == HELPS else "labelled statements"
     return "labelled answers" if dimension == ANSWER_SUPPORTED else "graded answers"

@@ -16,6 +16,7 @@ from ragboard.human.agreement import (
     measure,
 )
 from ragboard.readers.labels import HumanRating
+from ragboard.records import RELEVANT_GRADE
 from ragboard.stats import (
     BinaryAgreement,
     Calibration,
@@ -137,8 +138,8 @@ def grade_report(
     """Compare scorers with the mean grade of each item in a dimension (default: the first).
 
     An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest
-    grade). `cuts`: the threshold for good by scorer. Raises SettingError for an unknown dimension, and if all items or
-    none are good.
+    grade; of passages 2). `cuts`: the threshold for good by scorer. Raises SettingError for an unknown dimension, and
+    if all items or none are good.
     """
     if dimension and dimension not in data.stored.dimensions:
         raise SettingError(
@@ -167,10 +168,11 @@ def grade_report(
 def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
     """The minimum mean grade of a good item: as given, else halfway between the lowest and the highest grade.
 
-    Raises SettingError if all items or none are good.
+    Of passages, 2 by default. Raises SettingError if all items or none are good.
     """
     means, levels = data.means(dimension), _levels(data, dimension)
-    threshold = (levels[0] + levels[-1]) / 2 if at_least is None else at_least
+    middle = RELEVANT_GRADE if data.stored.agreement.form == "passages" else (levels[0] + levels[-1]) / 2
+    threshold = middle if at_least is None else at_least
     good = sum(mean >= threshold for mean in means.values())
     if not 0 < good < len(means):
         raise SettingError(

@@ -273,6 +273,8 @@ def read_bench_set(
     as `read_labels`, and SettingError for other files, and if all labels are of one class.
     """
     read = read_labels(source, cluster=cluster, rating=label)
+    if read.form == "passages":
+        raise SettingError(f"{read.source}: contains grades of passages; try ragboard agree")
     if read.form == "pairs" or (read.form == "answers" and not label):
         held, advice = (
             ("preferences between two answers", "try ragboard agree")

@@ -100,6 +100,8 @@ def read_judged_rows(
             raise RunFileError(
                 path, "contains neither `statements` nor `sentences`; try `ragboard agree`, or --label", line=row.line
             )
+        if row.kind == "passages":
+            raise RunFileError(path, "contains grades of passages; try `ragboard agree`", line=row.line)
         kind = row.kind or "answers"
         if rows and kind != rows[0].kind:
             raise RunFileError(path, f"contains {kind} after {rows[0].kind}", line=row.line)

@@ -143,6 +143,8 @@ def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator
 
 def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _Labels:
     """Convert a row to labels. Raises BadCellError for labels that cannot be stored."""
+    if row.kind == "passages":
+        raise BadCellError("passage_grades", "grades of passages cannot be imported; use ragboard agree")
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
     if any(side.answer is None for side in row.sides):

@@ -14,7 +14,7 @@ from ragboard.human.agreement import Measure
 from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
-from ragboard.readers.labels import Item, LabelFile
+from ragboard.readers.labels import PASSAGE_RELEVANCE, Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.stats import auroc, clustered_interval
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
@@ -29,6 +29,7 @@ __all__ = [
     "ScorerFigures",
     "balanced_accuracy_of_rows",
     "compare_scorers",
+    "grade_scorer",
     "judge_scorers",
     "line_up",
     "trivial_outcomes",
@@ -86,7 +87,8 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
 
     A metric with the name of a dimension is compared only in that dimension, all others in every dimension. Metrics of
     one source that each have the name of a dimension form one scorer with the name of the source. For statements,
-    sentences, and answers labelled as supported or not, the judge's verdict is the scorer instead of metrics.
+    sentences, passages, and answers labelled as supported or not, the judge's verdict or grade is the scorer instead of
+    metrics.
     """
     chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
@@ -99,7 +101,7 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
     left_out = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
     return LineUp(
         scorers=(
-            *(judge_scorers(panel.name) if labelled.is_verdicts else ()),
+            *_of_judge(labelled, panel.name),
             *_scorers(by_dimension),
             *([Scorer(name=GPT_RANKING, kind="baseline")] if ranked else []),
             *_published(labelled),
@@ -114,6 +116,18 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
         if left_out
         else (),
     )
+
+
+def _of_judge(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
+    """The scorers of a judge that is compared itself, not by a metric."""
+    if labelled.form == "passages":
+        return (grade_scorer(judge),)
+    return judge_scorers(judge) if labelled.is_verdicts else ()
+
+
+def grade_scorer(judge: str) -> Scorer:
+    """The scorer of a judge's grades of passages."""
+    return Scorer(name=f"{judge}, its grade", kind="metric")
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
@@ -177,7 +191,7 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
         return _share("of the passages' words are the question's", passages, sample.question)
-    if dimension in ("answer_relevance", "helps"):
+    if dimension in ("answer_relevance", "helps", PASSAGE_RELEVANCE):
         return _share("of the question's words are in it", sample.question, answer)
     if dimension == "completeness" and reference:
         return _share("of the reference's words are in the answer", reference, answer)

@@ -10,9 +10,12 @@ A metric returns needs from `needs()`, and `score()` gets the result of each by 
 | `GeneratedQuestions(n)` | `QuestionSimilarities`: questions that the answer answers, with cosines to the question |
 | `DirectRating()` | `AnswerRated`: how well the answer answers the question, in [0, 1] |
 | `ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] |
+| `CitedSentences(by)` | `CitationSupport`: the sentences of the answer, and how far what each cites supports it |
 | `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
 | `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
 | `UsefulPassages(target)` | `Usefulness`: whether each passage is useful for the reference or the answer |
+| `UsedSentences()` | `SentenceUse`: the sentences of the passages, and which of them the answer uses |
+| `GradedPassages(alone)` | `PassageGrades`: how relevant each passage is to the question, from 0 to 3 |
 | `NamedEntities()` | `EntityLists`: the people, places, things, dates and amounts that reference and passages name |
 | `DescriptionVerdicts(...)` | `tuple[Critiqued, ...]`: whether a description fits the answer, asked n times |
 | `QualityRating(quality)` | `Rating`: a quality from 0 to 10 |
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 from ragboard.metrics.ares import QualityVerdict
 from ragboard.metrics.base import Ask, Need, NeedResults
+from ragboard.metrics.citations import CitationSupport, CitedSentences, SentenceSupport, SupportedCitation
 from ragboard.metrics.critique import DescriptionVerdicts
 from ragboard.metrics.gpt_score import QualityRating
 from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
@@ -44,13 +48,17 @@ from ragboard.metrics.statements import (
     Statements,
     VerdictTable,
 )
-from ragboard.tasks import AnswerRated, Classified, Critiqued, Rating, Usefulness
+from ragboard.metrics.trace import SentenceUse, UsedSentences
+from ragboard.metrics.umbrela import GradedPassages
+from ragboard.tasks import AnswerRated, Classified, Critiqued, PassageGrades, Rating, Usefulness
 
 __all__ = [
     "Agreement",
     "AnswerRated",
     "Ask",
     "CellVerdicts",
+    "CitationSupport",
+    "CitedSentences",
     "Classified",
     "Critiqued",
     "DescriptionVerdicts",
@@ -59,11 +67,13 @@ __all__ = [
     "EntityLists",
     "ExtractedStatements",
     "GeneratedQuestions",
+    "GradedPassages",
     "JointVerdicts",
     "JudgedStatements",
     "NamedEntities",
     "Need",
     "NeedResults",
+    "PassageGrades",
     "QualityRating",
     "QualityVerdict",
     "QuestionSimilarities",
@@ -73,7 +83,11 @@ __all__ = [
     "Sentence",
     "SentenceDraws",
     "SentenceSelection",
+    "SentenceSupport",
+    "SentenceUse",
     "Statements",
+    "SupportedCitation",
+    "UsedSentences",
     "UsefulPassages",
     "Usefulness",
     "VerdictTable",

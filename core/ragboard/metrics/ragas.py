@@ -19,7 +19,7 @@ from ragboard.metrics.base import (
     no_answer,
     no_column,
 )
-from ragboard.metrics.sentences import SelectedSentences
+from ragboard.metrics.sentences import SelectedSentences, no_sentences
 from ragboard.metrics.statements import JointVerdicts, Statements
 from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 from ragboard.tasks import AnswerRated, GenerateQuestions, RateAnswer, Similarity, Task
@@ -224,8 +224,7 @@ class ContextRelevance(Metric):
         found = results.of(SelectedSentences())
         total = len(found.sentences)
         if not total:
-            detail = "no passage was retrieved" if not sample.contexts else "the passages contain no sentence"
-            return Unscored(reason="undefined", detail=detail)
+            return no_sentences(sample)
         return Score(value=len(found.chosen) / total, counted=f"{len(found.chosen)} of {total} sentences")
 
 

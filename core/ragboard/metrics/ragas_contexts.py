@@ -23,7 +23,7 @@ from ragboard.metrics.base import (
     no_column,
     yes_or_no,
 )
-from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws
+from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws, no_sentences
 from ragboard.records import MorePassages, Outcome, Sample, Score, Side, Unscored
 from ragboard.tasks import ExtractEntities, JudgePassages, Task, Usefulness
 
@@ -228,8 +228,7 @@ class ContextRelevancy(Metric):
             return self._score(found)
         if self.compat:
             return Score(value=0.0, counted="no sentence")
-        detail = "the passages contain no sentence" if sample.contexts else "no passage was retrieved"
-        return Unscored(reason="undefined", detail=detail)
+        return no_sentences(sample)
 
     def _need(self) -> DrawnSentences:
         return DrawnSentences(self.n, self.agreement)

@@ -9,11 +9,20 @@ from itertools import combinations
 from typing import Literal
 
 from ragboard.metrics.base import Ask, Need, Row, judgement, no_column
-from ragboard.records import Sample, Unscored
+from ragboard.records import Passage, Sample, Unscored
 from ragboard.tasks import SelectSentences, Similarity, Task
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Agreement", "DrawnSentences", "SelectedSentences", "Sentence", "SentenceDraws", "SentenceSelection"]
+__all__ = [
+    "Agreement",
+    "DrawnSentences",
+    "SelectedSentences",
+    "Sentence",
+    "SentenceDraws",
+    "SentenceSelection",
+    "no_sentences",
+    "sentences_of",
+]
 
 Agreement = Literal["jaccard", "similarity"]
 """How the agreement of two draws is measured: by shared sentences, or by similarity in meaning."""
@@ -26,6 +35,21 @@ class Sentence:
     rank: int
     start: int
     end: int
+
+
+def sentences_of(passages: Sequence[Passage]) -> list[tuple[Sentence, str]]:
+    """Return all sentences of the passages, in order, each with its text."""
+    return [
+        (Sentence(rank=passage.rank, start=start, end=end), passage.text[start:end])
+        for passage in passages
+        for start, end in sentence_spans(passage.text)
+    ]
+
+
+def no_sentences(sample: Sample) -> Unscored:
+    """Return the Unscored of a sample whose passages contain no sentence."""
+    detail = "the passages contain no sentence" if sample.contexts else "no passage was retrieved"
+    return Unscored(reason="undefined", detail=detail)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,11 +104,7 @@ class DrawnSentences(Need[SentenceDraws]):
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceDraws | Unscored:
         if sample.contexts is None:
             return no_column("contexts")
-        sentences = [
-            (Sentence(rank=passage.rank, start=start, end=end), passage.text[start:end])
-            for passage in sample.contexts
-            for start, end in sentence_spans(passage.text)
-        ]
+        sentences = sentences_of(sample.contexts)
         if not sentences:
             return SentenceDraws(sentences=(), draws=(), agreements=())
         texts = tuple(text for _, text in sentences)

@@ -197,7 +197,7 @@ def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Agains
         history=sample.history,
     )
     if against == "reference" or against == "response":
-        return single_kind
+        return replace(single_kind, against="answer" if against == "response" else "reference")
     side = found.side
     both = replace(single_kind, joint=True, single=True)
     other_kind = replace(single_kind, joint=single_kind.single, single=single_kind.joint)

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.readers.files import ObjectWithRepeatedKey, parse
 from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
-from ragboard.records import JsonValue, Passage, Turn
+from ragboard.records import JsonValue, Nugget, Passage, Turn
 
 __all__ = [
     "NAMES_ONLY",
@@ -33,6 +33,7 @@ __all__ = [
     "read_answer",
     "read_history",
     "read_ids",
+    "read_nuggets",
     "read_passages",
     "read_question",
     "read_reference",
@@ -220,6 +221,27 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     if not isinstance(value, list):
         raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of messages")
     return tuple(_turn(name, index, turn, note) for index, turn in enumerate(value))
+
+
+def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
+    """Nuggets from objects with a text and an importance (vital or okay), or from plain texts."""
+    value = _parse_list(value, note) or value
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of nuggets")
+    return tuple(_nugget(name, place, one) for place, one in enumerate(value, 1))
+
+
+def _nugget(name: str, place: int, value: JsonValue) -> Nugget:
+    given = value if isinstance(value, dict) else {"text": value}
+    text, importance = given.get("text"), given.get("importance")
+    if not isinstance(text, str) or not text.strip():
+        raise BadCellError(name, f"nugget {place} has no text; expected a text, or an object with text and importance")
+    word = importance.strip().casefold() if isinstance(importance, str) else importance
+    if word not in ("vital", "okay", None):
+        raise BadCellError(name, f"nugget {place}: got the importance {importance!r:.40}, expected vital or okay")
+    return Nugget(text=" ".join(text.split()), importance=word)
 
 
 def messages_in(column: str, value: JsonValue) -> list[str]:

@@ -1,9 +1,9 @@
-"""Reads label files: preferences between two answers, grades of answers, labels of statements."""
+"""Reads label files: preferences between two answers, grades of answers or passages, labels of statements."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -13,11 +13,12 @@ from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
 from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, read_history, read_passages, read_text
 from ragboard.readers.tables import BadRow, RawRow, read_table, table_of
-from ragboard.records import JsonValue, Label, Passage, Sample, Turn
+from ragboard.records import BEST_GRADE, JsonValue, Label, Passage, Sample, Turn
 
 __all__ = [
     "ANSWER_SUPPORTED",
     "HELPS",
+    "PASSAGE_RELEVANCE",
     "SUPPORTED",
     "Form",
     "HumanRating",
@@ -26,16 +27,18 @@ __all__ = [
     "LabelRow",
     "LabelledText",
     "SamplingDesign",
+    "read_graded_answers",
     "read_label_rows",
     "read_labels",
 ]
 
-Form: TypeAlias = Literal["pairs", "answers", "statements"]
-"""What people labelled: which of two answers is better, how good an answer is, whether a statement is supported."""
+Form: TypeAlias = Literal["pairs", "answers", "statements", "passages"]
+"""What people labelled: which of two answers is better, how good an answer is, whether a statement is supported, how
+relevant a passage is."""
 
 HumanRating: TypeAlias = float | None
 """One annotator's rating; None if there is none. A grade: higher is better. A pair: above 0 B is better, below 0 A,
-0 is a tie. A statement: 1 supported, 0 not."""
+0 is a tie. A statement: 1 supported, 0 not. A passage: 0 to 3, as UMBRELA grades it."""
 
 SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, as whoever imported it declares."""
@@ -45,6 +48,10 @@ HUB = "hf:"
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 SUPPORTED, HELPS, ANSWER_SUPPORTED = "supported", "helps", "answer supported"
 """The dimensions of labelled statements, of sentences, and of whole answers that are supported or not."""
+PASSAGE_RELEVANCE = "passage relevance"
+"""The dimension of graded passages."""
+PASSAGE_GRADES = "passage_grades"
+"""The column of the grades of the passages, in their order."""
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
 """Columns of grades by dimension: the open format's, and MTRAG's."""
@@ -54,7 +61,8 @@ TURN = "<::>"
 """Separates conversation and turn in the ids of MTRAG."""
 EXPECTED = (
     "expected pairs (`question`, `a`, `b`, `preferred` or `votes`; or WikiEval's columns), graded answers (`question`, "
-    "`answer`, `grades`; or ARES's columns) or labelled statements (`question`, `contexts`, `statements`)"
+    "`answer`, `grades`; or ARES's columns), graded passages (`question`, `contexts`, `passage_grades`) or labelled "
+    "statements (`question`, `contexts`, `statements`)"
 )
 OURS = {"answer_faithfulness": "faithfulness"}
 """ARES's qualities that ragboard calls differently."""
@@ -89,8 +97,10 @@ class LabelRow:
     sides: tuple[Sample, ...]
     """The answer, or the candidates A and B. Labelled statements need no answer."""
     texts: tuple[LabelledText, ...] = ()
-    kind: Literal["statements", "sentences", ""] = ""
-    """What `texts` are; empty if there are none."""
+    kind: Literal["statements", "sentences", "passages", ""] = ""
+    """What `texts` are, or `passages` if `grades` are of these; empty if there are none."""
+    grades: tuple[HumanRating, ...] = ()
+    """The grade of each passage, in their order; None if it has none."""
     ratings: Mapping[str, tuple[HumanRating, ...]] = field(default_factory=dict[str, tuple[HumanRating, ...]])
     """Grades or preferences by dimension, one for each annotator."""
     listed: frozenset[str] = frozenset()
@@ -111,6 +121,8 @@ class LabelRow:
     @property
     def form(self) -> Form:
         """What people labelled here."""
+        if self.kind == "passages":
+            return "passages"
         return "pairs" if len(self.sides) > 1 else "statements" if self.kind else "answers"
 
 
@@ -122,7 +134,7 @@ class Item:
     cluster: str
     """Items with the same cluster are not independent: those of one question or conversation."""
     sides: tuple[Sample, ...]
-    """The answer, or the candidates A and B; for a statement the answer is the statement."""
+    """The answer, or the candidates A and B; for a statement or a passage, that is the answer."""
     human_ratings: Mapping[str, tuple[HumanRating, ...]]
     """By dimension the rating of each annotator."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
@@ -151,9 +163,16 @@ class LabelFile:
         return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
 
     @property
+    def questions(self) -> int:
+        """Number of different questions; the same words after other turns are another question."""
+        return len({(item.sides[0].question, item.sides[0].history) for item in self.items})
+
+    @property
     def is_verdicts(self) -> bool:
-        """Whether the labels are verdicts (supported or not, helpful or not), to compare with a judge's verdicts."""
-        return self.form == "statements" or (self.form == "answers" and self.dimensions == (ANSWER_SUPPORTED,))
+        """Whether the labels are compared with what a judge says itself, verdicts or grades; not with metrics."""
+        return self.form in ("statements", "passages") or (
+            self.form == "answers" and self.dimensions == (ANSWER_SUPPORTED,)
+        )
 
 
 def read_labels(source: str, *, cluster: str | None = None, rating: str | None = None) -> LabelFile:
@@ -183,6 +202,17 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
         items=unique,
         notes=(f"{renamed} duplicate ids got a number",) if renamed else (),
     )
+
+
+def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | None:
+    """Read a file with these columns as people's grades of answers; None if its rows hold none."""
+    if set(columns).isdisjoint(GRADES):
+        return None
+    try:
+        labels = read_labels(str(path))
+    except RunFileError:
+        return None
+    return labels if labels.form == "answers" else None
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
@@ -301,6 +331,8 @@ def _read(row: _Row, rating: str | None) -> Iterator[LabelRow]:
         yield _labelled(row)
     elif grades:
         yield _graded(row)
+    elif row.has(PASSAGE_GRADES):
+        yield _graded_passages(row)
     else:
         raise BadCellError("", f"has the columns {', '.join(row.cells) or '(none)'}, {EXPECTED}")
 
@@ -408,6 +440,26 @@ def _graded(row: _Row) -> LabelRow:
         published=_published(row, ratings, 1),
         cluster=sample.question,
     )
+
+
+def _graded_passages(row: _Row) -> LabelRow:
+    """Passages that a person graded from 0 to 3; each is a labelled text of its own."""
+    given, contexts = row.parsed(PASSAGE_GRADES), _contexts(row)
+    if not isinstance(given, list) or len(cast("list[Any]", given)) != len(contexts):
+        got = f"{len(cast('list[Any]', given))} grades" if isinstance(given, list) else kind_of_value(given)
+        raise BadCellError(PASSAGE_GRADES, f"got {got}, expected a list with one for each of {len(contexts)} passages")
+    sample = Sample(id=row.text("id") or "", question=row.needed("question"), contexts=contexts, history=row.history())
+    grades = tuple(_passage_grade(grade) for grade in cast("list[Any]", given))
+    return LabelRow(**row.origin(), sides=(sample,), kind="passages", grades=grades, cluster=sample.question)
+
+
+def _passage_grade(grade: Any) -> HumanRating:
+    if grade is None:
+        return None
+    if isinstance(grade, bool) or grade not in range(BEST_GRADE + 1):
+        got = kind_of_value(grade) if isinstance(grade, (bool, list, dict)) else repr(grade)[:40]
+        raise BadCellError(PASSAGE_GRADES, f"holds {got}, expected whole numbers from 0 to {BEST_GRADE}, or null")
+    return float(grade)
 
 
 def _rated(row: _Row, path: str) -> LabelRow:
@@ -543,6 +595,14 @@ def _items(row: LabelRow) -> Iterator[Item]:
             published=row.published,
         )
     base = replace(row.sides[0], reference=None)
+    for passage, grade in zip(base.contexts or (), row.grades, strict=bool(row.grades)):
+        name = f"{row.id or row.line}:{passage.rank}"
+        yield Item(
+            id=name,
+            cluster=row.cluster,
+            sides=(replace(base, id=name, answer=passage.text),),
+            human_ratings={PASSAGE_RELEVANCE: (grade,)},
+        )
     for number, text in enumerate(row.texts, 1):
         name = f"{row.id}:{number}" if row.id else ""
         yield Item(

@@ -201,6 +201,8 @@ def _row_of(sample: Sample) -> dict[str, Any]:
         row[name] = None if items is None else [asdict(item) for item in items]
     if row["contexts"]:
         row["contexts"].sort(key=lambda passage: passage["rank"])
+    if sample.nuggets is not None:
+        row["nuggets"] = [asdict(nugget) for nugget in sample.nuggets]
     if sample.reference_contexts is not None:
         row["reference_contexts"] = list(sample.reference_contexts)
     return row

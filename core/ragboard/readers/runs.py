@@ -24,6 +24,7 @@ from ragboard.readers.cells import (
     read_answer,
     read_history,
     read_ids,
+    read_nuggets,
     read_passages,
     read_question,
     read_reference,
@@ -498,6 +499,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         reference=reference,
         reference_contexts=None if reference_passages is None else tuple(one.text for one in reference_passages),
         history=(*history, *question.before),
+        nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
         metadata=_metadata(row, matched, run_column, note),
     )
     try:

@@ -29,14 +29,17 @@ from ragboard.tasks.examples import Example
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
+from ragboard.tasks.grade_passages import GradePassages, PassageGrades
+from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
+from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
 from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
 from ragboard.tasks.replies import ReplyFormatError
 from ragboard.tasks.select_sentences import Selection, SelectSentences
 from ragboard.tasks.similarity import Similarities, Similarity
-from ragboard.tasks.verify import Verification, Verify
+from ragboard.tasks.verify import Verification, VerifiedAgainst, Verify
 from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, Written
 from ragboard.tasks.write_questions import WriteQuestions
 
@@ -47,6 +50,7 @@ __all__ = [
     "AnswerKind",
     "AnswerRated",
     "AresQuality",
+    "AssignNuggets",
     "Classified",
     "Classify",
     "Critique",
@@ -60,9 +64,14 @@ __all__ = [
     "Extraction",
     "Failure",
     "GenerateQuestions",
+    "GradePassages",
+    "GradeSupport",
     "JudgePassages",
     "NotAsked",
+    "NuggetLabels",
+    "Nuggets",
     "OnCall",
+    "PassageGrades",
     "Prefer",
     "Preference",
     "Quality",
@@ -78,11 +87,16 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Sizes",
+    "Support",
+    "SupportGrade",
     "Task",
     "Usefulness",
     "Verification",
+    "VerifiedAgainst",
     "Verify",
+    "WeighNuggets",
     "WriteAnswer",
+    "WriteNuggets",
     "WriteQuestions",
     "Written",
     "decode_reply",
@@ -102,12 +116,17 @@ TASKS: tuple[type[Task], ...] = (
     Critique,
     Rate,
     Prefer,
+    GradePassages,
     JudgePassages,
     ExtractEntities,
     RateAnswer,
     WriteQuestions,
     WriteAnswer,
     Classify,
+    AssignNuggets,
+    WriteNuggets,
+    WeighNuggets,
+    GradeSupport,
 )
 """Every question that a judge may be asked."""
 

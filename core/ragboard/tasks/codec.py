@@ -13,6 +13,9 @@ from ragboard.tasks.markup import imitates
 
 __all__ = ["adapter", "encode", "task_key"]
 
+UNASKED = {"against"}
+"""Fields of tasks that are in no prompt: only words of the embedded judge's reasons depend on them."""
+
 
 @cache
 def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
@@ -21,8 +24,8 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 
 def encode(value: Task | Reply) -> bytes:
-    """Encode a value as JSON; equal values give equal bytes. An empty history is left out."""
-    absent = {"history"} if getattr(value, "history", None) == () else None
+    """Encode a value as JSON; equal values give equal bytes. An empty history is left out, and what is in no prompt."""
+    absent = {*UNASKED, "history"} if getattr(value, "history", None) == () else UNASKED
     return adapter(type(value)).dump_json(value, exclude=absent)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -39,7 +39,10 @@ from ragboard.tasks.replies import (
 )
 from ragboard.text.quotes import locate
 
-__all__ = ["Verification", "Verify"]
+__all__ = ["Verification", "VerifiedAgainst", "Verify"]
+
+VerifiedAgainst: TypeAlias = Literal["passages", "answer", "reference"]
+"""What the statements are checked against."""
 
 NOTHING_TO_READ = Verdict(label="unsupported", reason="No passage was given.")
 
@@ -173,6 +176,8 @@ class Verify(Task[Verification]):
     single: bool
     """Ask for a verdict by each passage separately."""
     history: tuple[Turn, ...] = ()
+    against: VerifiedAgainst = "passages"
+    """What `passages` holds; the answer or the reference is the only one. It is in no prompt and no task key."""
     draw: int = 0
 
     def prompt_file(self) -> str:
@@ -253,11 +258,16 @@ class Verify(Task[Verification]):
         return f"Check {count_of(self.statements, 'statement')} against {against}"
 
     def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
-        """Assume that all statements are supported, with a quote from one passage; in the worst case, from each."""
-        verdict, count = Verdict(label="supported"), len(self.statements)
+        """Assume that all statements are supported, with a quote from one passage.
+
+        In the worst case with a quote from each, and by several passages only together, so that more is asked.
+        """
+        count = len(self.statements)
+        alone = Verdict(label="unsupported" if sizes.at_least else "supported")
+        together = alone if len(self.passages) == 1 else Verdict(label="supported")
         reply = Verification(
-            joint=(verdict,) * count if self.joint else (),
-            single=((verdict,) * len(self.passages),) * count if self.single else (),
+            joint=(together,) * count if self.joint else (),
+            single=((alone,) * len(self.passages),) * count if self.single else (),
         )
         quotes = [{"passage": rank, "quote": text[: sizes.quote]} for rank, text in enumerate(self.passages, 1)]
         parts: dict[str, Any] = {}

@@ -33,6 +33,7 @@ from ragboard.analysis import (
     pair_report,
     pair_rows,
     pair_runs,
+    sample_report,
     statement_changes,
 )
 from ragboard.analysis.paired import is_cost
@@ -449,6 +450,20 @@ def test_answers_that_changed_are_not_crowded_out_by_refusals(store: Store) -> N
     assert sorted((one.sample_a, one.refuses) for one in found) == [("s0", "B"), ("s2", ""), ("s3", "")]
 
 
+def test_a_refusal_in_part_says_so_and_comes_after_grounded_changes(store: Store) -> None:
+    """It makes the answer less relevant, which is no change of what the answer states."""
+    partly = "The passages do not say when, but it is red."
+    for name, said in (("a", ["It is red.", "It is red."]), ("b", [partly, "It is red. It is new."])):
+        (added,) = store.add_runs([answers(name, said)])
+        metrics = metrics_named(["faithfulness", "refusal", "answer_relevance(method=direct)"])
+        evaluate_run(store, added.id, metrics, Panel(judge=EmbeddedJudge()))
+    found = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert [(one.sample_a, one.refuses, one.in_part) for one in found][:1] == [("s1", "", False)]
+    kept = store.resolve("b")
+    assert sample_report(store, kept, "s0").refuses
+    assert "s0" not in {one.sample_a for one in found}
+
+
 def test_nothing_changed_is_no_question(store: Store) -> None:
     keep(store, answers("a", [ALL, HALF]))
     keep(store, answers("b", [ALL, HALF]))
@@ -466,6 +481,7 @@ def test_how_many_questions_a_difference_takes_is_said_in_a_sentence(store: Stor
     assert found.pairs.detectable == pytest.approx(0.4118 * 2.8487 / 60**0.5, abs=1e-4)
     # (1.9613 + 0.8420)^2 x 0.4118^2 / 0.03^2 = 1481
     assert detectable_in_words(found) == (
-        "With 60 questions, a difference of 0.15 can be detected (80% power); 0.03 would take about 1,500."
+        "With 60 questions, a difference of 0.15 can be detected (80% power). To detect 0.03, small but often"
+        " worth having, would take about 1,500 questions like these."
     )
     assert detectable_in_words(found, 0.2) == "With 60 questions, a difference of 0.15 can be detected (80% power)."

@@ -47,7 +47,13 @@ def chat() -> Panel:
             [replace(WHOLE, reference_contexts=None, history=())],
             "1 question with answers, 2 passages each and references",
         ),
-        ([replace(BARE, answer="x"), BARE], "2 questions with answers (for 1)"),
+        ([replace(BARE, answer="x"), replace(BARE, question="Why?")], "2 questions with answers (for 1)"),
+        ([replace(BARE, answer="x"), BARE], "2 rows about 1 question, with answers (for 1)"),
+        (
+            [replace(BARE, answer="x"), replace(BARE, answer="y", contexts=WHOLE.contexts)],
+            "2 answers to 1 question, with 2 passages each (for 1)",
+        ),
+        ([BARE, replace(BARE, history=WHOLE.history)], "2 questions with earlier turns (for 1)"),
     ],
 )
 def test_what_samples_have_is_said_in_words(samples: list[Sample], words: str) -> None:

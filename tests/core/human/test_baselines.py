@@ -56,7 +56,10 @@ def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
     assert (found.verdict, found.difference.value) == ("not shown", 0.0)
     assert "counting shared words" in found.sentence
-    assert "do not show that the metric adds anything" in found.sentence
+    assert found.sentence == (
+        "ours (quality) ranks a good answer above a bad one 91% of the time; on these data counting shared words does"
+        " as well, 91%."
+    )
 
 
 def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
@@ -147,6 +150,18 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
 )
 def test_a_scorer_has_a_title_that_readers_know(name: str, metrics: dict[str, str], dimension: str, title: str) -> None:
     assert Scorer(name=name, kind="metric", metrics=metrics).title(dimension) == title
+
+
+def test_a_bad_metric_that_equals_the_baseline_adds_nothing() -> None:
+    weak = noisy(GOOD, 2, 1)
+    found = answers({"ours": weak, "word overlap": [2 * one for one in weak]})
+    assert not found.good_as_baseline
+    assert found.sentence.endswith("these labels do not show that the metric adds anything.")
+
+
+def test_a_baseline_that_is_far_below_does_not_do_as_well_only_because_labels_are_few() -> None:
+    found = answers({"ours": noisy(GOOD, 0.1, 1), "word overlap": noisy(GOOD, 5, 2)}, [str(n % 4) for n in range(120)])
+    assert (found.verdict, found.good_as_baseline) == ("not shown", False)
 
 
 def test_few_clusters_show_nothing_and_say_why() -> None:

@@ -17,7 +17,9 @@ from ragboard.tasks import (
     ExtractEntities,
     Failure,
     GenerateQuestions,
+    GradePassages,
     JudgePassages,
+    PassageGrades,
     Prefer,
     Preference,
     Questions,
@@ -39,6 +41,7 @@ CRITIQUE = Critique(question="q", answer="a", contexts=(), definition="Is it sho
 RATE = Rate(quality="faithfulness", question="q", answer="a", contexts=("c",))
 PREFER = Prefer(quality="answer_relevance", question="q", a="x", b="y", contexts=())
 PASSAGES = JudgePassages(question="q", answer="a", passages=("one", "two"))
+GRADES = GradePassages(question="q", passages=("one", "two"))
 ENTITIES = ExtractEntities(text="Ada met Bob.")
 ANSWER = RateAnswer(question="q", answer="a")
 QUALITY = Classify(quality="context_relevance", question="q", contexts=("c",))
@@ -49,6 +52,7 @@ FITS: tuple[tuple[Task, Reply], ...] = (
     (RATE, Rating(value=10, reason="all of it")),
     (PREFER, Preference(better="b")),
     (PASSAGES, Usefulness(useful=(True, False), reasons=("", "off"))),
+    (GRADES, PassageGrades(grades=(0, 3), reasons=("", "exact"))),
     (ENTITIES, Entities(names=("Ada", "Bob"))),
     (ENTITIES, Entities(names=())),
     (ANSWER, AnswerRated(score=1.0)),
@@ -63,6 +67,10 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
     (PREFER, Preference(better="c"), "neither"),  # type: ignore[arg-type]
     (PASSAGES, Usefulness(useful=(True,), reasons=("",)), "1 verdicts on passages, 2 were asked for"),
     (PASSAGES, Usefulness(useful=(True, True), reasons=("",)), "1 reasons"),
+    (GRADES, PassageGrades(grades=(3,), reasons=("",)), "1 grades, 2 were asked for"),
+    (GRADES, PassageGrades(grades=(3, 1), reasons=("",)), "1 reasons"),
+    (GRADES, PassageGrades(grades=(3, 4), reasons=("", "")), "a grade outside 0 to 3"),
+    (GRADES, PassageGrades(grades=(-1, 2), reasons=("", "")), "a grade outside 0 to 3"),
     (ENTITIES, Entities(names=("Ada", " ")), "an empty name"),
     (ENTITIES, Entities(names=("Ada", "Ada")), "a name twice"),
     (ANSWER, AnswerRated(score=1.5), "outside 0 to 1"),

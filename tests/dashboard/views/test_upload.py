@@ -17,6 +17,8 @@ from tests.core.readers.formats.test_ragas import ROW, run_tree
 from tests.dashboard.views.conftest import SCRIPT
 
 from ragboard import Store, readers
+from ragboard.analysis import list_runs
+from ragboard.human.agreement import agreements
 from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.settings import ServerSettings, keep_settings
@@ -259,6 +261,36 @@ def test_what_cannot_be_scored_is_not_offered() -> None:
     assert "None of the usual metrics can be scored" in said(page)
     assert "Import and evaluate" not in labels(page)
     assert "Import only" in labels(page)
+
+
+GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grades": {"faithfulness": [4, 3]}}
+
+
+def test_a_file_of_peoples_grades_measures_agreement_first(kept: Store) -> None:
+    page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
+    assert "**These rows hold people's grades: 2 answers to 1 question.**" in said(page)
+    assert [(button.label, button.proto.type) for button in page.button][:2] == [
+        ("Measure agreement", "primary"),
+        ("Import as a run all the same", "secondary"),
+    ]
+    assert "Import and evaluate" not in labels(page)
+    assert "It opened in 1890." in first_samples(page)
+    press(page, "Measure agreement")
+    (stored,) = agreements(kept)
+    assert (stored.agreement.source, stored.items) == ("graded.jsonl", 2)
+    assert not list_runs(kept)
+
+
+def test_a_file_of_peoples_grades_is_a_run_too(kept: Store) -> None:
+    page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."})
+    press(page, "Import as a run all the same")
+    assert kept.sample_count(kept.resolve("graded").run_id) == 1
+
+
+def test_a_column_that_is_called_like_grades_and_holds_none_is_of_a_run() -> None:
+    page = uploaded("run.jsonl", {"question": "When?", "answer": "In 1890.", "human": "Ann"})
+    assert "**1 question with answers.**" in said(page)
+    assert "Import and evaluate" in labels(page)
 
 
 def first_samples(page: AppTest) -> str:

@@ -25,6 +25,13 @@ __all__ = ["Claim", "Index", "Library", "Lookup", "Scope", "lookups"]
 
 
 _INITIALS = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")
+_LATIN = "A-Za-z\u00c0-\u024f"
+_BEFORE_WORD = re.compile(rf"[0-9{_LATIN}]*\Z")
+_BEFORE_NUMBER = re.compile(rf"(?:[{_LATIN}]+-)?[0-9{_LATIN}]*\Z")
+_AFTER = re.compile(rf"[0-9{_LATIN}]*")
+"""The rest of a word in Latin script around a part of it; other scripts may have no spaces between words."""
+LONGEST_REST = 40
+"""Maximum number of characters of it that are looked at."""
 HEAD = 120
 """Number of characters of each passage that are used to detect the language."""
 
@@ -51,23 +58,35 @@ class Claim:
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """Return these items as the statement spells them, in its order, without repetition."""
+        """Return these items as whole words of the statement, in its order; words that differ only in case once."""
         requested = set(items)
         if not requested:
             return []
-        spelt = [(at, self._written(at)) for at, place in enumerate(self.reading.content_terms) if place in requested]
-        spelt += [
-            (figure.first, self.reading.text[figure.start : figure.end])
-            for figure in self.reading.figures
-            if figure.key in requested
-        ]
-        return list(dict.fromkeys(text for _, text in sorted(spelt)))
+        terms = enumerate(self.reading.content_terms)
+        spans = {self._term_span(at) for at, place in terms if place in requested}
+        spans |= {
+            self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
+        }
+        by_folded: dict[str, str] = {}
+        for start, end in sorted(spans):
+            if not any(first <= start and end <= last for first, last in spans - {(start, end)}):
+                by_folded.setdefault(self.reading.text[start:end].casefold(), self.reading.text[start:end])
+        return list(by_folded.values())
 
-    def _written(self, at: int) -> str:
-        """The word with its capitals; for a letter of an abbreviation, the whole abbreviation: `U.S.`."""
-        words = self.reading.word_offsets
+    def _term_span(self, at: int) -> tuple[int, int]:
+        """The whole word; a letter of an abbreviation with the others: `U.S.`."""
+        start, end = self.reading.word_offsets.start(at), self.reading.word_offsets.ends[at]
         around = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
-        return next((one.group() for one in around if one.start() <= words.start(at) < one.end()), words.spelt[at])
+        initials = next((one.span() for one in around if one.start() <= start < one.end()), None)
+        return initials or self._word_around(start, end)
+
+    def _word_around(self, start: int, end: int) -> tuple[int, int]:
+        """The place with the letters and digits beside it, which may be words or figures themselves: `2D`, `GPT-4`."""
+        text = self.reading.text
+        pattern = _BEFORE_NUMBER if text[start].isdigit() else _BEFORE_WORD
+        before = pattern.search(text[max(0, start - LONGEST_REST) : start])
+        after = _AFTER.match(text, end, end + LONGEST_REST)
+        return start - len(before.group() if before else ""), end + len(after.group() if after else "")
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ def _answer_relevance(question: str, answer: str) -> Classified:
     return Classified(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "5"
+VERSION = "6"
 """Incremented with every change of rules that can change a reply."""
 WRITING = "3"
 """Like `VERSION`, for the writing of questions and answers, which no metric uses."""

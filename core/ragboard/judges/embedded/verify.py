@@ -8,7 +8,7 @@ from ragboard.judges.embedded.conflicts import Conflict
 from ragboard.judges.embedded.index import Claim, Library, Lookup, Scope, lookups
 from ragboard.judges.embedded.matching import Match, best_match
 from ragboard.records import Evidence, Verdict
-from ragboard.tasks import Verification, Verify
+from ragboard.tasks import Verification, VerifiedAgainst, Verify
 from ragboard.text.sentences import normal
 
 __all__ = ["verify"]
@@ -22,30 +22,39 @@ NEAREST = 0.35
 """Minimum coverage at which a reason names the nearest passage."""
 
 
-def reason(lookup: Lookup, match: Match, only: Scope) -> str:
-    """Return the reason as one sentence. `only`: the passage compared with the statement, from 0; None for all."""
+def reason(lookup: Lookup, match: Match, only: Scope, source: VerifiedAgainst = "passages") -> str:
+    """Return the reason as one sentence; it names what was read.
+
+    `only`: the passage compared with the statement, from 0; None for all. `source`: what the passages are.
+    """
     library, claim = lookup.library, lookup.claim
     if match.label == "supported":
-        return _support(library, claim, match)
+        return _support(library, claim, match, source)
     if match.conflict:
-        return _contradiction(library, match, match.conflict)
-    return _absence(lookup, match, only)
+        return _contradiction(library, match, match.conflict, source)
+    return _absence(lookup, match, only, source)
 
 
 def _passages(library: Library, match: Match) -> list[int]:
     return list(dict.fromkeys(library.passage_of[number] + 1 for number in match.sentences))
 
 
-def _support(library: Library, claim: Claim, match: Match) -> str:
+def _read(rank: int, source: VerifiedAgainst) -> str:
+    """The text that a sentence begins with: `Passage 2`, `The reference`."""
+    return f"Passage {rank}" if source == "passages" else f"The {source}"
+
+
+def _support(library: Library, claim: Claim, match: Match, source: VerifiedAgainst) -> str:
     ranks = _passages(library, match)
     if len(ranks) > 1:
         return f"Passages {min(ranks)} and {max(ranks)} say it together."
+    where = _read(ranks[0], source)
     if len(match.sentences) > 1:
-        return f"Passage {ranks[0]} says it in two sentences."
+        return f"{where} says it in two sentences."
     if _verbatim(library, claim, match):
-        return f"Passage {ranks[0]} says it word for word."
+        return f"{where} says it word for word."
     how = "it in nearly the same words" if match.seen and match.seen.pair >= SAME_WORDS else "the same in other words"
-    return f"Passage {ranks[0]} says {how}."
+    return f"{where} says {how}."
 
 
 def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
@@ -54,38 +63,49 @@ def _verbatim(library: Library, claim: Claim, match: Match) -> bool:
     return f" {' '.join(statement)} " in f" {' '.join(sentence)} "
 
 
-def _contradiction(library: Library, match: Match, found: Conflict) -> str:
-    where = f"Passage {_passages(library, match)[0]}"
+def _contradiction(library: Library, match: Match, found: Conflict, source: VerifiedAgainst) -> str:
+    where = _read(_passages(library, match)[0], source)
     if found.denied == "passage":
-        return f"{where} {'denies' if found.certain else 'may deny'} what the answer says."
+        return f"{where} {'denies' if found.certain else 'may deny'} what the statement says."
     if found.denied == "answer":
-        return f"{where} {'says' if found.certain else 'may say'} what the answer denies."
+        return f"{where} {'says' if found.certain else 'may say'} what the statement denies."
     doubt = "" if found.certain else ", perhaps of something else"
-    return f"{where} says {found.here} where the answer says {found.there}{doubt}."
+    return f"{where} says {found.here} where the statement says {found.there}{doubt}."
 
 
-def _absence(lookup: Lookup, match: Match, only: Scope) -> str:
+def _absence(lookup: Lookup, match: Match, only: Scope, source: VerifiedAgainst) -> str:
     claim = lookup.claim
     absent = claim.items - lookup.said(only)
     hard = claim.words(absent & (claim.counted | claim.named))
-    if hard and only is not None:
-        return f"Passage {only + 1} does not mention {_quoted(hard, 'or')}."
     if hard:
-        return f"{_quoted(hard)} {'appears' if len(hard) == 1 else 'appear'} in no passage."
+        return _not_mentioned(hard, only, source)
     if match.sentences and match.seen and match.seen.pair >= NEAREST:
-        return _nearest(lookup, match)
+        return _nearest(lookup, match, source)
     words = claim.words(_heaviest(lookup, absent))
     listed = _quoted(words, "or") if words else ""
+    if only is None and source == "passages":
+        return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
+    where = _read((only or 0) + 1, source)
+    return f"{where} does not {f'speak of {listed}' if listed else 'say this in one place'}."
+
+
+def _not_mentioned(words: Sequence[str], only: Scope, source: VerifiedAgainst) -> str:
+    """That these figures and names are missing."""
+    if source != "passages":
+        return f"{_quoted(words)} {'is' if len(words) == 1 else 'are'} not in the {source}."
     if only is not None:
-        return f"Passage {only + 1} does not {f'speak of {listed}' if listed else 'say this in one place'}."
-    return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
+        return f"Passage {only + 1} does not mention {_quoted(words, 'or')}."
+    return f"{_quoted(words)} {'appears' if len(words) == 1 else 'appear'} in no passage."
 
 
-def _nearest(lookup: Lookup, match: Match) -> str:
+def _nearest(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     claim = lookup.claim
-    where = f"Passage {_passages(lookup.library, match)[0]} comes nearest but"
     hard = claim.words(match.missing & (claim.counted | claim.named))
     words = hard or claim.words(_heaviest(lookup, match.missing))
+    if source != "passages":
+        where = f"The nearest sentence of the {source}"
+        return f"{where} does not say {_quoted(words, 'or')}." if words else f"{where} says it otherwise."
+    where = f"Passage {_passages(lookup.library, match)[0]} comes nearest but"
     return f"{where} does not say {_quoted(words, 'or')} there." if words else f"{where} says it otherwise."
 
 
@@ -108,17 +128,18 @@ def verify(task: Verify) -> Verification:
     single: list[tuple[Verdict, ...]] = []
     for lookup in lookups(library, [library.claim(statement) for statement in task.statements]):
         if task.joint:
-            joint.append(_verdict(lookup, None))
+            joint.append(_verdict(lookup, None, task.against))
         if task.single:
-            single.append(tuple(_verdict(lookup, passage) for passage in range(library.passages)))
+            passages = range(library.passages)
+            single.append(tuple(_verdict(lookup, passage, task.against) for passage in passages))
     return Verification(joint=tuple(joint), single=tuple(single))
 
 
-def _verdict(lookup: Lookup, scope: Scope) -> Verdict:
+def _verdict(lookup: Lookup, scope: Scope, source: VerifiedAgainst) -> Verdict:
     match = best_match(lookup, scope)
     return Verdict(
         label=match.label,
-        reason=reason(lookup, match, scope),
+        reason=reason(lookup, match, scope, source),
         score=round(match.score, 4),
         evidence=_evidence(lookup.library, match),
     )

@@ -19,7 +19,7 @@ from ragboard.readers.files import encoding_of, file_text, parse
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
 from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
 from ragboard.readers.scores import is_score, read_score
-from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample
+from ragboard.records import PASSAGE_GRADE, JsonValue, Outcome, RecordedJudgement, RecordedSample
 
 __all__ = ["FILE_FORMATS"]
 
@@ -219,7 +219,9 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
     parts = said["generated_answer"]
     answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
     passages = said["retrieved_passages"]
-    citations = [part.get("citations") for part in as_objects(parts)]
+    citations: list[JsonValue] = [
+        {"text": as_text(part.get("text")), "citations": part.get("citations")} for part in as_objects(parts)
+    ]
     return without(
         {
             "id": row.get("query_id"),
@@ -229,7 +231,7 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
             if isinstance(passages, Mapping)
             else passages,
             "reference": said["generation_score_expected_answer"],
-            "metadata": {"citations": citations} if any(citations) else None,
+            "metadata": {"citations": citations} if any(part.get("citations") for part in as_objects(parts)) else None,
         }
     )
 
@@ -261,7 +263,7 @@ def _judgements(said: _Cells) -> Iterator[RecordedJudgement]:
     relevance, cited = said["retrieval_score_umbrela_scores"], said["generation_score_citation_scores"]
     for rank, passage in enumerate(as_object(said["retrieved_passages"]), 1):
         for about, value in (
-            ("UMBRELA relevance of passage (0-3)", as_object(relevance).get(passage)),
+            (PASSAGE_GRADE, as_object(relevance).get(passage)),
             ("citation supports what cites it", as_object(cited).get(f"citation_score_{passage}")),
         ):
             if (score := as_number(value)) is not None:

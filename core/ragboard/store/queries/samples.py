@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Order = Literal["file", "lowest", "highest", "worst"]
-Only = Literal["all", "loose", "refusing", "unscored", "beyond"]
+Only = Literal["all", "loose", "refusing", "retrieved nothing", "unscored", "beyond"]
 """Which samples to list. loose: with an unsupported statement; beyond: with a value on the bad side of the
 threshold."""
 
@@ -139,6 +139,8 @@ _ONLY: dict[Only, str] = {
     "all": "",
     "loose": "\n  AND v.unsupported + v.contradicted > 0",
     "refusing": "\n  AND d.refuses",
+    "retrieved nothing": "\n  AND s.has_contexts AND NOT EXISTS"
+    " (SELECT 1 FROM passages p WHERE p.run_id = s.run_id AND p.position = s.position)",
     "unscored": "\n  AND m.value IS NULL",
     "beyond": "",
 }

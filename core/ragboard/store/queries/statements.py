@@ -139,13 +139,17 @@ class HallucinationQuery:
     """The id of a retrieved passage, or the key of its group."""
     human: Human | None = None
     """How labels relate to the verdict; None: in any way."""
+    miscited: bool = False
+    """Only statements, of any verdict, whose sentence cites passages that do not support them."""
     limit: int = 50
     offset: int = 0
 
     @property
     def labels(self) -> list[Label]:
         """The verdicts that the query selects."""
-        return [self.verdict] if self.verdict else list(NOT_SUPPORTED)
+        if self.verdict:
+            return [self.verdict]
+        return [*NOT_SUPPORTED, "supported"] if self.miscited else list(NOT_SUPPORTED)
 
 
 class MatchedStatement(NamedTuple):
@@ -421,6 +425,10 @@ _PEOPLE = (
     "LEFT JOIN latest_human_verdicts h ON h.evaluation_id = f.evaluation_id AND h.position = f.position"
     " AND h.statement = f.statement"
 )
+_MISCITED = (
+    "(f.evaluation_id, f.position, f.statement) IN"
+    " (SELECT (evaluation_id, position, statement) FROM cited_statements WHERE NOT supported)"
+)
 _HUMAN: dict[Human, str] = {
     "none": "h.human IS NULL",
     "agrees": "h.human = f.verdict",
@@ -429,7 +437,8 @@ _HUMAN: dict[Human, str] = {
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
 """Whether a statement has a number or a name, which platitudes and opinions seldom have."""
 _WORST = (
-    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.position, f.evaluation_id, f.statement"
+    f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_CHECKABLE} DESC, f.score NULLS LAST, f.position,"
+    " f.evaluation_id, f.statement"
 )
 """The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
@@ -461,6 +470,8 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
     if query.human:
         joins.append(_PEOPLE)
         tests.append(_HUMAN[query.human])
+    if query.miscited:
+        tests.append(_MISCITED)
     for place, word in enumerate(words):
         tests.append("(" + " OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED) + ")")
         given[f"word{place}"] = word.lower()

@@ -9,23 +9,21 @@ from typing import Any, NoReturn, get_args
 
 import streamlit as st
 
-from ragboard.errors import NotFoundError, RagboardError, SettingError
-from ragboard.human.agree import agree
+from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison, BaselineVerdict
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.trust import RUN_LABELS, locate_label
-from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import StoredAgreement
-from ragboard_dashboard.controls import uploaded, without_folder
+from ragboard_dashboard.controls import uploaded
 from ragboard_dashboard.data import (
     get_agreement,
     get_agreements,
     get_baselines,
     get_grades,
+    get_passage_agreement,
     get_preferences,
     get_run,
     get_runs,
@@ -36,6 +34,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import bound, open_sample
 from ragboard_dashboard.text import ago, html_escaped, plain
 from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
+from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
     contender_table,
@@ -56,6 +55,7 @@ TIES: dict[Ties, str] = {
     "loss": "A tie is wrong",
     "exclude": "Ties are left out",
 }
+KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
@@ -65,6 +65,8 @@ ANSWERS: dict[BaselineVerdict, str] = {
     "worse": "▼ No: {baseline} does better on these labels",
 }
 """Whether a metric can be trusted."""
+GOOD_ANSWERS = ("≈ As good as an annotator, and", "≈ Good, and")
+"""How an answer begins where a metric is good but no better than a baseline: beside annotators, and without any."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -124,7 +126,7 @@ def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) ->
 def _called(stored: StoredAgreement) -> str:
     made = stored.agreement
     when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
-    kind = {"pairs": "pairs", "statements": "labelled statements"}.get(made.form, "answers")
+    kind = KINDS.get(made.form, "answers")
     return f"{made.name} by {made.judge}, {stored.items:,} {kind}, {when}"
 
 
@@ -141,12 +143,6 @@ def _wanted(key: str, options: Sequence[str]) -> str:
 
 def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
-
-
-def _human_agreement(report: GradeReport) -> str:
-    """How well annotators agree with each other, to compare the judge with."""
-    value = report.people.ratings.auroc.value if report.people.ratings else None
-    return "" if value is None else f" One annotator, compared with the mean of the others: AUROC {value:.2f}."
 
 
 def _answer(
@@ -178,7 +174,7 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
-        f"<div><b>{ANSWERS[one.verdict].format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<div><b>{_verdict(one).format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
@@ -186,6 +182,12 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     many = " rb-many" if len(found) > 1 else ""
     title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
     return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
+
+
+def _verdict(one: BaselineComparison) -> str:
+    if not one.good_as_baseline:
+        return ANSWERS[one.verdict]
+    return f"{GOOD_ANSWERS[one.people is None]} {{baseline}} does as well on these labels"
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
@@ -232,24 +234,25 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     try:
         compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
+        _grade_by_grade(stored)
         plain(str(error))
         if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
             del st.query_params["at_least"]
             st.rerun()
         _choose(every, stored)
         return
-    report = get_grades(stored.agreement.id, dimension, at_least, {})
-    what = f", {dimension.replace('_', ' ')}" if stored.agreement.form != "statements" else ""
+    what = f", {dimension.replace('_', ' ')}" if stored.agreement.form == "answers" else ""
     _answer(
         stored,
         [compared],
-        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}."
-        + _human_agreement(report),
+        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
         dimension,
     )
+    _grade_by_grade(stored)
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
+    report = get_grades(stored.agreement.id, dimension, at_least, {})  # seconds, so after what is known at once
     names = [line.contender.name for line in report.lines]
     contender = _wanted("contender", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
@@ -264,6 +267,14 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, contender)
     offer_deletion(stored)
+
+
+def _grade_by_grade(stored: StoredAgreement) -> None:
+    """How often the judge gives passages the grades of people, in a sentence and its figures."""
+    found = get_passage_agreement(stored.agreement.id)
+    if found:
+        plain(found.sentence)
+        plain(found.details, "note")
 
 
 def _number(key: str) -> float | None:
@@ -299,7 +310,9 @@ def offer_files() -> None:
     if not writable():
         return
     file = st.file_uploader(
-        "A file of human labels: pairs, graded answers or labelled statements", type=EXTENSIONS, key="opinions"
+        "A file of human labels: pairs, graded answers or passages, or labelled statements",
+        type=EXTENSIONS,
+        key="opinions",
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
@@ -307,29 +320,14 @@ def offer_files() -> None:
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         with uploaded(file) as path:
-            _judge(path, file.file_id)
+            agreement = measure(path, keep=True)
+        if agreement:
+            st.session_state["opinions-taken"] = file.file_id
+            _open(agreement)
     for name in taken:
-        _judge(sample_folder() / "labels" / name, "")
-
-
-def _judge(path: Path, taken: str) -> None:
-    """Compare the embedded judge with the labels in the file, and show the result or why there is none."""
-    bar = st.progress(0.0, "Reading")
-
-    def watch(done: int, total: int) -> None:
-        bar.progress(done / total, f"{done:,} of {total:,} items")
-
-    try:
-        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
-    except RagboardError as error:
-        bar.empty()
-        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
-        plain(without_folder(str(error)))
-        return
-    if taken:
-        st.session_state["opinions-taken"] = taken
-        store().keep_upload(path, owners=[agreed.agreement.id])
-    _open(agreed.agreement.id)
+        agreement = measure(sample_folder() / "labels" / name)
+        if agreement:
+            _open(agreement)
 
 
 def _open(agreement_id: str) -> NoReturn:

@@ -212,7 +212,11 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
     """The largest changes as rows, each by the score that moved furthest, a link with `query`."""
-    caption = "Largest changes, better or worse, over all metrics. Click a question to see both answers."
+    caption = (
+        "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share"
+        " of each metric's range. The Change column names the metric that changed most. Click a question to see both"
+        " answers."
+    )
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
 
 
@@ -224,9 +228,11 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
         "where": strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
     if one.refuses:  # whether it should have answered is for a person to say: neither better nor worse
-        sides = {side: {"shown": "refuses" if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
-        where = strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores), str(one)])))
-        return row | {"change": f"≠ only {one.refuses} refuses", "look": "", "where": where} | sides
+        refuses = "refuses in part" if one.in_part else "refuses"
+        sides = {side: {"shown": refuses if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
+        besides = str(one).removeprefix(one.refusal).removeprefix("; ")
+        where = strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores), besides])))
+        return row | {"change": f"≠ {one.refusal}", "look": "", "where": where} | sides
     first = one.scores[0]
     return row | {
         "change": strip_bidi_controls(

@@ -25,6 +25,8 @@ from ragboard.analysis import (
     command_for,
     condition_of,
     diagnosis_warning,
+    lowest_in_words,
+    nothing_retrieved,
     source_of,
     start_with,
     topic_in_words,
@@ -44,6 +46,7 @@ __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
 MAX_PASSAGE_CHARS = 120
 """Maximum characters of a passage that are shown."""
+EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType(
     {"retriever": "⌕ Retriever", "generator": "✎ Generator", "answers": "❡ Answers"}
@@ -78,9 +81,12 @@ def _attribution(found: Diagnosis, name: str) -> None:
         return
     waiting = sum(bool(one.missing) for one in found.not_triggered)
     plain(f"{waiting} rule{' needs' if waiting == 1 else 's need'} more metrics. Run: {command_for(found)}", "note")
-    if evaluates():
-        query = {"run": name, "metrics": ",".join(found.missing), "then": "diagnosis"}
-        link_to("evaluate", "Evaluate these metrics", query, ":material/gavel:")
+    if evaluates() and found.main_findings:
+        link_to("evaluate", EVALUATE, _missing_metrics(found, name), ":material/gavel:")
+
+
+def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
+    return {"run": name, "metrics": ",".join(found.missing), "then": "diagnosis"}
 
 
 def _findings(found: Diagnosis, name: str) -> None:
@@ -90,6 +96,16 @@ def _findings(found: Diagnosis, name: str) -> None:
     st.subheader(title, anchor=False)
     if text:
         plain(text)
+    uncertain = not found.main_findings
+    if uncertain and found.missing and evaluates() and st.button(EVALUATE, icon=":material/gavel:", type="primary"):
+        open_page("evaluate", _missing_metrics(found, name))
+    if nothing := nothing_retrieved(found):
+        st.html(
+            f'<div class="rb-finding"><div class="rb-part">{PARTS["retriever"]}</div>'
+            f'<p class="rb-says">{html_escaped(nothing)}</p></div>'
+        )
+        query = {"run": name, "only": ONLY["retrieved nothing"]}
+        link_to("run", "Show these samples", query, ":material/arrow_forward:")
     if first is not None:
         says, figure = st.columns([3, 2], gap="medium")
         says.html(finding_html(first, "rb-first"))
@@ -223,9 +239,17 @@ def _topics(found: Diagnosis, name: str) -> None:
         f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
         "note",
     )
-    if compared.closest:
+    lowest = compared.lowest
+    if lowest:
+        plain(lowest_in_words(lowest, column_title(lowest.metric)))
+        page, query, label = _results_link(lowest.query, name)
+        link_to(page, label, query, ":material/arrow_forward:")
+    closest = compared.closest
+    if closest and lowest and (closest.by, closest.value) == (lowest.by, lowest.value):
+        closest = None
+    if closest:
         plain("The group that comes closest, which may be chance:", "note")
-    for one in found.topics or filter(None, [compared.closest]):
+    for one in found.topics or filter(None, [closest]):
         plain(topic_in_words(one, column_title(one.metric)))
         page, query, label = _results_link(one.query, name)
         link_to(page, label, query, ":material/arrow_forward:")

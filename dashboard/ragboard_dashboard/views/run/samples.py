@@ -44,6 +44,7 @@ ONLY: dict[Only, str] = {
     "all": "All samples",
     "loose": "With unsupported statements",
     "refusing": "Refusals",
+    "retrieved nothing": "Without passages",
     "unscored": "Unscored",
     "beyond": "Missing the threshold",
 }

@@ -101,6 +101,13 @@ function metricTitle(column) {
   return node
 }
 
+function statementsTitle() {
+  const node = headerCell("col", "statements", "Statements")
+  node.append(element("div", "count", "of all answers: long ones count more"))
+  node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run can be higher there and still have more unsupported statements."
+  return node
+}
+
 // What is wider than its room moves by the arrow keys, which takes focus and a name; the run stays in view.
 function fit(wide, board) {
   const moves = wide.scrollWidth > wide.clientWidth
@@ -123,7 +130,7 @@ export default function (component) {
     line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
     return line
   })
-  const titles = ["Run", ...data.columns.map(metricTitle), "Statements", "Refusals", "Dataset", "Judge"]
+  const titles = ["Run", ...data.columns.map(metricTitle), statementsTitle(), "Refusals", "Dataset", "Judge"]
   const board = table(data.caption, titles, rows)
   const wide = element("div", "wide")
   wide.append(board)

@@ -108,6 +108,8 @@ def _reader(report: SampleReport) -> None:
         rule_based=report.judged is not None and report.judged.heuristic,
         answer_note=_note(report),
         selected=report.chosen_sentences,
+        grades=report.passage_grades,
+        citations=report.citations,
     )
     if chosen is None:
         st.query_params.pop("statement", None)

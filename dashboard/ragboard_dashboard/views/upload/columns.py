@@ -36,6 +36,7 @@ LABELS = {
     "reference": "Reference",
     "reference_contexts": "Gold passages",
     "history": "Earlier turns",
+    "nuggets": "Nuggets",
     "id": "Id",
     "metadata": "Metadata",
 }

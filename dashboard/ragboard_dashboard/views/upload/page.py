@@ -20,6 +20,7 @@ from ragboard.evaluation.progress import live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.readers.labels import LabelFile, read_graded_answers
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -28,6 +29,7 @@ from ragboard_dashboard.data import evaluates, known_metrics, launch_context, st
 from ragboard_dashboard.links import link_to, open_page, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.text import plain
+from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.upload.columns import (
     Matched,
     draw_columns,
@@ -127,7 +129,15 @@ def _file(file: UploadedFile, path: Path) -> None:
         raise
     asked = matched.asked
     options = _read_options(file.file_id, own_run(path, table).name)
-    if matched.error or matched.missing:
+    graded = _computed(
+        head, READING, "upload-graded", file.file_id, lambda: read_graded_answers(path, matched.own_columns)
+    )
+    if graded:
+        with first:
+            _first_samples(path, table, matched, options)
+        _say_grades(head, above, matched, graded)
+        _offer_agreement(buttons, done, path, lambda: _keep_grades(head, path, table, matched, options))
+    elif matched.error or matched.missing:
         head.empty()
         with above:
             _refused(file.name, matched.error) if matched.error else _ask(matched.missing)
@@ -321,6 +331,41 @@ def _next_step(offer: Offer | None, first: Then) -> Then | None:
         if possible and row.button(THEN[then][0], icon=THEN[then][1], type="primary" if then == first else "secondary")
     ]
     return pressed[0] if pressed else None
+
+
+def _say_grades(head: DeltaGenerator, under: DeltaGenerator, matched: Matched, graded: LabelFile) -> None:
+    """Say that the file answers whether a metric can be trusted, rather than how good a run is."""
+    answers, questions = _counted(len(graded.items), "answer"), _counted(graded.questions, "question")
+    words = f"**These rows hold people's grades: {answers} to {questions}.**"
+    st.session_state["upload-head"] = matched.file.file_id, words
+    head.markdown(words)
+    with under:
+        names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
+        plain(
+            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which"
+            " is rule-based and needs no key, scores the same answers. Nothing leaves this machine."
+        )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _offer_agreement(buttons: DeltaGenerator, done: DeltaGenerator, path: Path, keep: Callable[[], None]) -> None:
+    """Draw the buttons for a file of grades, and do what a person wants; `keep` imports it as a run."""
+    with buttons:
+        row = st.container(horizontal=True)
+        wants_agreement = row.button("Measure agreement", icon=":material/handshake:", type="primary")
+        wants_run = row.button("Import as a run all the same", icon=":material/save:")
+    with done:
+        if wants_agreement and (agreement := measure(path, keep=True)):
+            open_page("agreement", {"agreement": agreement})
+        if wants_run:
+            keep()
+
+
+def _keep_grades(head: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
+    _keep(path, _read(head, path, table, matched, options), matched.file.name, "keep", Choice(metrics=()))
 
 
 def _choose_judge() -> JudgeOptions:

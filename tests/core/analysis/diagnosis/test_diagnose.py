@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
-from ragboard import Panel, Store, evaluate_run
+from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
 from ragboard.analysis import (
     QUANTITIES,
     Diagnosis,
     HallucinationQuery,
+    SampleQuery,
     command_for,
     diagnose,
     hallucinations,
+    lowest_in_words,
+    nothing_retrieved,
+    sample_rows,
     start_with,
     topic_in_words,
 )
@@ -138,7 +144,11 @@ def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: S
     first = found.main_findings[0]
     assert isinstance(first.figure.interval, Interval)
     assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
-    assert first.impact_text == f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
+    high = first.figure.interval.high
+    assert first.impact_text == (
+        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
+        f" (1 - {high:.2f}, the near end of the CI)"
+    )
     assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
         "what is right costs nothing"
     )
@@ -179,8 +189,8 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
     assert (found.main_findings, found.first) == ((), found.hints[0])
     assert start_with(found) == (
         "Start with the generator (a hint)",
-        "No rule flags this run with certainty. Both hints are about the generator. 15 rules wait for metrics that"
-        " were not evaluated.",
+        "No rule flags this run with certainty: this figure comes from a judge that was not validated for it, so it is"
+        " only a hint. Both hints are about the generator. 15 rules wait for metrics that were not evaluated.",
     )
 
 
@@ -253,6 +263,36 @@ def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: 
     closest = found.comparisons.closest
     assert closest is not None
     assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
+    lowest = found.comparisons.lowest
+    assert lowest is not None
+    assert (lowest.value, lowest.n, lowest.mean < lowest.mean_others) == ("a", 10, True)
+    said = lowest_in_words(lowest, "Faithfulness")
+    assert said.startswith(f"Lowest: topic = a, mean Faithfulness {lowest.mean:.2f} of 10 samples (others ")
+    assert said.endswith("Not certain: it may be chance.")
+
+
+def test_questions_that_retrieved_nothing_are_counted_and_listed(store: Store) -> None:
+    run = make_run("made", well, samples=10)
+    samples = tuple(replace(one, contexts=() if at < 2 else one.contexts) for at, one in enumerate(run.samples))
+    ref = keep(store, replace(run, samples=samples), ["refusal"])
+    found = diagnose(store, ref)
+    assert found.retrieved_nothing == 2
+    assert nothing_retrieved(found).startswith("2 of 10 questions retrieved nothing. Their answers have no passage")
+    listed = sample_rows(store, ref, SampleQuery(only="retrieved nothing"))
+    assert [row.sample_id for row in listed.rows] == [one.id for one in samples[:2]]
+
+
+def test_a_file_without_any_passages_says_nothing_of_retrieval(store: Store) -> None:
+    run = make_run("made", well, samples=4)
+    bare = tuple(replace(one, contexts=()) for one in run.samples)
+    assert nothing_retrieved(diagnose(store, keep(store, replace(run, samples=bare), ["refusal"]))) == ""
+
+
+def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store: Store) -> None:
+    (added,) = store.add_runs([make_run("made", well, samples=20)])
+    evaluate_run(store, added.id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
+    _, text = start_with(diagnose(store, store.resolve("made")))
+    assert text.endswith("were not evaluated: the embedded judge evaluates them without calls or cost.")
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.verify import verify
 from ragboard.records import Verdict
-from ragboard.tasks import Verify, reply_or_failure
+from ragboard.tasks import VerifiedAgainst, Verify, reply_or_failure
 
 FORTH = (
     "The Forth Bridge carries two railway tracks over the Firth of Forth, about 14 km west of Edinburgh. "
@@ -83,15 +83,15 @@ def test_another_number_or_opposite_in_the_same_place_contradicts(statement: str
     [
         (
             "The Tay Bridge carries two railway tracks.",
-            "Passage 1 says Forth Bridge where the answer says Tay Bridge, perhaps of something else.",
+            "Passage 1 says Forth Bridge where the statement says Tay Bridge, perhaps of something else.",
         ),
         (
             "Munich was founded in 808.",
-            "Passage 2 says Hamburg where the answer says Munich, perhaps of something else.",
+            "Passage 2 says Hamburg where the statement says Munich, perhaps of something else.",
         ),
         (
             "The museum in London opened its new wing in 2011.",
-            "Passage 3 says Bristol where the answer says London, perhaps of something else.",
+            "Passage 3 says Bristol where the statement says London, perhaps of something else.",
         ),
     ],
 )
@@ -108,8 +108,8 @@ def test_a_number_told_of_something_else_does_not_support_a_short_statement() ->
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("Cars are allowed on the bridge.", "Passage 1 denies what the answer says."),
-        ("The river does not flow north into the sea.", "Passage 2 says what the answer denies."),
+        ("Cars are allowed on the bridge.", "Passage 1 denies what the statement says."),
+        ("The river does not flow north into the sea.", "Passage 2 says what the statement denies."),
     ],
 )
 def test_a_denial_on_one_side_contradicts(statement: str, reason: str) -> None:
@@ -120,8 +120,8 @@ def test_a_denial_on_one_side_contradicts(statement: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "here", "reason"),
     [
-        ("The Forth Bridge was closed in winter.", "was not closed", "Passage 1 may deny what the answer says."),
-        ("The Forth Bridge was not closed in winter.", "was closed", "Passage 1 may say what the answer denies."),
+        ("The Forth Bridge was closed in winter.", "was not closed", "Passage 1 may deny what the statement says."),
+        ("The Forth Bridge was not closed in winter.", "was closed", "Passage 1 may say what the statement denies."),
     ],
 )
 def test_a_denial_of_it_may_be_of_something_else(statement: str, here: str, reason: str) -> None:
@@ -142,7 +142,7 @@ def test_a_denial_of_it_may_be_of_something_else(statement: str, here: str, reas
 )
 def test_how_something_is_denied_stands_between_not_and_what_it_denies(statement: str, passage: str) -> None:
     verdict = judge(statement, passage)
-    assert (verdict.label, verdict.reason) == ("contradicted", "Passage 1 denies what the answer says.")
+    assert (verdict.label, verdict.reason) == ("contradicted", "Passage 1 denies what the statement says.")
     assert judge(passage.replace("officially ", "").replace("statistically ", ""), passage).label == "supported"
 
 
@@ -373,3 +373,35 @@ def _steps_of(statements: tuple[str, ...], passage: str) -> int:
     finally:
         sys.settrace(before)
     return steps
+
+
+def against(text: str, source: VerifiedAgainst, statement: str) -> str:
+    task = Verify(question="", statements=(statement,), passages=(text,), joint=True, single=False, against=source)
+    return verify(task).joint[0].reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("Vouchers are valid for 21 days.", "'21 days' is not in the {}."),
+        ("Ann Weir approves refunds of 30 euros.", "'Ann', 'Weir' and '30 euros' are not in the {}."),
+        ("Refunds take 14 days.", "The {} says it word for word."),
+        ("Refunds do not take 14 days.", "The {} says what the statement denies."),
+        ("Parcels are heavy.", "The {} does not speak of 'Parcels' or 'heavy'."),
+    ],
+)
+@pytest.mark.parametrize("source", ["answer", "reference"])
+def test_the_reason_names_the_text_that_was_read(source: VerifiedAgainst, statement: str, reason: str) -> None:
+    assert against("Refunds take 14 days. They are paid by card.", source, statement) == reason.format(source)
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("The Recovery Plan needs a recovery team.", "'Recovery' and 'Plan' appear"),
+        ("The model draws it in 2D.", "'2D' appears"),
+        ("It was written by GPT-4 in a day.", "'GPT-4' appears"),
+    ],
+)
+def test_missing_words_are_whole_and_named_once(statement: str, words: str) -> None:
+    assert judge(statement, "The house is old.").reason == f"{words} in no passage."

@@ -19,10 +19,11 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.responses import exchange
-from ragboard.records import Evidence, Span, Verdict
+from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
     AnswerRated,
+    AssignNuggets,
     Classified,
     Classify,
     Critique,
@@ -36,7 +37,12 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GenerateQuestions,
+    GradePassages,
+    GradeSupport,
     JudgePassages,
+    NuggetLabels,
+    Nuggets,
+    PassageGrades,
     Prefer,
     Preference,
     Questions,
@@ -47,11 +53,14 @@ from ragboard.tasks import (
     Selection,
     SelectSentences,
     Similarity,
+    SupportGrade,
     Task,
     Usefulness,
     Verification,
     Verify,
+    WeighNuggets,
     WriteAnswer,
+    WriteNuggets,
     WriteQuestions,
     Written,
     reply_or_failure,
@@ -97,6 +106,18 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     ),
     (VERIFY, Verification(joint=JOINT, single=SINGLE)),
     (
+        WriteNuggets(question=QUESTION, passages=("It is red. It is old.",), nuggets=("It stands",)),
+        Nuggets(nuggets=(Nugget(text="It stands", importance="vital"), Nugget(text="It is red", importance="vital"))),
+    ),
+    (
+        WeighNuggets(question=QUESTION, nuggets=("It opened", "It is red")),
+        Nuggets(nuggets=(Nugget(text="It opened", importance="vital"), Nugget(text="It is red", importance="okay"))),
+    ),
+    (
+        AssignNuggets(question=QUESTION, answer="It is red.", nuggets=("It is red", "It is so red", "Trains came")),
+        NuggetLabels(labels=("support", "partial_support", "not_support"), reasons=("By its words.",) * 3),
+    ),
+    (
         Verify(question=QUESTION, statements=VERIFY.statements, passages=PASSAGES, joint=True, single=False),
         Verification(joint=JOINT),
     ),
@@ -122,6 +143,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         JudgePassages(question=QUESTION, answer="30 m high", passages=PASSAGES),
         Usefulness(useful=(True, False), reasons=("r", "r")),
     ),
+    (GradePassages(question=QUESTION, passages=PASSAGES), PassageGrades(grades=(2, 0), reasons=("r", "r"))),
     (ExtractEntities(text="Ada met Bob, and Ada left."), Entities(names=("Ada", "Bob"))),
     (RateAnswer(question=QUESTION, answer="30 m"), AnswerRated(score=0.7, reason="r")),
     (
@@ -141,6 +163,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         Classified(holds=False, reason="r"),
     ),
     (QUALITY, Classified(holds=True, reason="r")),
+    (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
 )
 
 
@@ -181,6 +204,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
     (SelectSentences(question="q", sentences=()), Selection(chosen=())),
     (GenerateQuestions(answer="", n=3), Questions(questions=())),
     (JudgePassages(question="q", answer="a", passages=()), Usefulness(useful=(), reasons=())),
+    (GradePassages(question="q", passages=()), PassageGrades(grades=(), reasons=())),
     (ExtractEntities(text=""), Entities(names=())),
 )
 
@@ -254,6 +278,26 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
     (Critique(question="q", answer="a", contexts=(), definition="d"), replies('{"verdict": "maybe"}'), "'maybe'"),
     (Prefer(quality="faithfulness", question="q", a="x", b="y", contexts=()), replies('{"better": "both"}'), "'both'"),
     (JudgePassages(question="q", answer="a", passages=PASSAGES), spoils(drop_last("passages")), "for passage 2"),
+    (GradePassages(question="q", passages=PASSAGES), spoils(drop_last("passages")), "no verdict for passage 2"),
+    (GradePassages(question="q", passages=PASSAGES), replies("##final score: 2"), "no whole JSON object"),
+    *(
+        (
+            GradePassages(question="q", passages=("p",)),
+            replies(f'{{"passages": [{{"passage": 1, "reason": "r", "grade": {grade}}}]}}'),
+            f"`grade` of passage 1 is {shown}, no whole number from 0 to 3",
+        )
+        for grade, shown in (
+            ("4", "4"),
+            ("10", "10"),
+            ("-1", "-1"),
+            ("0.5", "0.5"),
+            ("true", "True"),
+            ("null", "missing"),
+            ('"three"', "'three'"),
+            ('"2/3"', "'2/3'"),
+            ('"1 or 2"', "'1 or 2'"),
+        )
+    ),
     (ExtractEntities(text="Ada"), replies('{"entities": "Ada"}'), "no list `entities`"),
     (RateAnswer(question="q", answer="a"), replies('{"rating": null}'), "`rating` is missing"),
     (QUALITY, replies('{"verdict": "partly"}'), "`verdict` is 'partly', none of yes, no"),

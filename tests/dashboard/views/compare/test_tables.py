@@ -180,9 +180,12 @@ def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None
 
 def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    one = replace(most_changed(store, a, b)[0], scores=(), refuses="B")
-    (row,) = changed_data([one], compare_runs(store, a, b), {})["rows"]
-    assert (row["change"], row["a"]["shown"], row["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
+    one = replace(most_changed(store, a, b)[0], scores=(), refuses="B", in_part=False)
+    partly = replace(one, in_part=True)
+    whole, part = changed_data([one, partly], compare_runs(store, a, b), {})["rows"]
+    assert (whole["change"], whole["a"]["shown"], whole["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
+    assert (part["change"], part["b"]["shown"]) == ("≠ only B refuses, in part", "refuses in part")
+    assert "refuses" not in part["where"]
 
 
 def test_where_no_question_differs_the_interval_is_written_and_not_drawn(store: Store) -> None:

@@ -55,6 +55,7 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             overruled=0,
             samples=1,
             references=0,
+            retrieved_nothing=0,
             attribution_note="",
             findings=(found(RULES[0]), replace(found(RULES[1]), held_back="not validated")),
             suspected=(),
@@ -64,7 +65,7 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             questions=(),
             passages=(),
             topics=(),
-            comparisons=TopicComparisons(closest=None, groups=0, metrics=(), columns=()),
+            comparisons=TopicComparisons(closest=None, lowest=None, groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == len(RULES) + 1

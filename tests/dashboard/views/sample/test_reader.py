@@ -176,6 +176,12 @@ def test_a_retriever_score_of_zero_is_shown_and_a_missing_one_is_not() -> None:
     assert [passage["score"] for passage in data["passages"]] == ["score 0", ""]
 
 
+def test_the_grade_of_a_passage_stands_before_the_retrievers_score() -> None:
+    passages = [Passage(id="a", text="", rank=1, score=0.5), Passage(id="b", text="", rank=2)]
+    data = reader_data(answer="", statements=(), passages=passages, chosen=None, grades={1: 0.0, 2: 3.0})
+    assert [passage["score"] for passage in data["passages"]] == ["relevance 0 of 3 · score 0.5", "relevance 3 of 3"]
+
+
 def test_no_text_brings_controls_that_reorder_its_neighbours() -> None:
     trick = "\u202etrick\u2066"
     verdict = Verdict(label="supported", reason=trick)

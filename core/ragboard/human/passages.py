@@ -1,0 +1,127 @@
+"""Agreement of a judge's grades of passages with those of annotators, grade by grade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ragboard.human.agreement import AgreementData, Measure, measure
+from ragboard.human.scorers import grade_scorer
+from ragboard.readers.labels import PASSAGE_RELEVANCE
+from ragboard.records import BEST_GRADE, RELEVANT_GRADE, Score
+from ragboard.stats import Interval, ci_text, clustered_interval, cohen_kappa, kappa_interval
+from ragboard.stats.bootstrap import REPORT_DRAWS, Rows
+
+__all__ = ["PassageAgreement", "passage_agreement"]
+
+GRADES = tuple(range(BEST_GRADE + 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageAgreement:
+    """How far a judge gives passages the grades, 0 to 3, that annotators give them.
+
+    If several annotators graded a passage, the judge is compared with each of them. The intervals draw whole questions.
+    """
+
+    judge: str
+    passages: int
+    """Number of passages that the judge and at least one annotator graded."""
+    questions: int
+    """Number of clusters of these passages: questions, or conversations."""
+    grades: int
+    """Number of grades by annotators that the judge is compared with."""
+    unscored: int
+    """Number of passages that annotators graded and the judge did not."""
+    exact: Measure
+    """Share of grades that are equal, in [0, 1]."""
+    kappa: Measure
+    """Cohen's kappa of the four grades, without weights; 0 is chance level."""
+    relevant_kappa: Measure
+    """Cohen's kappa of relevant (grade 2 or 3) or not."""
+
+    @property
+    def sentence(self) -> str:
+        """`plain gives 70 of 100 passages the grade that annotators give them: ...`."""
+        if self.exact.value is None:
+            return f"{self.judge} graded none of the passages that annotators graded."
+        equal = round(self.exact.value * self.grades)
+        of = f"{equal:,} of {self.grades:,}"
+        what = f"{of} passages the grade" if self.grades == self.passages else f"the grade in {of} cases"
+        bounds = self.kappa.interval
+        if self.kappa.value is None or not isinstance(bounds, Interval):
+            chance = "these labels do not show whether that is more than by chance"
+        elif bounds.low > 0:
+            chance = "significantly more often than by chance"
+        else:
+            chance = "not significantly more often than by chance" if bounds.high >= 0 else "less often than by chance"
+        return f"{self.judge} gives {what} that annotators give them: {chance}."
+
+    @property
+    def details(self) -> str:
+        """The figures: `Exact agreement 0.70, 95% CI 0.60 to 0.80; Cohen's kappa ...`."""
+        missing = f", {self.unscored:,} more without a grade of the judge" if self.unscored else ""
+        several = f" ({self.grades:,} grades by annotators)" if self.grades != self.passages else ""
+        return (
+            f"Exact agreement {_figure(self.exact)}; Cohen's kappa of the four grades {_figure(self.kappa)};"
+            f" of relevant (from {RELEVANT_GRADE}) or not {_figure(self.relevant_kappa)}. {self.passages:,} passages"
+            f"{several} of {self.questions:,} questions{missing}."
+        )
+
+
+def _figure(found: Measure) -> str:
+    value = "undefined" if found.value is None else f"{found.value:.2f}"
+    return f"{value}, {ci_text(found.interval, '.2f')}"
+
+
+def passage_agreement(data: AgreementData) -> PassageAgreement | None:
+    """Compare the judge's grades with those of annotators; None if the agreement is not about graded passages."""
+    if data.stored.agreement.form != "passages":
+        return None
+    judge = data.stored.agreement.judge
+    given = {position: grades for position, grades in data.given(PASSAGE_RELEVANCE).items() if grades}
+    judged = {
+        position: int(outcome.value)
+        for position, (outcome,) in data.outcomes.get((PASSAGE_RELEVANCE, grade_scorer(judge).name), {}).items()
+        if isinstance(outcome, Score)
+    }
+    both = [(position, int(grade)) for position in given if position in judged for grade in given[position]]
+    people, own = [grade for _, grade in both], [judged[position] for position, _ in both]
+    groups = [data.clusters[position] for position, _ in both]
+    passages = {position for position, _ in both}
+    drawing: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": data.seed}
+
+    def kappa(first: Sequence[int], second: Sequence[int], order: Sequence[int]) -> Measure:
+        return measure(
+            lambda: cohen_kappa(first, second, order=order),
+            lambda: kappa_interval(first, second, groups, order=order, **drawing),
+        )
+
+    def relevant(grades: Sequence[int]) -> list[int]:
+        return [int(grade >= RELEVANT_GRADE) for grade in grades]
+
+    share = _equal_share(people, own)
+    return PassageAgreement(
+        judge=judge,
+        passages=len(passages),
+        questions=len(set(groups)),
+        grades=len(both),
+        unscored=len(given.keys() - passages),
+        exact=measure(lambda: share(np.arange(len(both))), lambda: clustered_interval(share, groups, **drawing)),
+        kappa=kappa(people, own, GRADES),
+        relevant_kappa=kappa(relevant(people), relevant(own), (0, 1)),
+    )
+
+
+def _equal_share(first: Sequence[int], second: Sequence[int]) -> Callable[[Rows], float]:
+    equal = np.array([one == other for one, other in zip(first, second, strict=True)], dtype=float)
+
+    def share(rows: Rows) -> float:
+        if not len(rows):
+            raise ValueError("no passage has grades of both")
+        return float(equal[rows].mean())
+
+    return share

@@ -1,0 +1,212 @@
+"""TRACe, the metrics of RAGBench: how much of the passages helps, what the answer uses of it, and whether it adheres.
+
+They are counted from judgements that other metrics ask for too: the sentences that help to answer the question, and the
+verdicts of all passages together on the statements of the answer, with their quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults
+from ragboard.metrics.ragas import no_statements
+from ragboard.metrics.sentences import SelectedSentences, Sentence, no_sentences, sentences_of
+from ragboard.metrics.statements import JointVerdicts, JudgedStatements
+from ragboard.records import Evidence, MorePassages, Outcome, Sample, Score, Unscored
+from ragboard.tasks import Task
+
+__all__ = ["Adherence", "Completeness", "Relevance", "SentenceUse", "UsedSentences", "Utilization"]
+
+PAPER = "Friel et al. 2024 (RAGBench), arXiv 2407.11005, section 3"
+VERIFIES = "1 to extract statements, 1 to verify them all; shared with ragas.faithfulness"
+SELECTS = "1 to select the sentences; shared with ragas.context_relevance"
+
+NO_QUOTES = "the judge quotes no passage for what it supports, so that the sentences that the answer uses are unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentenceUse:
+    """All sentences of the passages, and the positions, from 0, of those that the answer uses."""
+
+    sentences: tuple[Sentence, ...]
+    used: tuple[int, ...]
+    statements: int
+    """Number of the answer's statements."""
+    unquoted: int
+    """Number of supported statements without a quote; the sentences that they use are unknown."""
+    refuses: bool | None
+
+
+@dataclass(frozen=True)
+class UsedSentences(Need[SentenceUse]):
+    """The sentences of the passages that the answer uses: those that a quote for a supported statement overlaps."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return JointVerdicts().tasks()
+
+    async def resolve(self, sample: Sample, ask: Ask) -> SentenceUse | Unscored:
+        """Count with the joint verdicts; not resolved if there are supported statements and none has a quote."""
+        judged = await JointVerdicts().resolve(sample, ask)
+        if isinstance(judged, Unscored):
+            return judged
+        quotes = _quotes(judged)
+        if quotes and not any(quotes):
+            return Unscored(reason="failed", detail=NO_QUOTES)
+        sentences = tuple(sentence for sentence, _ in sentences_of(sample.contexts or ()))
+        return SentenceUse(
+            sentences=sentences,
+            used=tuple(
+                place
+                for place, sentence in enumerate(sentences)
+                if any(_overlap(quote, sentence) for of_statement in quotes for quote in of_statement)
+            ),
+            statements=len(judged.statements),
+            unquoted=sum(not of_statement for of_statement in quotes),
+            refuses=judged.refuses,
+        )
+
+
+def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
+    """The places that support each supported statement. The part that a model merely read is none."""
+    return [
+        tuple(mark for mark in verdict.evidence if mark.stance == "for" and mark.how != "window")
+        for verdict in judged.verdicts
+        if verdict.label == "supported"
+    ]
+
+
+def _overlap(quote: Evidence, sentence: Sentence) -> bool:
+    return quote.rank == sentence.rank and quote.start < sentence.end and sentence.start < quote.end
+
+
+@dataclass(frozen=True)
+class _TraceMetric(Metric):
+    """Base class of the four metrics."""
+
+    source: ClassVar[str] = "trace"
+    paper: ClassVar[str] = PAPER
+    source_label: ClassVar[str] = "RAGBench (TRACe)"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+
+
+@dataclass(frozen=True)
+class Relevance(_TraceMetric):
+    """The share of the passages' sentences that help to answer the question; low if the retriever returns much else.
+
+    The same as `ragas.context_relevance`. 0 if none is selected; undefined if the passages contain no sentence.
+    """
+
+    name: ClassVar[str] = "relevance"
+    title: ClassVar[str] = "TRACe relevance"
+    formula: ClassVar[str] = "|R| / T: helpful sentences / all sentences of the passages"
+    category: ClassVar[Category] = "focus"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts",)
+    calls: ClassVar[str] = SELECTS
+    more_passages: ClassVar[MorePassages] = "falls"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Return the sentences that help to answer the question."""
+        return (SelectedSentences(),)
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(SelectedSentences())
+        return _share(found.chosen, found.sentences) if found.sentences else no_sentences(sample)
+
+
+@dataclass(frozen=True)
+class Utilization(_TraceMetric):
+    """The share of the passages' sentences that the answer uses: those quoted for its supported statements.
+
+    Undefined if the passages contain no sentence or the answer no statement; an answer that only refuses is a refusal.
+    With `compat`, an answer without statements uses nothing, and scores 0. Failed if the judge quotes nothing.
+    """
+
+    name: ClassVar[str] = "utilization"
+    title: ClassVar[str] = "TRACe utilization"
+    formula: ClassVar[str] = "|U| / T: sentences that the answer uses / all sentences of the passages"
+    category: ClassVar[Category] = "use"
+    calls: ClassVar[str] = VERIFIES
+    more_passages: ClassVar[MorePassages] = "falls"
+
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Return the joint verdicts, and the sentences that they quote."""
+        return (JointVerdicts(), UsedSentences())
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(UsedSentences())
+        if not found.sentences:
+            return no_sentences(sample)
+        if not found.statements and not self.compat:
+            return no_statements(sample, refuses=found.refuses)
+        return _share(found.used, found.sentences, found.unquoted)
+
+
+@dataclass(frozen=True)
+class Completeness(_TraceMetric):
+    """The share of the helpful sentences of the passages that the answer uses.
+
+    Undefined if no sentence helps or the answer has no statement; an answer that only refuses is a refusal. With
+    `compat`, it is 1 if no sentence helps, as in RAGBench, and an answer without statements uses nothing. Failed if the
+    judge quotes nothing.
+    """
+
+    name: ClassVar[str] = "completeness"
+    title: ClassVar[str] = "TRACe completeness"
+    formula: ClassVar[str] = "|R and U| / |R|: helpful sentences that the answer uses / all helpful sentences"
+    category: ClassVar[Category] = "use"
+    calls: ClassVar[str] = f"{SELECTS}; {VERIFIES}"
+
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Return the sentences that help, the joint verdicts, and the sentences that these quote."""
+        return (SelectedSentences(), JointVerdicts(), UsedSentences())
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        helpful, found = results.of(SelectedSentences()).chosen, results.of(UsedSentences())
+        if not found.sentences:
+            return no_sentences(sample)
+        if not found.statements and not self.compat:
+            return no_statements(sample, refuses=found.refuses)
+        if not helpful:
+            detail = "no sentence of the passages helps to answer the question"
+            return Score(value=1.0, counted=detail) if self.compat else Unscored(reason="undefined", detail=detail)
+        return _share(sorted({*helpful} & {*found.used}), helpful, found.unquoted, "helpful sentences")
+
+
+@dataclass(frozen=True)
+class Adherence(_TraceMetric):
+    """Whether the passages together support all of the answer: 1 if every statement is supported, else 0.
+
+    Undefined for an answer without statements, and a refusal if it only refuses; with `compat`, both adhere: 1.
+    """
+
+    name: ClassVar[str] = "adherence"
+    title: ClassVar[str] = "TRACe adherence"
+    formula: ClassVar[str] = "1 if no statement of the answer is unsupported or contradicted, else 0"
+    category: ClassVar[Category] = "grounding"
+    calls: ClassVar[str] = VERIFIES
+
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Return the joint verdicts on the statements of the answer."""
+        return (JointVerdicts(),)
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        judged = results.of(JointVerdicts())
+        if not judged.verdicts and not self.compat:
+            return no_statements(sample, refuses=judged.refuses)
+        loose = sum(verdict.label != "supported" for verdict in judged.verdicts)
+        return Score(value=float(not loose), counted=f"{loose} of {len(judged.verdicts)} statements unsupported")
+
+
+def _share(part: Sequence[object], whole: Sequence[object], unquoted: int = 0, what: str = "sentences") -> Score:
+    unknown = f", {unquoted} supported statement{'' if unquoted == 1 else 's'} without a quote" if unquoted else ""
+    return Score(value=len(part) / len(whole), counted=f"{len(part)} of {len(whole)} {what}{unknown}")

@@ -1,0 +1,208 @@
+"""Metrics of the retrieved list by graded relevance: a judge grades each passage from 0 to 3, as UMBRELA does.
+
+No gold passages are needed. Only retrieved passages have a grade, so these metrics say nothing about what was missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_passages,
+)
+from ragboard.metrics.ragas_contexts import average_precision
+from ragboard.records import (
+    BEST_GRADE,
+    PASSAGE_GRADE,
+    RELEVANT_GRADE,
+    MorePassages,
+    Outcome,
+    Sample,
+    Score,
+    Unscored,
+)
+from ragboard.tasks import GradePassages, PassageGrades, Task
+
+__all__ = ["NDCG", "AveragePrecision", "GradedPassages", "Precision"]
+
+UMBRELA = "Upadhyay et al. 2024 (UMBRELA), arXiv 2406.06519"
+OPEN_RAG_EVAL = "Open RAG Eval 0.3, UMBRELA metric"
+
+
+@dataclass(frozen=True)
+class GradedPassages(Need[PassageGrades]):
+    """How relevant each passage is to the question, from 0 to 3; asked for all passages at once, or for each alone."""
+
+    alone: bool = False
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (GradePassages,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> PassageGrades | Unscored:
+        """Ask for the grades; not resolved if nothing was retrieved, or if one passage has no usable grade."""
+        if missing := no_passages(sample):
+            return missing
+        texts = tuple(passage.text for passage in sample.contexts or ())
+        groups = [(text,) for text in texts] if self.alone else [texts]
+        tasks = [GradePassages(question=sample.question, passages=group, history=sample.history) for group in groups]
+        grades: list[int] = []
+        reasons: list[str] = []
+        for reply in await asyncio.gather(*map(ask, tasks)):
+            if isinstance(reply, Unscored):
+                return reply
+            grades += reply.grades
+            reasons += reply.reasons
+        return PassageGrades(grades=tuple(grades), reasons=tuple(reasons))
+
+    def rows(self, found: PassageGrades, /) -> Iterable[Row]:
+        about = f"{PASSAGE_GRADE}, each passage alone" if self.alone else PASSAGE_GRADE
+        for rank, (grade, reason) in enumerate(zip(found.grades, found.reasons, strict=True), 1):
+            yield judgement(about, rank, str(grade), float(grade), reason)
+
+
+@dataclass(frozen=True)
+class _GradedMetric(Metric):
+    """Base class of metrics of the graded list; `k` is the cutoff rank; None: no cutoff."""
+
+    source: ClassVar[str] = "umbrela"
+    category: ClassVar[Category] = "focus"
+    source_label: ClassVar[str] = "UMBRELA"
+    requires: ClassVar[tuple[Column, ...]] = ("contexts",)
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 to grade all passages; with compat, 1 for each passage"
+    more_passages: ClassVar[MorePassages] = "falls"
+
+    k: int | None = None
+    compat: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a k below 1."""
+        if self.k is not None and self.k < 1:
+            raise ValueError(f"k is a cutoff rank, at least 1, got {self.k}")
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        """Return the grades of the passages."""
+        return (self._need(),)
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        return self.count(results.of(self._need()).grades)
+
+    def _need(self) -> GradedPassages:
+        return GradedPassages(alone=self.compat)
+
+    @abstractmethod
+    def count(self, grades: Sequence[int]) -> Outcome:
+        """Score the grades of the list, in order of rank; there is at least one."""
+
+
+@dataclass(frozen=True)
+class NDCG(_GradedMetric):
+    """Normalized discounted cumulative gain of the grades: whether passages with higher grades are ranked first.
+
+    The gain of a passage is its grade, or with `gain=exponential` 2^grade - 1; the discount is log2(rank + 1). The best
+    order is that of the retrieved passages, because no others are graded: 1 means best order, not that all that is
+    relevant was found. Undefined if all grades are 0. With `compat`, each passage is graded in a call of its own, as
+    UMBRELA does, and the score is 0 if all grades are 0, as in trec_eval.
+    """
+
+    name: ClassVar[str] = "ndcg"
+    title: ClassVar[str] = "Graded nDCG"
+    formula: ClassVar[str] = "sum of gain / log2(rank + 1) over the top k / the same for the best order of all passages"
+    paper: ClassVar[str] = f"{UMBRELA}; nDCG: Järvelin and Kekäläinen 2002, as in trec_eval"
+
+    gain: Literal["linear", "exponential"] = "linear"
+
+    def count(self, grades: Sequence[int]) -> Outcome:
+        """DCG / DCG of the best order."""
+        cutoff = len(grades) if self.k is None else self.k
+        best = self._dcg(sorted(grades, reverse=True)[:cutoff])
+        if not best and not self.compat:
+            return Unscored(reason="undefined", detail="all passages have grade 0, so that no order is better")
+        value = self._dcg(grades[:cutoff]) / best if best else 0.0
+        return Score(value=value, counted=_listed(grades[:cutoff]))
+
+    def _dcg(self, grades: Sequence[int]) -> float:
+        gains = grades if self.gain == "linear" else [2**grade - 1 for grade in grades]
+        return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+
+
+@dataclass(frozen=True)
+class _ByThreshold(_GradedMetric):
+    """Base class of metrics for which a passage is relevant from the grade `at_least`."""
+
+    paper: ClassVar[str] = f"{UMBRELA}; {OPEN_RAG_EVAL}"
+
+    at_least: int = RELEVANT_GRADE
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a k below 1, and for a grade that is not 1 to 3."""
+        super().__post_init__()
+        if not 1 <= self.at_least <= BEST_GRADE:
+            raise ValueError(f"at_least is the lowest grade of a relevant passage, 1 to 3, got {self.at_least}")
+
+    def count(self, grades: Sequence[int]) -> Outcome:
+        """Score the top k; with `compat` undefined if fewer were retrieved."""
+        cutoff = len(grades) if self.k is None else self.k
+        if self.compat and len(grades) < cutoff:
+            return Unscored(reason="undefined", detail=f"only {len(grades)} of k = {cutoff} passages were retrieved")
+        return self.count_relevant(tuple(grade >= self.at_least for grade in grades[:cutoff]), cutoff)
+
+    @abstractmethod
+    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+        """Score which of the passages up to rank `cutoff` are relevant."""
+
+
+@dataclass(frozen=True)
+class Precision(_ByThreshold):
+    """The share of the retrieved passages that are relevant: graded 2 or 3, or from `at_least`.
+
+    With `k`, the share of k, even if fewer were retrieved. With `compat`, each passage is graded in a call of its own,
+    as UMBRELA does, and the score is undefined if fewer than `k` were retrieved, as in Open RAG Eval.
+    """
+
+    name: ClassVar[str] = "precision"
+    title: ClassVar[str] = "Graded precision"
+    formula: ClassVar[str] = "passages in the top k with grade >= 2 / k (without k: all retrieved)"
+
+    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+        """Relevant passages / cutoff."""
+        return Score(value=sum(relevant) / cutoff, counted=f"{sum(relevant)} in the top {cutoff}")
+
+
+@dataclass(frozen=True)
+class AveragePrecision(_ByThreshold):
+    """Whether relevant passages (graded 2 or 3, or from `at_least`) are ranked first: mean precision at their ranks.
+
+    Divided by the relevant passages in the list, because those that were not retrieved are unknown; 0 if none is
+    relevant. With `compat`, each passage is graded in a call of its own, as UMBRELA does, and the score is undefined if
+    fewer than `k` were retrieved, as in Open RAG Eval.
+    """
+
+    name: ClassVar[str] = "average_precision"
+    title: ClassVar[str] = "Graded average precision"
+    formula: ClassVar[str] = "sum of precision@i over ranks i in the top k with grade >= 2 / number of these ranks"
+
+    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+        """Mean of precision at the rank of each relevant passage."""
+        ranks = ", ".join(str(rank) for rank, yes in enumerate(relevant, 1) if yes)
+        counted = f"relevant at rank {ranks} of {len(relevant)}" if ranks else f"none of {len(relevant)} relevant"
+        return Score(value=average_precision(relevant), counted=counted)
+
+
+def _listed(grades: Sequence[int]) -> str:
+    return f"grades {', '.join(map(str, grades))}"

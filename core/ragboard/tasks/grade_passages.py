@@ -1,0 +1,101 @@
+"""Grade how relevant each passage is to a question, from 0 to 3."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from ragboard.records import BEST_GRADE, Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
+from ragboard.tasks.markup import numbered
+from ragboard.tasks.replies import (
+    ABSENT,
+    Comment,
+    Json,
+    ReplyModel,
+    WholeNumber,
+    numbered_by,
+    reply_error,
+    shown,
+    whole_number,
+)
+
+__all__ = ["GradePassages", "PassageGrades"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassageGrades(Reply):
+    """The grade of each passage, a whole number from 0 to 3, with a reason, in the order of the passages."""
+
+    grades: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+    def describe(self) -> str:
+        counts = Counter(self.grades)
+        listed = ", ".join(f"{counts[grade]} of grade {grade}" for grade in sorted(counts, reverse=True))
+        return listed or "no passage"
+
+
+def _grade(value: object, info: ValidationInfo) -> int:
+    number = whole_number(value)
+    if number is None or not 0 <= number <= BEST_GRADE:
+        raise reply_error(
+            f"`{info.field_name}`", after_place=f" is {shown(value)}, no whole number from 0 to {BEST_GRADE}"
+        )
+    return number
+
+
+class _Passage(ReplyModel):
+    passage: WholeNumber
+    reason: Comment
+    grade: Annotated[Literal[0, 1, 2, 3], BeforeValidator(_grade), ABSENT]
+
+
+class GradesJson(ReplyModel):
+    """A grade with a reason for each passage, as JSON."""
+
+    key = "passages"
+    passages: Annotated[list[_Passage], numbered_by("passage", "passages"), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradePassages(Task[PassageGrades]):
+    """Grade how relevant each passage is to the question: 0 not at all, 3 dedicated to it with the exact answer."""
+
+    role = "ask"
+    reply = PassageGrades
+    reply_model = GradesJson
+    prompts: ClassVar[PromptFiles] = {"grade_passages": ("question", "passages", "history?")}
+    tags = ("question", "passage", "turn")
+
+    question: str
+    passages: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        return {"question": self.question, "passages": numbered("passage", self.passages, mark)}
+
+    def without_asking(self) -> PassageGrades | None:
+        return None if self.passages else PassageGrades(grades=(), reasons=())
+
+    def parse(self, value: Json) -> PassageGrades:
+        rows = GradesJson.read(value, self).passages
+        return PassageGrades(grades=tuple(row.grade for row in rows), reasons=tuple(row.reason for row in rows))
+
+    def check(self, reply: PassageGrades, /) -> str | None:
+        asked = len(self.passages)
+        if any(not 0 <= grade <= BEST_GRADE for grade in reply.grades):
+            return f"a grade outside 0 to {BEST_GRADE}"
+        return wrong_count("grades", len(reply.grades), asked) or wrong_count("reasons", len(reply.reasons), asked)
+
+    def describe(self, sample: Sample) -> str:
+        return f"Grade the relevance of {count_of(self.passages, 'passage')} from 0 to {BEST_GRADE}"
+
+    def simulate(self, sizes: Sizes) -> tuple[PassageGrades, str]:
+        count = len(self.passages)
+        rows = [{"passage": rank, "reason": "." * sizes.reason, "grade": BEST_GRADE} for rank in range(1, count + 1)]
+        return PassageGrades(grades=(BEST_GRADE,) * count, reasons=("",) * count), as_json({"passages": rows})
