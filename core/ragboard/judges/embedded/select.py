@@ -163,7 +163,7 @@ def _dates(figure: Figure) -> bool:
 
 def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
     return frozenset(
-        index for word, index in zip(sentence.spelt, sentence.content_terms, strict=True) if index and word[0].isupper()
+        term for word, term in zip(sentence.spelt, sentence.content_terms, strict=True) if term and word[0].isupper()
     )
 
 
