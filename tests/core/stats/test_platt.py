@@ -66,7 +66,7 @@ def test_a_higher_score_is_never_less_probable(one: float, other: float, slope: 
 
 
 def test_one_class_alone_is_refused() -> None:
-    with pytest.raises(ValueError, match="got 2 positive and 0 negative"):
+    with pytest.raises(ValueError, match="got 2 and 0"):
         fit_platt([0.1, 0.2], [True, True])
     with pytest.raises(ValueError, match="1 scores and 2 outcomes"):
         fit_platt([0.1], [True, False])

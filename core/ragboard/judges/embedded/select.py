@@ -24,7 +24,7 @@ from ragboard.text.sentences import language_of, sentence_spans
 __all__ = ["FEATURES", "HELPS", "helpful_sentences", "question_parts", "rate", "sentence_features"]
 
 
-Kind = Literal["date", "figure", "person", "index", "reason", "manner", "yes or no", "thing"]
+Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 FITS, TOPIC, NEW = 0.4, 0.25, 0.35
 """Weights of three parts of a score: information of the right kind, words of the question, new words; their sum is
@@ -55,7 +55,7 @@ _KINDS: Sequence[tuple[Kind, str]] = (
     ("reason", r"why|what (?:is|was|were|are) the (?:purpose|reason|cause|aim|objective|goal|motive)s?"
                r"|what (?:made|causes?|caused)"
                r"|for what reason|how come|warum|weshalb|wieso|wozu"),
-    ("index", r"where|(?:what|which|in what|in which) (?:city|country|town|index|state|village|continent|region)"
+    ("place", r"where|(?:what|which|in what|in which) (?:city|country|town|place|state|village|continent|region)"
               r"|what is (?:its|the|their) (?:headquarters )?location|wohin|woher|wo\b"),
     ("person", r"who|whom|whose|which (?:man|woman|person|people)|wer|wen|wem|wessen"),
     ("manner", r"how|wie|wodurch|auf welche weise"),
@@ -144,7 +144,7 @@ def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
             return bool(new_figures) or bool(_COUNT.search(text))
         case "person":
             return bool(new_names) or (len(sentence.spelt) <= SHORT and bool(_capitalised(sentence) - known))
-        case "index":
+        case "place":
             return bool(new_names) or (bool(_SITE.search(text)) and bool(sentence.content - known))
         case "reason":
             return bool(_CAUSE.search(text)) and bool(sentence.content - known)
@@ -163,7 +163,7 @@ def _dates(figure: Figure) -> bool:
 
 def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
     return frozenset(
-        index for word, index in zip(sentence.spelt, sentence.content_terms, strict=True) if index and word[0].isupper()
+        term for word, term in zip(sentence.spelt, sentence.content_terms, strict=True) if term and word[0].isupper()
     )
 
 
