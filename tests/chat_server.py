@@ -290,9 +290,46 @@ def _verify(now: str) -> Any:
     return {"verdicts": verdicts}
 
 
+def _support(now: str) -> Any:
+    said, given = _words(_tag(now, "sentence")), _words(_tag(now, "passage"))
+    return {"support": "full" if said <= given else "partial" if said & given else "none"}
+
+
 def _questions(now: str) -> Any:
     count = int(re.findall(r"this many questions: (\d+)", now)[0])
     return {"questions": [f"Question {number} to: {_tag(now, 'answer')[:20]}?" for number in range(1, count + 1)]}
+
+
+def _write_nuggets(now: str) -> Any:
+    """The first sentence of each passage, after the nuggets that are there already; the first two are vital."""
+    texts = [*_numbered(now, "nugget"), *(_sentences(text)[0] for text in _numbered(now, "passage"))]
+    most = int(re.findall(r"At most (\d+) nuggets", now)[0])
+    unique = list(dict.fromkeys(text.rstrip(".") for text in texts))[:most]
+    return {
+        "nuggets": [{"text": text, "importance": "vital" if place < 2 else "okay"} for place, text in enumerate(unique)]
+    }
+
+
+def _weigh_nuggets(now: str) -> Any:
+    rows = enumerate(_numbered(now, "nugget"), 1)
+    return {
+        "nuggets": [
+            {"nugget": number, "reason": "By its words.", "importance": "vital" if "open" in text else "okay"}
+            for number, text in rows
+        ]
+    }
+
+
+def _assign_nuggets(now: str) -> Any:
+    """All words of a nugget in the answer: support; more than half of them: partial support."""
+    said = _words(_tag(now, "answer"))
+
+    def label(text: str) -> str:
+        share = len(_words(text) & said) / len(_words(text))
+        return "support" if share == 1 else "partial_support" if share > 0.5 else "not_support"
+
+    rows = enumerate(_numbered(now, "nugget"), 1)
+    return {"nuggets": [{"nugget": number, "reason": "By its words.", "label": label(text)} for number, text in rows]}
 
 
 def _select(now: str) -> Any:
@@ -335,6 +372,10 @@ def _questions_to_passage(now: str) -> Any:
 
 
 _ANSWERS: dict[str, Callable[[str], Any]] = {
+    "Write the nuggets of a question": _write_nuggets,
+    "Say which nuggets are vital": _weigh_nuggets,
+    "Say which nuggets an answer has": _assign_nuggets,
+    "Grade how far a passage supports a sentence": _support,
     "Break an answer into statements": _extract,
     "Hold statements against passages": _verify,
     "Write the questions that an answer answers": _questions,

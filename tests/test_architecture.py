@@ -28,7 +28,7 @@ LAYERS = (
     ("metrics",),
     ("store",),
     ("evaluation", "analysis", "query"),
-    ("human",),
+    ("human", "datasets"),
     ("export",),
     ("api", "demo", "training", "mcp_server"),
     ("testing",),

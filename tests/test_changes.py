@@ -93,11 +93,11 @@ def test_a_metric_over_verdicts_is_a_module_and_a_line(copy: Copy) -> None:
     found = copy.run("""
 import json, ragboard
 sample = {"question": "Where is it?", "answer": "It is in Fara.", "contexts": ["It is in Fara."]}
-result = ragboard.evaluate([sample], metrics=["citation_precision"])
-print(json.dumps({"from": ragboard.__file__, "mean": result["citation_precision"].mean}))
+result = ragboard.evaluate([sample], metrics=["quoted_evidence"])
+print(json.dumps({"from": ragboard.__file__, "mean": result["quoted_evidence"].mean}))
 """)
     assert found == {"mean": 1.0}
-    assert copy.touched() == {"metrics/citations.py", "metrics/__init__.py"}
+    assert copy.touched() == {"metrics/quoted.py", "metrics/__init__.py"}
 
 
 def test_a_new_question_to_a_judge_is_its_module_its_prompt_and_the_metric(copy: Copy) -> None:
@@ -109,14 +109,14 @@ def model(prompts):
     asked.extend(prompts)
     return ['{"reason": "so", "rating": 7}' for _ in prompts]
 sample = {"question": "Where is it?", "answer": "In Fara.", "contexts": ["It is in Fara."], "reference": "Fara"}
-result = ragboard.evaluate([sample], metrics=["nugget_recall"], judge=ragboard.judge_from(model, version="1"))
-print(json.dumps({"from": ragboard.__file__, "mean": result["nugget_recall"].mean, "asked": asked}))
+result = ragboard.evaluate([sample], metrics=["reference_coverage"], judge=ragboard.judge_from(model, version="1"))
+print(json.dumps({"from": ragboard.__file__, "mean": result["reference_coverage"].mean, "asked": asked}))
 """)
     asked = found.pop("asked")
     assert found == {"mean": 0.7}
     assert isinstance(asked, list)
-    assert "<nugget>\nFara\n</nugget>" in asked[0]
-    own = {"tasks/judge_nugget.py", "tasks/prompts/1/judge_nugget.md", "metrics/nuggets.py"}
+    assert "<reference>\nFara\n</reference>" in asked[0]
+    own = {"tasks/rate_coverage.py", "tasks/prompts/1/rate_coverage.md", "metrics/coverage.py"}
     assert copy.touched() == {*own, "tasks/__init__.py", "metrics/__init__.py"}
 
 

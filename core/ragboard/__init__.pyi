@@ -32,6 +32,7 @@ from .readers.objects import from_deepeval, from_ragas, from_trulens
 from .records import (
     Evaluation,
     Evidence,
+    Nugget,
     Outcome,
     Passage,
     Run,
@@ -67,6 +68,7 @@ __all__ = [
     "LlmJudge",
     "Metric",
     "NotFoundError",
+    "Nugget",
     "OpenAiEmbedder",
     "Outcome",
     "Panel",

@@ -313,7 +313,7 @@ def log(
     sample gets one from its question; one that is taken gets a number. Several processes may log at once.
     Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Warns with RunFileWarning
     of what was read as something else or left out. Raises RunFileError
-    for what cannot be read, RunExistsError where the name is that of an imported run.
+    for what cannot be read, RunExistsError if the name is that of an imported run.
     """
     row = {
         "id": sample_id,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
+from ragboard.datasets import dataset_of, import_nuggets
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.human.agree import agree, agreement_of
@@ -30,10 +31,12 @@ RECORDED_METRICS = (
             "ragchecker.noise_sensitivity_in_irrelevant",
             "ragchecker.hallucination",
             "ragchecker.self_knowledge",
+            "nuggets.vital_strict",
+            "nuggets.all",
         )
     ),
 )
-"""The metrics of the recorded verdicts: the default ones, and what a diagnosis takes."""
+"""The metrics of the recorded verdicts: the default ones, what a diagnosis takes, and nuggets."""
 
 Evaluate: TypeAlias = Callable[[Store, RunRef, tuple[Metric, ...], Panel], object]
 
@@ -45,7 +48,10 @@ def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
     these. At last the embedded judge is compared with the authors.
     """
     rules, recorded = panel_named(JudgeOptions()), panel_named(JudgeOptions(judge="recorded"))
-    for added in store.add_runs(sample_runs()):
+    added_runs = store.add_runs(sample_runs())
+    if not dataset_of(store, added_runs[0].name).with_nuggets:
+        import_nuggets(store, sample_folder() / "nuggets.jsonl")
+    for added in added_runs:
         run = RunRef(run_id=added.id, name=added.name, evaluation_id=None)
         evaluate(store, run, default_metrics(rules), rules)
         evaluate(store, run, RECORDED_METRICS, recorded)

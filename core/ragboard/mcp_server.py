@@ -49,7 +49,7 @@ from ragboard.analysis.verdict_style import verdict_words
 from ragboard.errors import RagboardError, SettingError
 from ragboard.query import QueryLimits, run_query
 from ragboard.records import Outcome, Score
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval
 from ragboard.store import Store
 
@@ -127,7 +127,7 @@ def _with_tool_errors(tool: Callable[..., str]) -> Callable[..., str]:
         try:
             return tool(*args, **options)
         except RagboardError as error:
-            raise ToolError(inert(str(error))[:1000]) from error
+            raise ToolError(strip_bidi_controls(str(error))[:1000]) from error
 
     return called
 
@@ -410,7 +410,9 @@ def _cut(value: Any, where: str, texts: int, entries: int, notes: dict[str, str]
             notes[where] = f"{where}: first {entries} of {len(value):,}"
             value = dict(list(value.items())[:entries])
         return {
-            inert(str(key))[:texts]: _cut(item, f"{where}.{key}".strip(".")[:texts], texts, entries, notes)
+            strip_bidi_controls(str(key))[:texts]: _cut(
+                item, f"{where}.{key}".strip(".")[:texts], texts, entries, notes
+            )
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
@@ -419,7 +421,7 @@ def _cut(value: Any, where: str, texts: int, entries: int, notes: dict[str, str]
         return [_cut(item, f"{where}[]", texts, entries, notes) for item in value[:entries]]
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    text = inert(str(value))
+    text = strip_bidi_controls(str(value))
     if len(text) > texts and not where.endswith("page"):
         notes[f"{where} text"] = f"{where}: texts after {texts:,} characters"
         return text[:texts] + "..."

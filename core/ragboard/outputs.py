@@ -25,7 +25,7 @@ def check_output(path: Path, *, force: bool = False) -> None:
 
 
 def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
-    """Write a file. Raises SettingError as `check_output`, and if it cannot be written."""
+    """Write a file. Raises SettingError in the same cases as `check_output`, and if it cannot be written."""
     check_output(path, force=force)
     try:
         if path.exists() and not path.is_file():

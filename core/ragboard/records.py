@@ -17,12 +17,15 @@ __all__ = [
     "Evaluation",
     "Evidence",
     "FileScores",
+    "Importance",
     "JsonValue",
     "Label",
     "MetricDescription",
     "MetricSetting",
     "ModelUsage",
     "MorePassages",
+    "Nugget",
+    "NuggetLabel",
     "Outcome",
     "Passage",
     "RecordedJudgement",
@@ -54,6 +57,12 @@ VerdictTarget = Literal["passages", "reference", "response"]
 
 Direction = Literal["higher", "lower", "neutral"]
 """Which values of a metric are better; neutral: that depends on the use."""
+
+Importance = Literal["vital", "okay"]
+"""vital: an answer without this nugget is wrong or incomplete; okay: it is good to have."""
+
+NuggetLabel = Literal["support", "partial_support", "not_support"]
+"""Whether an answer states a nugget: completely, in part, or not. The words of AutoNuggetizer."""
 
 BEST_GRADE = 3
 """The highest grade of a passage: 0 nothing to do with the question, 1 on topic, 2 some answer, 3 the exact answer."""
@@ -94,6 +103,15 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Nugget:
+    """A short fact that a good answer to a question has."""
+
+    text: str
+    importance: Importance | None = None
+    """None if its author did not say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
     """One question with its passages, answer and reference.
 
@@ -107,6 +125,8 @@ class Sample:
     reference: str | None = None
     reference_contexts: tuple[str, ...] | None = None
     history: tuple[Turn, ...] = ()
+    nuggets: tuple[Nugget, ...] | None = None
+    """The nuggets of the question, which belong to it in every run; None if none were written."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """All other columns of the file, by name."""
 

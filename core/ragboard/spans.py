@@ -1,4 +1,4 @@
-"""Spans of a text for drawing: within the text and without overlap; and removal of bidirectional controls."""
+"""Spans of a text that are marked on a page, without overlap; and removal of bidirectional controls."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["DEPTH", "Piece", "Stretch", "apart", "inert", "layered"]
+__all__ = ["DEPTH", "Piece", "Stretch", "apart", "layered", "strip_bidi_controls"]
 
 Stretch: TypeAlias = tuple[int, int]
 """(start, end), end exclusive."""
 
 DEPTH = 8
-"""Most statements marked at one place of an answer."""
+"""Maximum number of spans that may cover the same character; further ones are not marked."""
 
 _ORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span covered by the same members."""
+    """A part of a text that is covered by the same spans."""
 
     start: int
     end: int
     members: tuple[int, ...]
+    """The keys of the spans that cover it."""
 
 
-def inert(text: str) -> str:
-    """Replace bidirectional controls, so that the text cannot reorder what is beside it; positions stay.
+def strip_bidi_controls(text: str) -> str:
+    """Replace bidirectional controls, so that the text cannot reorder the text next to it. Positions do not change.
 
-    Embeddings, overrides and isolates become word joiners, which nobody sees. Right-to-left letters and
+    Embeddings, overrides and isolates become word joiners, which are invisible. Right-to-left letters and
     marks keep their direction.
     """
     return _ORDERING.sub("\u2060", text)
@@ -53,7 +54,7 @@ def apart(stretches: Iterable[Stretch], length: int) -> list[Stretch]:
 def layered(stretches: Mapping[int, Stretch], length: int) -> list[Piece]:
     """Return the covered parts of a text, split wherever a span starts or ends.
 
-    A stretch that leaves the text, or that would be more than `DEPTH` deep where it starts, is left out.
+    A span outside the text is left out, and so is a span that starts where `DEPTH` others overlap already.
     """
     edges = [
         (at, opens, member)

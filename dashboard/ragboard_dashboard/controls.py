@@ -19,7 +19,7 @@ from ragboard.analysis import ListedRun, RunSummary, UnscoredPolicy
 from ragboard.errors import NotFoundError, RagboardError, StoreError
 from ragboard.export import TABLE_FORMATS, table_bytes
 from ragboard.sample_files import SAMPLE_TAG
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.data import get_evaluations, get_label_files, get_runs, get_trust, resolve, store, writable
 from ragboard_dashboard.links import (
@@ -159,7 +159,7 @@ def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "
     st.selectbox(
         "Evaluation",
         list(names),
-        format_func=lambda name: inert(names[name]),
+        format_func=lambda name: strip_bidi_controls(names[name]),
         label_visibility="collapsed",
         help="Which evaluation of this run to show",
         width=width,

@@ -55,6 +55,7 @@ from ragboard.analysis import (
     unpaired_samples,
     unsupported_statements,
 )
+from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, dataset_of, datasets, nugget_table
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.offers import run_contents
@@ -189,6 +190,8 @@ get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
 get_trust = cached(64)(trust_in)
+get_datasets = cached(4)(datasets)
+get_dataset = cached(8)(dataset_of)
 _pairing = shared()(pair_runs)
 
 
@@ -271,6 +274,11 @@ def get_pair_position(store: Store, a: RunRef, b: RunRef, query: PairQuery, samp
 def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     """One question in both runs. Raises NotFoundError."""
     return pair_report(store, a, b, _pairing(a, b), sample_id)
+
+
+def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+    """Which nuggets of a question the answers of the runs state."""
+    return nugget_table(store(), dataset, question)
 
 
 @cached(4)

@@ -49,6 +49,7 @@ PAGES = (
     Page("annotate", "Annotate", "rate_review", "Trust", only_writable=True),
     Page("estimate", "Estimate", "straighten", "Trust"),
     Page("upload", "Upload", "upload_file", "More", only_writable=True),
+    Page("dataset", "Datasets", "quiz", "More"),
     Page("query", "Query", "database", "More"),
     Page("metrics", "Metrics", "functions", "More"),
 )

@@ -77,7 +77,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 
 def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
-    """Where a key and headers may be typed, inside a form that is cleared; empty where no model is asked."""
+    """Draw fields for a key and headers, in a form that is cleared; the result is empty if no model is asked."""
     if not asks_models(judge_options):
         return Secrets()
     placeholder = (

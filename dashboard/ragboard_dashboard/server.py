@@ -182,7 +182,7 @@ def wait_until_healthy(address: str, seconds: float) -> bool:
 
 
 def find_problem(address: str) -> str:
-    """Why the server at this address cannot show its store; empty where it can."""
+    """Why the server at this address cannot show its store; empty if it can."""
     try:
         with urlopen(f"{address}/health", timeout=60):  # noqa: S310 - our own http address
             return ""

@@ -13,7 +13,7 @@ import streamlit as st
 from ragboard.analysis import STANDINGS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
 from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score, Turn
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import interval_text, range_text
 from ragboard_dashboard.data import get_metrics
 
@@ -60,7 +60,7 @@ _STYLES: dict[Style, str] = {
 
 def html_escaped(text: str) -> str:
     """Escape text of users and models for HTML."""
-    return escape(inert(text))
+    return escape(strip_bidi_controls(text))
 
 
 def shortened(text: str, length: int = 40) -> str:
@@ -138,7 +138,7 @@ def markdown_escaped(text: str) -> str:
 
     Names of icons and emoji are found after escapes are resolved: a word joiner after a colon breaks them.
     """
-    return _NAME_OF_ICON.sub(":\N{WORD JOINER}", inert(text)).translate(_MARKUP)
+    return _NAME_OF_ICON.sub(":\N{WORD JOINER}", strip_bidi_controls(text)).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})

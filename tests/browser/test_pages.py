@@ -174,7 +174,7 @@ def test_a_path_into_a_column_can_be_typed(dashboard: str, open_page: OpenPage, 
     file.write_text('{"in": {"text": "When?"}, "answer": "In 2000."}\n', encoding="utf-8")
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
-    for path, said in [("in.txt", "'in.txt' leads nowhere: 'in' has text"), ("in.text", "question from in.text")]:
+    for path, said in [("in.txt", "'in.txt': 'in' has text"), ("in.text", "question from in.text")]:
         box = settled(page).get_by_role("combobox", name="Which column holds the question?")
         box.click()
         box.press("ControlOrMeta+a")

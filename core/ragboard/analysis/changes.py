@@ -31,7 +31,9 @@ from ragboard.store.queries.samples import sample_texts
 __all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
 
 MAX_QUESTIONS = 3
+"""Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
+"""Statements that are not listed as changed."""
 MAX_METRICS = 3
 """Maximum number of metrics listed for a question."""
 
@@ -67,8 +69,8 @@ class ChangedQuestion:
     """Number of statements by change; unchanged ones are left out."""
     passages: int
     """Number of passages that B retrieved."""
-    gained: int
-    """Number of those that A did not retrieve."""
+    new_passages: int
+    """Number of passages of B that A did not retrieve."""
 
     @property
     def refusal(self) -> str:
@@ -78,8 +80,8 @@ class ChangedQuestion:
     def __str__(self) -> str:
         """What changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
         statements = ", ".join(f"{count} {kind}" for kind, count in self.statements.items())
-        new = f"{self.gained} of {self.passages} passages {'is' if self.gained == 1 else 'are'} new"
-        parts = [self.refusal, statements and f"statements: {statements}", new if self.gained else ""]
+        new = f"{self.new_passages} of {self.passages} passages {'is' if self.new_passages == 1 else 'are'} new"
+        parts = [self.refusal, statements and f"statements: {statements}", new if self.new_passages else ""]
         return "; ".join(filter(None, parts))
 
 
@@ -88,11 +90,11 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
 
-    If only one of the two answers refuses, in full, that counts as one metric over its whole range; further such pairs
-    come after all others, so the answers that changed are not crowded out. A refusal in part does not count, and the
-    relevance that falls with a refusal never does. Metrics without bounds, and metrics with different judges in A and
-    B, do not count. If all of these pairs got better, or all got worse, the last one is the largest
-    change in the other direction. Swapping the runs gives the same questions.
+    If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
+    pair keeps its place; others come after all other pairs, which would otherwise be crowded out. A refusal in part
+    does not count, nor does a relevance metric if one of the answers refuses. Metrics without bounds, and metrics with
+    different judges in A and B, do not count. If all of these pairs got better, or all got worse, the last one is
+    replaced by the largest change in the other direction. Swapping the runs gives the same questions.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -115,9 +117,9 @@ def most_changed(
         counted += [
             np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
         ]
-        gains = [_gains(columns[spec], changes[spec], known[spec].direction) for spec in changes]
+        improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
-        rows = _largest(paired, counted, np.sum([0 * refusals, *gains], axis=0), refused, limit)
+        rows = _largest(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
         texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
     return tuple(
         _changed(
@@ -140,19 +142,19 @@ def _is_relevance(spec: str) -> bool:
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
-    """The change of each pair as a share of the metric's range, in [0, 1]; 0 if a side is unscored."""
+    """The change of each pair as a share of the metric's range, in [0, 1]; 0 if one of the two is unscored."""
     change = np.abs(column.b - column.a) / (metric_range[1] - metric_range[0])
     return np.where(column.both, change, 0.0)
 
 
-def _gains(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
+def _improvements(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
     """The improvement of each pair as a share of the metric's range, in [-1, 1]."""
     better = {"higher": 1.0, "lower": -1.0, "neutral": 0.0}[direction]
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
 
 def _largest(
-    paired: PairedRuns, changes: Sequence[FloatArray], gains: FloatArray, refused: Flags, limit: int
+    paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
     """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
     total = np.sum(changes, axis=0).round(9)
@@ -161,7 +163,7 @@ def _largest(
     further = [row for row in changed if refused[row]][1:]
     changed = [row for row in changed if row not in further] + further
     first, rest = changed[:limit], changed[limit:]
-    signs = np.sign(gains.round(9))
+    signs = np.sign(improvements.round(9))
     direction: set[float] = set(signs[first].tolist())
     one_sided = direction in ({1.0}, {-1.0})
     other = next((row for row in rest if one_sided and direction == {-float(signs[row])}), None)
@@ -189,5 +191,5 @@ def _changed(
         in_part=in_part,
         statements=changed,
         passages=len(found.b.sample.contexts or ()),
-        gained=len(found.gained),
+        new_passages=len(found.gained),
     )

@@ -163,9 +163,9 @@ def comparison_warnings(
 
 
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
-    """The runs to evaluate for a fuller comparison, each with the metrics that only the other one has.
+    """The runs to evaluate for a fuller comparison, each with the metrics that only the other run has.
 
-    Without metrics: the run is not evaluated, or only a part of its samples is.
+    If a run has no such metrics, it was not evaluated, or only some of its samples were.
     """
     sides: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
     found: dict[Literal["A", "B"], tuple[str, ...]] = {}

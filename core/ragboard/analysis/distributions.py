@@ -16,7 +16,7 @@ from ragboard.records import MetricDescription
 from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Known, metric_names
+from ragboard.store.queries.scores import AnyMoments, metric_names
 from ragboard.store.queries.values import (
     META,
     bin_counts,
@@ -231,7 +231,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 
-def _share_interval(known: Known) -> Interval | NoInterval:
+def _share_interval(known: AnyMoments) -> Interval | NoInterval:
     if isinstance(known, ClusterMoments):
         return mean_interval(known, bounds=(0.0, 1.0))
     return wilson_interval(known.mean, known.n)

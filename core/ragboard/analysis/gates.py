@@ -46,14 +46,15 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """A condition with the estimate it was checked on, and its verdict."""
+    """A condition with the estimate that it was checked against, and the verdict."""
 
     metric: str
     """The full name of the metric, with source and settings."""
     fail: Literal["below", "above"]
     threshold: float
     verdict: GateVerdict
-    """pass: the whole interval is on the good side or at the threshold; fail: it is beyond; else inconclusive."""
+    """pass: the whole interval is on the good side of the threshold, or at it; fail: the whole interval is on the bad
+    side; inconclusive: anything else."""
     estimate: float | None
     """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval
@@ -72,7 +73,7 @@ def read_condition(text: str) -> Condition:
 
 
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
-    """Check each condition on the difference B minus A.
+    """Check each condition against the difference B minus A.
 
     Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated.
     """
@@ -93,7 +94,10 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
 
 
 def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
-    """Check each condition on the mean of a metric. Raises NotFoundError for a metric that the run does not have."""
+    """Check each condition against the mean of its metric.
+
+    Raises NotFoundError for a metric that the run does not have.
+    """
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
     found: list[GateResult] = []
     for condition in conditions:

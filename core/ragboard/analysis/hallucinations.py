@@ -154,6 +154,11 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     total = sum(labels.get(label, 0) for label in query.labels)
     judge = " (rule-based)" if total and all(judged.heuristic for _, judged in shown.values()) else ""
     sentence = f"{total:,} of {sum(labels.values()):,} statements are {query.verdict or 'not supported'}{judge}"
+    if query.miscited:
+        verb, which = ("cites", "statement") if total == 1 else ("cite", "statements")
+        sentence = (
+            f"{total:,} {' '.join(filter(None, (query.verdict, which)))} {verb} a passage that does not say so{judge}"
+        )
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
 

@@ -15,7 +15,7 @@ from ragboard.records import MetricDescription, Outcome, Score, Unscored
 from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.scores import Known, metric_moments, unscored_by_metric
+from ragboard.store.queries.scores import AnyMoments, metric_moments, unscored_by_metric
 
 __all__ = [
     "POLICIES",
@@ -116,7 +116,7 @@ def metric_summaries(
     unscored = unscored_by_metric(connection, evaluations)
     fill_by_metric = {spec: fill_of(metrics.get(spec), policy) for _, spec in unscored}
     fills = {spec: fill for spec, fill in fill_by_metric.items() if isinstance(fill, tuple)}
-    filled: list[Mapping[tuple[str, str], Known]] = []
+    filled: list[Mapping[tuple[str, str], AnyMoments]] = []
     if fills:
         filled = [
             metric_moments(connection, evaluations, {spec: fill[end] for spec, fill in fills.items()}) for end in (0, 1)
@@ -168,10 +168,10 @@ def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> Imputed
 
 def mean_of(
     metric: MetricDescription | None,
-    scored: Known | None,
+    scored: AnyMoments | None,
     policy: UnscoredPolicy = "excluded",
     missing: int = 0,
-    filled: Sequence[Known | None] = (),
+    filled: Sequence[AnyMoments | None] = (),
 ) -> Mean:
     """Compute the mean under a policy; `missing` is the number of unscored samples.
 
@@ -202,7 +202,7 @@ def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
 
 
 def _bounded(
-    metric: MetricDescription | None, plain: Mean, low: Known | None, high: Known | None, missing: int
+    metric: MetricDescription | None, plain: Mean, low: AnyMoments | None, high: AnyMoments | None, missing: int
 ) -> Mean:
     if low is None or high is None:
         return plain
@@ -215,7 +215,7 @@ def _bounded(
     )
 
 
-def _interval(metric: MetricDescription | None, moments: Known | None) -> Interval | NoInterval:
+def _interval(metric: MetricDescription | None, moments: AnyMoments | None) -> Interval | NoInterval:
     """The interval of a mean, within the metric's range if that is finite."""
     if moments is None:
         return NoInterval(reason="no sample is scored", n=0)

@@ -13,7 +13,7 @@ from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.evaluations import ScoredEvaluation, scored_evaluations
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.scores import scored_twice
+from ragboard.store.queries.scores import doubly_scored
 
 __all__ = ["JudgeNoise", "judge_noise"]
 
@@ -118,7 +118,7 @@ def _paired(
     bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
     """The difference over the samples that both evaluations scored; None if there are none."""
-    positions, first, second = scored_twice(connection, shown, other, spec)
+    positions, first, second = doubly_scored(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
     labels = clusters.of[positions].tolist() if clusters else None
     return paired_difference(first, second, bounds=bounds, clusters=labels) if first.size else None

@@ -25,7 +25,7 @@ from ragboard.store import RunRef, Store, read_samples
 from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.labels import latest_verdicts
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.scores import Places, kept_scores
+from ragboard.store.queries.scores import Positions, scores_except
 from ragboard.store.queries.statements import JudgedStatement, answer_statements, judged_labels
 
 __all__ = ["OverruledVerdicts", "is_verdict_based", "overruled_verdicts", "recomputed"]
@@ -117,7 +117,7 @@ def _recomputed_means(
 
 
 def _with_values(
-    summary: MetricSummary, metric: MetricDescription | None, values: FloatArray, cluster_ids: Places | None
+    summary: MetricSummary, metric: MetricDescription | None, values: FloatArray, cluster_ids: Positions | None
 ) -> MetricSummary:
     """Recompute a metric's mean from these values (NaN: unscored), with unscored samples counted as before."""
     scored = ~np.isnan(values)
@@ -142,9 +142,9 @@ def _with_values(
 
 def _values(
     connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
-) -> tuple[Places, FloatArray]:
+) -> tuple[Positions, FloatArray]:
     """The positions and values of all scores of a metric, with the outcomes in `changed` replaced; NaN if unscored."""
-    kept = kept_scores(connection, ref.evaluation_id or "", spec, changed)
+    kept = scores_except(connection, ref.evaluation_id or "", spec, changed)
     replaced = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
     return (
         np.concatenate([kept.positions, np.array(list(changed), dtype=np.int64)]),

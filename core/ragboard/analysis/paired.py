@@ -19,7 +19,7 @@ from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import passage_counts, refusals
-from ragboard.store.queries.scores import Places, Scored, metric_names, scores_by_metric, unscored_places
+from ragboard.store.queries.scores import Positions, Scored, metric_names, scores_by_metric, unscored_positions
 from ragboard.store.queries.statements import answer_sizes
 from ragboard.store.queries.values import META, column_query, known_values, metadata_columns
 
@@ -126,7 +126,7 @@ def unscored_reasons(
     sides: list[dict[str, dict[str, int]]] = []
     for run, in_pairs in ((a, paired.a), (b, paired.b)):
         found: dict[str, dict[str, int]] = {}
-        for metric, reason, positions in unscored_places(connection, run):
+        for metric, reason, positions in unscored_positions(connection, run):
             if count := int(np.isin(positions, in_pairs).sum()):
                 found.setdefault(metric, {})[reason] = count
         sides.append(found)
@@ -169,7 +169,7 @@ def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatAr
     return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b
 
 
-def _at(scored: Scored, positions: Places) -> tuple[FloatArray, Flags]:
+def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
     """The values at these positions, and a mask of the positions that have one."""
     size = 1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0)))
     values, known = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
@@ -187,7 +187,7 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in known))
 
 
-def _connected_clusters(partitions: Sequence[Places], pairs: int) -> Places:
+def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:
     """Join overlapping clusters of several partitions (union-find); return a cluster number for each pair."""
     parent = list(range(pairs))
 

@@ -15,10 +15,16 @@ from ragboard.problems import kind_of_problem
 from ragboard.records import JsonValue, Label, ModelUsage
 from ragboard.store import RunRef, Store, read_evaluations
 from ragboard.store.queries.clusters import run_clusters
-from ragboard.store.queries.evaluations import JudgedBy, file_evaluations, judged_by, other_evaluations_by_run, spends
+from ragboard.store.queries.evaluations import (
+    JudgedBy,
+    file_evaluations,
+    judged_by,
+    other_evaluations_by_run,
+    usage_by_evaluation,
+)
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.runs import ListedRun, RunRow, StoreTable, all_runs, described_tables, listed_runs, run_row
-from ragboard.store.queries.samples import refusing_runs
+from ragboard.store.queries.samples import refusal_counts
 from ragboard.store.queries.scores import FailedScore, failed_scores, failing_evaluations, means_query
 from ragboard.store.queries.statements import label_counts, origin_counts
 
@@ -287,8 +293,8 @@ def _summaries(
     partial = [(run_id, evaluation) for run_id, evaluation in shown if run_id not in complete]
     clustered = run_clusters(connection, list(complete), partial)
     labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
-    usage = spends(connection, every)
-    refusals = refusing_runs(connection, evaluations)
+    usage = usage_by_evaluation(connection, every)
+    refusals = refusal_counts(connection, evaluations)
     summaries: list[RunSummary] = []
     for row in rows:
         main, other = row.evaluation_id or "", others[row.run_id]

@@ -14,6 +14,7 @@ from ragboard.analysis.verdict_style import verdict_words
 from ragboard.metrics.needs import Sentence
 from ragboard.records import PASSAGE_GRADE, JsonValue, Label, Outcome, Sample, Verdict
 from ragboard.store import RunRef, Store, find_sample
+from ragboard.store.queries.citations import SampleCitation, sample_citations
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.runs import run_config
@@ -107,6 +108,8 @@ class SampleReport:
     """The sentences of the passages that help to answer the question, in order."""
     sentences: int
     """Number of sentences in all passages; 0 if they were not judged."""
+    citations: tuple[SampleCitation, ...]
+    """The citations of the answer; empty if they were not judged."""
     judgements: tuple[Judgement, ...]
     """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
@@ -230,6 +233,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
                 Sentence(rank=one.rank, start=one.start, end=one.end) for one in sentences if one.chosen
             ),
             sentences=len(sentences),
+            citations=sample_citations(connection, run.evaluation_id, position),
             judgements=judgements(connection, run.evaluations, position),
             previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
             following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,

@@ -11,8 +11,10 @@ from types import MappingProxyType
 from typing import Literal
 
 from ragboard.records import Evidence, Label, Verdict
+from ragboard.store.queries.citations import SampleCitation
 from ragboard.store.queries.labels import HumanVerdict
 from ragboard.store.queries.statements import JudgedStatement, passages_named
+from ragboard.tasks import Support
 
 __all__ = [
     "ARROWS",
@@ -28,6 +30,8 @@ __all__ = [
     "VERDICT_STYLES",
     "VerdictStyle",
     "certainty",
+    "citation_sentence",
+    "citation_style",
     "evidence_style",
     "human_verdict_line",
     "statement_style",
@@ -101,6 +105,36 @@ def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
     return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
+
+
+CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
+    {
+        "full": "supports this sentence",
+        "partial": "supports part of this sentence",
+        "none": "does not support this sentence",
+        None: "is cited here, in a sentence without statements",
+    }
+)
+
+
+def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
+    """The style of a citation; its word is a sentence without the name of the passage."""
+    if citation.rank is not None and citation.support is None:
+        return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
+    verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
+    look: Label = "supported" if citation.support in ("full", "partial") else "unsupported"
+    if citation.support == "none" and any(verdict and verdict.label == "contradicted" for verdict in verdicts):
+        look = "contradicted"
+    icon = "\N{CIRCLE WITH LEFT HALF BLACK}" if citation.support == "partial" else VERDICT_STYLES[look].icon
+    return VerdictStyle(icon=icon, word=CITATION_WORDS[citation.support], css=look)
+
+
+def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
+    """Say whether the cited passage supports its sentence, with `likely` for a rule-based judge."""
+    if citation.rank is None:
+        return f"No retrieved passage has the number or id {citation.name}."
+    likely = "likely " if rule_based and citation.support else ""
+    return f"Passage {citation.rank} {likely}{CITATION_WORDS[citation.support]}."
 
 
 def human_verdict_line(label: HumanVerdict) -> str:

@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     },
     "Inspect": {
         "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),
+        "datasets": CommandEntry("datasets", "List the datasets: the questions that runs share."),
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
         "diagnose": CommandEntry(
@@ -59,6 +60,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Human labels": {
         "label": CommandEntry("labels", "Overrule or confirm the verdict on a statement."),
         "labels": CommandEntry("labels", "Draw samples for annotation; export and import labels."),
+        "nuggets": CommandEntry("datasets", "Write, approve and show nuggets: the facts that a good answer has."),
         "agree": CommandEntry("agreement", "Measure how far metrics and judges agree with people's labels."),
         "judge-bench": CommandEntry(
             "judge_bench", "Compare judges on labelled sets, with word overlap and length as baselines."

@@ -12,7 +12,7 @@ from ragboard.cli.markdown import escaped, markdown_table
 from ragboard.cli.options import SEED_TYPE, Finite, as_json, markdown_option, store_option
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
-from ragboard.human.annotation import Measured
+from ragboard.human.annotation import LabelledQuantity
 from ragboard.human.estimates import Estimates, estimate_runs, needed_for
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
@@ -60,7 +60,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
 @click.option(
     "--labels",
     "measured",
-    type=click.Choice(get_args(Measured)),
+    type=click.Choice(get_args(LabelledQuantity)),
     help="Labels in the store: verdicts on every statement, or grades in a quality.  [default: verdicts]",
 )
 @click.option(
@@ -80,7 +80,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
 def estimate(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
-    measured: Measured | None,
+    measured: LabelledQuantity | None,
     file: Path | None,
     design: SamplingDesign | None,
     pool: bool,

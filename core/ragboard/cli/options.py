@@ -249,11 +249,13 @@ _JUDGE_OPTIONS = (
     click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), help="Maximum request rate."),
     click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), help="Maximum token rate."),
     click.option(
-        "--deadline",
+        "--timeout",
+        "--deadline",  # the older name
+        "deadline",
         type=click.FloatRange(0, min_open=True),
         default=120.0,
         show_default=True,
-        help="Timeout of a request in seconds; it is then sent again.",
+        help="Seconds after which a request is cancelled and sent again.",
     ),
     click.option(
         "--device",

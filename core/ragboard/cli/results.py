@@ -59,6 +59,7 @@ __all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "p
 @click.option("--text", default="", help="Search text in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
 @click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with these human labels.")
+@click.option("--miscited", is_flag=True, help="Only statements that the passages cited for them do not support.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
 @click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements as a table.")
@@ -73,6 +74,7 @@ def list_hallucinations(
     text: str,
     passage: str,
     human: Human | None,
+    miscited: bool,
     by: Grouping | None,
     limit: int,
     kind: str | None,
@@ -96,6 +98,7 @@ def list_hallucinations(
         text=text,
         passage=passage,
         human=human,
+        miscited=miscited,
         limit=limit,
     )
     if kind or out:
@@ -229,7 +232,7 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(lowest_in_words(lowest, labels.get(lowest.metric, lowest.metric))))
     if closest := found.comparisons.closest:
         said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
-        click.echo(one_line(f"the nearest to significance, which may be chance: {said}"))
+        click.echo(one_line(f"the group that comes closest, which may be chance: {said}"))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:

@@ -40,7 +40,7 @@ _OPTIONS = (
     "sheet",
     "skip_bad",
 )
-"""Parameters of `run_file_options`."""
+"""The parameters that `run_file_options` adds to a command."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +64,11 @@ class RunFiles:
         *,
         defaults: bool,
     ) -> tuple[Store, list[RunRef]]:
-        """Return the store with these runs, and the runs: of `store`, or of a temporary one if a run is a file.
+        """Return a store with these runs, and the runs: `store`, or a temporary store if a run is given as a file.
 
-        `metrics` are the names to evaluate a file with; None: those of the conditions, and the default metrics if
-        there are no conditions or `defaults` is set. Ends the command if an evaluation is stopped or has no score.
+        A file is evaluated with the metrics that `metrics` names. If it is None, these are the metrics of the
+        conditions, and also the default metrics if there are no conditions or `defaults` is set. Ends the command if an
+        evaluation is stopped or has no score.
         """
         files = [run for run in runs if _is_file(store, run)]
         if not files:
@@ -105,7 +106,9 @@ class RunFiles:
         run, *others = result.runs
         if others:
             names = ", ".join(one.name for one in result.runs)
-            raise SettingError(f"{file}: has {len(result.runs)} runs ({names}); import it, and name one of them")
+            raise SettingError(
+                f"{file}: contains {len(result.runs)} runs ({names}); import the file, and name one of the runs"
+            )
         (added,) = store.add_runs([replace(run, name=_free_name(run.name, taken))])
         return RunRef(run_id=added.id, name=added.name, evaluation_id=None)
 
@@ -124,7 +127,7 @@ class RunFiles:
 
 
 def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for runs given as files; the command gets them as one `RunFiles`, `files`."""
+    """Add the options for runs given as files; the command gets them as one argument, `files: RunFiles`."""
 
     @wraps(command)
     def with_files(**given: Any) -> Any:
@@ -138,7 +141,7 @@ def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_file(store: Store, run: str) -> bool:
-    """Whether a run is given as a file. The name of a run in the store comes first; no store is created."""
+    """Whether a run is given as a file, and is not the name of a run in the store. No store is created."""
     if run == "-" or is_address(run):
         return True
     if store.database.path.exists():

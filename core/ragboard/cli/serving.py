@@ -21,6 +21,7 @@ from ragboard.store import Store
 __all__ = ["demo", "mcp", "serve"]
 
 STARTUP_TIMEOUT = 90.0
+"""Seconds that `--check` waits until the dashboard answers."""
 
 port_option = click.option(
     "--port", type=click.IntRange(1, 65535), help="Port.  [default: the first free one from 8501]"

@@ -16,7 +16,8 @@ from ragboard.settings import read_config_file
 __all__ = ["SettingsFile", "read_settings_file"]
 
 DEFAULT_PATH = Path("ragboard.toml")
-SECRETS = frozenset({"key", "apikey", "token", "secret", "password", "authorization"})
+SECRET_NAME_PARTS = frozenset({"key", "apikey", "token", "secret", "password", "authorization"})
+"""Parts of a setting's name that show that its value is a secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class SettingsFile:
 
 
 def read_settings_file(path: Path | None) -> SettingsFile:
-    """Read this file; if `path` is None, `ragboard.toml` in the working directory if it exists.
+    """Read this settings file; if `path` is None, read `ragboard.toml` in the working directory, if it exists.
 
     Relative paths in the file are relative to its folder. Raises SettingError for an unreadable file, an unknown
     setting, a value of the wrong type, and for a key or password.
@@ -45,13 +46,13 @@ def read_settings_file(path: Path | None) -> SettingsFile:
 
 
 def _check_names(path: Path, settings: Mapping[str, Any]) -> None:
-    judge_param = next((value for key, value in settings.items() if _spelling(key) == "judge_param"), None)
+    judge_param = next((value for key, value in settings.items() if _setting_name(key) == "judge_param"), None)
     parameters: Mapping[str, Any] = judge_param if isinstance(judge_param, dict) else {}
     for key, value in (*settings.items(), *parameters.items()):
         if _is_secret(key, value):
             raise SettingError(f"{path}: {key} holds a key or password; keep keys in the environment (OPENAI_API_KEY)")
     _check_headers(path, settings.get("header"))
-    unknown = [key for key in settings if _spelling(key) not in _SETTINGS]
+    unknown = [key for key in settings if _setting_name(key) not in _SETTINGS]
     if unknown:
         raise SettingError(f"{path}: unknown setting {unknown[0]!r}; known settings: {', '.join(_SETTINGS)}")
 
@@ -59,20 +60,20 @@ def _check_names(path: Path, settings: Mapping[str, Any]) -> None:
 def _check_headers(path: Path, headers: object) -> None:
     if not isinstance(headers, dict):
         return
-    from ragboard.judges.secrets import is_credential  # not at the top: the help needs no judges
+    from ragboard.judges.secrets import is_credential  # imported here because `--help` should not load the judges
 
     for name in headers:
         if is_credential(name):
             raise SettingError(f"{path}: the header {name} holds a key or password; pass it with --header")
 
 
-def _spelling(key: str) -> str:
-    """The key as in `_SETTINGS`, where `-` may be written for `_`."""
+def _setting_name(key: str) -> str:
+    """The key as it is written in `_SETTINGS`, with `_` for `-`."""
     return key.replace("-", "_")
 
 
 def _is_secret(key: str, value: object) -> bool:
-    if SECRETS & set(re.split(r"[_-]", key.casefold())):
+    if SECRET_NAME_PARTS & set(re.split(r"[_-]", key.casefold())):
         return True
     return isinstance(value, str) and (value.startswith("sk-") or _has_password(value))
 
@@ -85,7 +86,7 @@ def _has_password(value: str) -> bool:
 
 
 def _option_default(path: Path, key: str, value: object) -> tuple[str, Any]:
-    parameter, parse = _SETTINGS[_spelling(key)]
+    parameter, parse = _SETTINGS[_setting_name(key)]
     try:
         return parameter, parse(path.parent, value)
     except TypeError as error:
@@ -157,6 +158,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "concurrency": ("concurrency", _number),
     "requests_per_minute": ("requests_per_minute", _number),
     "tokens_per_minute": ("tokens_per_minute", _number),
+    "timeout": ("deadline", _number),
     "deadline": ("deadline", _number),
     "batch": ("batch", _yes_or_no),
     "batch_interval": ("batch_interval", _number),
@@ -164,4 +166,5 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "threads": ("threads", _number),
     "backend": ("backend", _text),
 }
-"""The option parameter of each setting, and the parser of its value. Commands ignore options they do not have."""
+"""The option parameter of each setting, and the parser of its value. Commands ignore options they do not have.
+`deadline` is the older name of `timeout`."""

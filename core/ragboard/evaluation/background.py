@@ -77,7 +77,7 @@ class LaunchContext:
 def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContext | None = None) -> Plan:
     """Estimate the calls and cost of an evaluation. Nothing is sent, so no key is needed.
 
-    Raises as `start_evaluation` does.
+    Raises the same errors as `start_evaluation`.
     """
     context = context or LaunchContext()
     panel, metrics, options = _resolve_choice(choice, context, UNSENT)
@@ -180,7 +180,7 @@ def destination(judge_options: JudgeOptions) -> str:
 
 
 def planning_panel(judge_options: JudgeOptions) -> Panel:
-    """Build the judges for planning, without a key. Raises as `panel_named` does."""
+    """Build the judges for planning, without a key. Raises the same errors as `panel_named`."""
     if judge_options.base_url:
         require_address(judge_options.base_url)
     return panel_named(judge_options, evaluation_environment(judge_options, UNSENT))

@@ -17,7 +17,7 @@ from ragboard.errors import SettingError
 from ragboard.evaluation.defaults import WORST
 from ragboard.evaluation.journal import JournalReader, Usage
 from ragboard.evaluation.options import EvaluationOptions, ModelEstimate
-from ragboard.judges.base import ModelJudge, NotAskedError, RequestSize
+from ragboard.judges.base import LimitReachedError, ModelJudge, RequestSize
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
 from ragboard.records import ModelUsage
@@ -149,7 +149,7 @@ class Budget:
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
         """Count a request about to be sent; under a cost limit, wait until enough is left for it.
 
-        Raises NotAskedError if it may not be sent.
+        Raises LimitReachedError if it may not be sent.
         """
         while self.allows():
             reservation = self._reservation(task, size)
@@ -165,7 +165,7 @@ class Budget:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        raise NotAskedError(self.stopped)
+        raise LimitReachedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
         """Count the actual tokens and cost of an answered call, and the call itself if it was not admitted."""

@@ -64,11 +64,15 @@ _COLUMNS = {
     " evidence text",
     "questions": "position int, number int, question text, similarity real",
     "sentences": "position int, rank int, start int, stop int, chosen bool",
+    "citations": "position int, sentence int, start int, stop int, mark_start int, mark_end int, name text, rank int,"
+    " support text",
+    "cited_statements": "position int, statement int, sentence int, supported bool",
     "spending": "model text, embedding bool, calls long, uncounted long, prompt_tokens long, cached_tokens long,"
     " completion_tokens long, cost real, planned_calls long, planned_tokens long, prompt_price real, cached_price real,"
     " completion_price real",
     "answer_places": "position int, place long",
     "judgements": "position int, about text, number int, says text, value real, reason text",
+    "assignments": "position int, number int, nugget text, importance text, label text, reason text",
 }
 TABLES: dict[str, dict[str, pa.DataType]] = {
     table: {name: _TYPES[kind] for name, kind in map(str.split, columns.split(","))}

@@ -197,7 +197,7 @@ class Journal(JournalReader):
         self._count(type(task).__name__, exchanges)
 
     def put_calls(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> None:
-        """Append calls that led to no answer, if there are any. Raises StoreError as `put` does."""
+        """Append calls that led to no answer, if there are any. Raises StoreError in the same cases as `put`."""
         if exchanges:
             self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
             self._count(type(task).__name__, exchanges)

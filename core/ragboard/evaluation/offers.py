@@ -49,6 +49,7 @@ COLUMNS: Mapping[str, str] = {
     "contexts": "passages",
     "reference": "a reference",
     "reference_contexts": "gold passages",
+    "nuggets": "nuggets",
 }
 """The columns that metrics may need, as messages name them."""
 ROLES: Mapping[Role, str] = {

@@ -23,9 +23,9 @@ from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import JournalReader, open_reader
 from ragboard.evaluation.options import ModelEstimate
 from ragboard.evaluation.runner import wait_for
-from ragboard.judges.base import ModelJudge, Request
+from ragboard.judges.base import ModelJudge, RequestEstimate
 from ragboard.judges.embedded.statements import extract
-from ragboard.judges.llm.dialogue import ECHOED
+from ragboard.judges.llm.dialogue import MAX_QUOTED_CHARS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric
 from ragboard.metrics.base import Need, resolve
@@ -316,11 +316,11 @@ class Estimator:
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes
 
-    def _count_tokens(self, request: Request, reply: str) -> _Count:
+    def _count_tokens(self, request: RequestEstimate, reply: str) -> _Count:
         """Count one call, and one more for each repair, which repeats the conversation so far."""
         prompt, completion = self._tokens(request.text), self._tokens(reply)
         repairs = self.sizes.repairs if request.repair else 0
-        added_per_repair = self._tokens(reply[:ECHOED]) + self._tokens(request.repair)
+        added_per_repair = self._tokens(reply[:MAX_QUOTED_CHARS]) + self._tokens(request.repair)
         rounds = 1 + repairs
         return _Count(
             calls=request.calls * rounds,

@@ -15,10 +15,10 @@ from ragboard.evaluation.journal import Journal
 from ragboard.judges.base import (
     BatchJudge,
     Judge,
+    LimitReachedError,
     Meter,
     MeteredJudge,
     ModelJudge,
-    NotAskedError,
     RequestMeter,
     RequestSize,
 )
@@ -252,7 +252,7 @@ class TaskRunner:
         meter = TaskMeter(self.budget)
         try:
             reply = await self._reply(route.judge, task, meter)
-        except NotAskedError as error:
+        except LimitReachedError as error:
             reply = NotAsked(detail=str(error))
         finally:
             meter.close(task)

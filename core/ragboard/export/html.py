@@ -38,7 +38,7 @@ from ragboard.analysis.verdict_style import (
 )
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import Passage, Sample, Score
-from ragboard.spans import Stretch, inert, layered
+from ragboard.spans import Stretch, layered, strip_bidi_controls
 from ragboard.stats import Interval, ci_text, range_text
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def readable(text: str) -> str:
     Control characters and unpaired surrogates become replacement characters; characters that reorder text become
     harmless.
     """
-    return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", inert(text))
+    return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", strip_bidi_controls(text))
 
 
 def _plain(text: str) -> str:

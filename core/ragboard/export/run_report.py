@@ -1,4 +1,4 @@
-"""The HTML report of a run: metrics, unsupported statements, worst samples, failures, and the judge setup."""
+"""The HTML report of a run: metrics, unsupported statements, worst samples, failures and judge setup."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from ragboard.store import RunRef, Store
 __all__ = ["SAMPLES", "run_report"]
 
 SAMPLES = 50
-STATEMENTS = 100
+"""Default number of samples that are shown in full."""
+MAX_STATEMENTS = 100
 """Maximum number of statements in the list of unsupported statements."""
 
 
@@ -39,7 +40,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
     metrics = {**summary.metrics, **summary.file_scores}
     query = SampleQuery(column=next(iter(metrics), ""), order="worst", limit=samples)
     reports = [sample_report(store, run, row.sample_id) for row in sample_rows(store, run, query).rows]
-    found = hallucinations(store, HallucinationQuery(runs=(run,), limit=STATEMENTS))
+    found = hallucinations(store, HallucinationQuery(runs=(run,), limit=MAX_STATEMENTS))
     return render(
         "run.html",
         f"{summary.name} · ragboard",
@@ -53,14 +54,14 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
         verdicts=[(found.labels.get(label, 0), style.css, style) for label, style in VERDICT_STYLES.items()],
         origins=[(summary.origins.get(origin, 0), _style(origin), words) for origin, words in CLAIM_CLASSES.items()],
         reports=reports,
-        places={report.sample.id: f"s{number}" for number, report in enumerate(reports, 1)},
+        anchors={report.sample.id: f"s{number}" for number, report in enumerate(reports, 1)},
         failures=failures(store, run),
         identity=judge_identity(store, run),
     )
 
 
 def _style(origin: ClaimClass) -> str:
-    """CSS classes: solid for a relevant passage, pale for an irrelevant one, framed for none."""
+    """CSS classes: solid if a relevant passage supports the claims, pale if an irrelevant one, framed if none."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

@@ -15,19 +15,19 @@ from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
     Draw,
-    VerdictsByPlace,
+    VerdictsByStatement,
     disagreements,
     graded_samples,
     judge_verdicts,
-    keep_draw,
     label_times,
     labelled_verdicts,
-    newest_draw,
+    largest_draw,
     partners,
     positions_to_label,
     queue_progress,
     samples_with_verdicts,
     statement_counts,
+    store_draw,
 )
 from ragboard.store.queries.labels import LabelKind, Queue
 from ragboard.tasks import Quality
@@ -36,9 +36,9 @@ __all__ = [
     "AnnotationQueue",
     "Batch",
     "Kappa",
+    "LabelledQuantity",
     "LabelledSample",
     "LabelledSamples",
-    "Measured",
     "QueueItem",
     "annotation_queue",
     "annotator_agreement",
@@ -50,19 +50,19 @@ __all__ = [
 
 BATCH_MINUTES = 20
 """Approximate minutes to label a batch of random samples."""
-SECONDS: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
+SECONDS_PER_LABEL: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
 """Assumed seconds per label, until the annotator's own pace is known."""
 MIN_GAPS = 10
-"""Minimum number of intervals between labels to know an annotator's pace."""
-BREAK = 300.0
-"""Seconds; a longer interval between labels is a break and does not count in the pace."""
+"""Minimum number of times between two labels from which an annotator's pace is computed."""
+BREAK_SECONDS = 300.0
+"""A longer time between two labels is a break and does not count in the pace."""
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Minimum difference of two scores of metrics with the same name that disagree."""
+"""Minimum difference of the scores of two metrics with the same name to count as a disagreement."""
 
-Measured: TypeAlias = Literal["verdicts", Quality]
-"""What is labelled: verdicts on all statements (the share of supported ones is estimated), or grades in a quality."""
+LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
+"""What people label: verdicts on all statements, for the share of supported statements; or grades in a quality."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class QueueItem:
     sample_id: str
     position: int
     wanted: int
-    """Number of labels that it needs: one per statement, or one per answer or pair."""
+    """Number of labels that the sample needs: one per statement, or one per answer or pair."""
     labelled: int
     """Number of labels that the annotator has given in this queue."""
     why: str = ""
@@ -120,8 +120,8 @@ class AnnotationQueue:
     """Whether `seconds` is the annotator's own pace."""
 
     @property
-    def following(self) -> QueueItem | None:
-        """The first item that is not done; None if all are."""
+    def next_item(self) -> QueueItem | None:
+        """The first item that the annotator has not finished; None if all are finished."""
         return next((item for item in self.items if not item.done), None)
 
     @property
@@ -181,7 +181,7 @@ class Kappa:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSample:
-    """A sample with all its labels."""
+    """A sample whose labels are complete: all its statements have verdicts, or the answer has a grade."""
 
     sample_id: str
     position: int
@@ -189,14 +189,14 @@ class LabelledSample:
     place: int
     """Its position in the draw, from 1; 0 if it was not drawn."""
     outcome: float
-    """In [0, 1], higher is better: the share of supported statements (a statement on which annotators differ counts in
+    """In [0, 1], higher is better: the share of supported statements (if annotators differ on a statement, it counts in
     part), or the mean grade, mapped from 1 to 5 onto 0 to 1."""
     annotators: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSamples:
-    """The samples with all their labels, and how they were selected, which decides what can be concluded."""
+    """The samples whose labels are complete, and how they were selected, which decides what can be concluded."""
 
     rows: tuple[LabelledSample, ...]
     """In the order of the draw; imported labels in the order of the run."""
@@ -208,7 +208,7 @@ class LabelledSamples:
     """Number of samples of the run that could have been drawn."""
     passed_over: int
     """Number of incomplete samples before the last complete one of the draw. If they were left out because they are
-    hard, the others are not a random sample: an estimate should report their number, or stop before the first."""
+    hard, the complete ones are not a random sample: an estimate should report this number, or use only `leading`."""
 
     @property
     def leading(self) -> tuple[LabelledSample, ...]:
@@ -222,12 +222,12 @@ def draw_samples(
     """Draw random samples of a run to label, or extend an earlier draw to `size`; the draw is stored.
 
     Preferences need the other run, `against`. Raises SettingError if there is nothing to draw from, and if an earlier
-    draw of the same kind has another seed: choosing between draws is not random.
+    draw of the same kind has another seed, because a choice between draws would not be random.
     """
     if size < 1:
         raise SettingError(f"a draw has at least 1 sample, got {size}")
     with store.database.write() as connection:
-        earlier = newest_draw(connection, run, kind, against)
+        earlier = largest_draw(connection, run, kind, against)
         if earlier and earlier.seed != seed:
             raise SettingError(
                 f"the earlier draw from {run.name} has seed {earlier.seed}; use the same seed to draw more"
@@ -238,8 +238,8 @@ def draw_samples(
         if earlier and size <= len(earlier.positions):
             return earlier
         order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a draw, not a secret
-        keep_draw(connection, run, kind, against, seed=seed, population=len(population), positions=order[:size])
-        drawn = newest_draw(connection, run, kind, against)
+        store_draw(connection, run, kind, against, seed=seed, population=len(population), positions=order[:size])
+        drawn = largest_draw(connection, run, kind, against)
     assert drawn  # noqa: S101 - it was just kept
     return drawn
 
@@ -254,14 +254,14 @@ def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Ru
         population = positions_to_label(connection, run, kind, against)
         counts = statement_counts(connection, run, population) if kind == "verdict" else dict.fromkeys(population, 1)
     mean = sum(counts.values()) / len(counts) if counts else 1.0
-    size = min(len(population), max(1, round(BATCH_MINUTES * 60 / (SECONDS[kind] * mean))))
-    return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS[kind])
+    size = min(len(population), max(1, round(BATCH_MINUTES * 60 / (SECONDS_PER_LABEL[kind] * mean))))
+    return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS_PER_LABEL[kind])
 
 
 def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
     """Return the draw of this kind, or None if there is none."""
     with store.database.read() as connection:
-        return newest_draw(connection, run, kind, against)
+        return largest_draw(connection, run, kind, against)
 
 
 def annotation_queue(
@@ -276,7 +276,7 @@ def annotation_queue(
 ) -> AnnotationQueue:
     """Return the samples for an annotator to label, in the order of the draw, or largest disagreement first."""
     with store.database.read() as connection:
-        draw = newest_draw(connection, run, kind, against) if queue == "random" else None
+        draw = largest_draw(connection, run, kind, against) if queue == "random" else None
         why: dict[int, str] = {}
         if queue == "disagreement":
             why = disagreements(connection, run, apart=MIN_DISAGREEMENT, limit=MAX_DISAGREEMENTS)
@@ -287,7 +287,7 @@ def annotation_queue(
         rows = queue_progress(connection, run, order, queue, annotator.strip(), kind, dimension, against, others)
         times = label_times(connection, run, queue, annotator.strip(), kind)
     gaps = [(later - one).total_seconds() for one, later in pairwise(times)]
-    working = [gap for gap in gaps if gap <= BREAK]
+    working = [gap for gap in gaps if gap <= BREAK_SECONDS]
     measured = len(working) >= MIN_GAPS
     items = {
         position: QueueItem(
@@ -305,7 +305,7 @@ def annotation_queue(
         kind=kind,
         items=tuple(items[at] for at in order if at in items),
         draw=draw,
-        seconds=sum(working) / len(working) if measured else SECONDS[kind],
+        seconds=sum(working) / len(working) if measured else SECONDS_PER_LABEL[kind],
         measured=measured,
     )
 
@@ -322,11 +322,12 @@ def labelled_samples(
 
     For `verdict`, the outcome is the share of statements labelled supported, for samples whose statements (in the
     evaluation of `run`) all have a label; for `grade`, the mean grade in `dimension`, mapped onto 0 to 1. Only labels
-    of that queue count: annotators who browse see the judge's verdict, and the disagreement queue is not a random
-    sample. `random` uses the draw of this run (for verdicts, of this evaluation); without a draw, there are no rows.
+    given in `queue` count, because annotators who browse see the judge's verdict, and the disagreement queue is not a
+    random sample. `random` uses the draw of this run (for verdicts, of this evaluation); without a draw, there are no
+    rows.
     """
     with store.database.read() as connection:
-        draw = newest_draw(connection, run, kind) if queue == "random" else None
+        draw = largest_draw(connection, run, kind) if queue == "random" else None
         population = draw.population if draw else len(positions_to_label(connection, run, kind))
         if kind == "verdict":
             rows = samples_with_verdicts(connection, run, queue)
@@ -368,13 +369,13 @@ def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: s
         counts = statement_counts(connection, run, list({position for position, _ in given}))
         finished = {at for at, count in counts.items() if count == sum(position == at for position, _ in given)}
         judge = judge_verdicts(connection, run, list(finished))
-    own: VerdictsByPlace = {key: label for key, label in given.items() if key[0] in finished}
+    own: VerdictsByStatement = {key: label for key, label in given.items() if key[0] in finished}
     others = {"the judge": judge} | {name: labelled[name] for name in sorted(labelled) if name != annotator}
     found = (_kappa(annotator, own, name, verdicts) for name, verdicts in others.items())
     return tuple(one for one in found if one.n)
 
 
-def _kappa(first: str, verdicts: VerdictsByPlace, second: str, others: VerdictsByPlace) -> Kappa:
+def _kappa(first: str, verdicts: VerdictsByStatement, second: str, others: VerdictsByStatement) -> Kappa:
     both = sorted(verdicts.keys() & others.keys())
     if not both:
         return Kappa(first=first, second=second, n=0, kappa=None, reason="no statement in common")

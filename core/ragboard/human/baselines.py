@@ -204,8 +204,10 @@ def _graded(
     }
     areas = {name: auroc(one, good) for name, one in baselines.items()}
     best = max(areas, key=areas.__getitem__)
-    drawing = {"draws": REPORT_DRAWS, "seed": data.seed}
-    value = measure(lambda: auroc(given[main], good), lambda: clustered_auroc(given[main], good, groups, **drawing))
+    bootstrap_options = {"draws": REPORT_DRAWS, "seed": data.seed}
+    value = measure(
+        lambda: auroc(given[main], good), lambda: clustered_auroc(given[main], good, groups, **bootstrap_options)
+    )
     return BaselineComparison(
         scorer=main,
         title=_title(data, main, dimension),
@@ -220,7 +222,7 @@ def _graded(
         people=_annotator_auroc(data, dimension, threshold),
         difference=Measure(
             value=auroc(given[main], good) - areas[best],
-            interval=auroc_difference(given[main], baselines[best], good, groups, **drawing),
+            interval=auroc_difference(given[main], baselines[best], good, groups, **bootstrap_options),
         ),
     )
 

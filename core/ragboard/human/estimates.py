@@ -10,18 +10,18 @@ from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
-from ragboard.human.annotation import LabelledSamples, Measured, draw_of, labelled_samples
+from ragboard.human.annotation import LabelledQuantity, LabelledSamples, draw_of, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
 from ragboard.readers.labels import SamplingDesign
 from ragboard.records import MetricDescription
-from ragboard.stats import FEWEST_LABELS, LabelsNeeded, labels_needed
+from ragboard.stats import MIN_LABELS, LabelsNeeded, labels_needed
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import judge_scores, other_evaluations, positions_to_label
 from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
     "Estimates",
-    "Measured",
+    "LabelledQuantity",
     "RunEstimate",
     "estimate_runs",
     "estimated_metrics",
@@ -52,7 +52,7 @@ class Estimates:
     metric: str
     label: str
     """The metric's name on pages."""
-    measured: Measured
+    measured: LabelledQuantity
     sources: tuple[RunEstimate, ...]
     report: SystemsReport
 
@@ -62,7 +62,7 @@ def estimate_runs(
     runs: Sequence[RunRef],
     *,
     metric: str = "ragas.faithfulness",
-    measured: Measured = "verdicts",
+    measured: LabelledQuantity = "verdicts",
     level: float = 0.95,
 ) -> Estimates:
     """Estimate the mean label, in [0, 1], that annotators would give to all samples of each run.
@@ -110,13 +110,13 @@ def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
     Raises ValueError for a width that is not above 0.
     """
     system = estimated.system
-    if len(system.labels) < FEWEST_LABELS or system.refusal:
+    if len(system.labels) < MIN_LABELS or system.refusal:
         return None
     labels, judged, rest = system.arrays()
     return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
 
 
-def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: Measured) -> RunEstimate:
+def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity) -> RunEstimate:
     """Collect the judge's scores and the labels of one run, or the reason why the labels cannot be used."""
     judged = summary.metrics[spec].judged or judged_by(summary)
     labels = _labelled(store, run, measured)
@@ -177,7 +177,7 @@ def judged_scores(
     return scores, ((note,) if left else ())
 
 
-def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
+def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
     """The labels of the random queue; without a draw, imported labels if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
@@ -190,7 +190,7 @@ def _labelled(store: Store, run: RunRef, measured: Measured) -> LabelledSamples:
     return imported if imported and imported.rows else drawn
 
 
-def _why_no_labels(store: Store, run: RunRef, measured: Measured) -> str:
+def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
     """Say why there are no labels: none were given, or only for another evaluation of the run."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
@@ -209,7 +209,7 @@ def not_random(count: int, design: SamplingDesign) -> str:
     return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 
 
-def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: Measured) -> Iterator[str]:
+def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: LabelledQuantity) -> Iterator[str]:
     """Notes on the labels."""
     later = len(labels.rows) - len(labels.leading)
     if labels.draw and later:

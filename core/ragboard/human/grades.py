@@ -260,7 +260,7 @@ def _ratings(
     seed: int,
 ) -> Ratings:
     first, second, levels = graded
-    drawing: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": seed}
+    bootstrap_options: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": seed}
     return Ratings(
         correlations=correlations(scores, means, groups, seed),
         auroc=measure(
@@ -268,11 +268,12 @@ def _ratings(
             lambda: clustered_auroc(scores, good, groups, draws=REPORT_DRAWS, seed=seed),
         ),
         kappa=measure(
-            lambda: cohen_kappa(called_good, good), lambda: kappa_interval(called_good, good, groups, **drawing)
+            lambda: cohen_kappa(called_good, good),
+            lambda: kappa_interval(called_good, good, groups, **bootstrap_options),
         ),
         weighted_kappa=measure(
             lambda: cohen_kappa(first, second, weights="quadratic", order=levels),
-            lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **drawing),
+            lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **bootstrap_options),
         ),
         agreement=binary_agreement(called_good, good) if called_good else None,
     )

@@ -70,7 +70,7 @@ class BenchSet:
     """Number of texts without a label, or with a tie between annotators; they count in no figure."""
     clusters: int
     base_rate: float
-    """The share of texts labelled supported (sentences: helping)."""
+    """The share of texts labelled as supported (sentences: as helping)."""
     verdicts: Mapping[Label, int]
     """Number of texts by label; `contradicted` only if the file distinguishes it from `unsupported`."""
 
@@ -128,7 +128,7 @@ class BenchFigures:
     balanced_accuracy: Measure | None
     """Balanced accuracy of the judge's verdicts; 0.5 is chance level. None for baselines."""
     verdicts: Mapping[Label, VerdictFigures]
-    """By label that occurs; in a mean, precision and recall are means over the sets that have them."""
+    """Figures for each label that occurs; in a mean, precision and recall are means over the sets that have them."""
     calibration_error: float | None
     """Expected calibration error of the score, in 10 bins of equal width; 0 is best. None without scores in [0, 1]."""
     pooled_calibration_error: float | None
@@ -259,7 +259,7 @@ class _Judged:
     verdicts: tuple[Label, ...] | None = None
     """None for a baseline."""
     heuristic: bool = False
-    """Whether the judge is rule-based; one that only extracts statements does not count."""
+    """Whether the verdicts are rule-based; a rule-based judge that only extracts statements does not count."""
     cost: JudgeCost | None = None
 
 

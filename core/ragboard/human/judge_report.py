@@ -25,6 +25,7 @@ from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, 
 __all__ = ["Baseline", "JudgeReport", "JudgedRow", "judge_report", "read_judged_rows"]
 
 Kind: TypeAlias = Literal["statements", "sentences", "answers"]
+"""What the labelled texts are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class JudgeReport:
     balanced_accuracy: float
     """Mean of sensitivity and specificity; 0.5 is chance level."""
     calibration: Calibration
-    """The calibration of its score as a probability."""
+    """How well the judge's scores are calibrated as probabilities."""
     contenders: Mapping[str, Baseline]
     seconds: float
     """Seconds of all calls to the judge."""
@@ -61,7 +62,7 @@ class JudgeReport:
 
     @property
     def times_plain(self) -> float:
-        """The judge's time as a multiple of such a pass."""
+        """The judge's time as a multiple of `plain_seconds`."""
         return self.seconds / self.plain_seconds
 
 
@@ -70,12 +71,12 @@ class JudgedRow:
     """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements that passages should support; sentences that should help with the question; whole answers."""
+    """Statements and whole answers are labelled as supported or not, sentences as helping to answer or not."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
-    """For each text: whether it is supported (or helps); None without a label."""
+    """For each text, whether it is supported (or helps); None if it has no label."""
     cluster: str
     """The cluster of the row; rows of one cluster are not independent."""
 
@@ -88,10 +89,10 @@ class JudgedRow:
 def read_judged_rows(
     path: Path, *, cluster: str | None = None, label: str | None = None, at_least: float = 1.0
 ) -> tuple[JudgedRow, ...]:
-    """Read the rows of a label file with `statements` or `sentences`.
+    """Read the rows of a label file with `statements` or `sentences`, or with `label`, graded answers.
 
-    With `label`, the path of a number in a row (`human.faithfulness`), its `answer` is supported if the number is at
-    least `at_least`. Raises RunFileError.
+    `label` is the path of a number in a row (`human.faithfulness`): the answer counts as supported if the number is at
+    least `at_least`. Raises RunFileError for a row of another kind, and if nothing is labelled.
     """
     rows: list[JudgedRow] = []
     for row in read_label_rows(str(path), cluster=cluster, rating=label):
@@ -123,7 +124,7 @@ def read_judged_rows(
 
 
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
-    """Run the judge on every labelled text. Raises SettingError if no text of a class has a score."""
+    """Run the judge on every labelled text. Raises SettingError unless both classes have scored texts."""
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
@@ -181,7 +182,7 @@ async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | No
     sample, texts = row.sample, row.texts
     if row.kind == "answers":
         extracted = await ask(ExtractStatements(question=sample.question, text=texts[0], history=sample.history))
-        texts = tuple(each.text for each in extracted.statements) if isinstance(extracted, Extraction) else ()
+        texts = tuple(statement.text for statement in extracted.statements) if isinstance(extracted, Extraction) else ()
     outcomes = await ask_about_texts(sample, texts, ask, helping=row.kind == "sentences") if texts else []
     answers = [
         (score.value if isinstance(score, Score) else verdict.value, verdict.value == 1)

@@ -24,15 +24,17 @@ from ragboard.store.queries.labels import (
 )
 from ragboard.store.rows import answer_key
 
-__all__ = ["ImportedLabels", "LabelledOutcome", "export_labels", "import_labels", "labelled_outcomes"]
+__all__ = ["LabelImportCounts", "LabelledOutcome", "export_labels", "import_labels", "labelled_outcomes"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportedLabels:
-    """The result of an import of labels."""
+class LabelImportCounts:
+    """How many labels a file had, and what became of them."""
 
     rows: int
+    """Number of rows of the file."""
     added: int
+    """Number of new labels."""
     unchanged: int
     """Number of labels that were already stored."""
     undecided: int
@@ -51,8 +53,8 @@ class LabelledOutcome:
     design: SamplingDesign
     """How the answer was selected."""
     outcomes: Mapping[str, float]
-    """In [0, 1], higher is better: `verdicts` is the share of supported statements, the name of a quality its grade,
-    mapped from 1 to 5 onto 0 to 1. With several annotators, their mean."""
+    """Values in [0, 1], higher is better: under `verdicts`, the share of supported statements; under the name of a
+    quality, its grade, mapped from 1 to 5 onto 0 to 1. If there are several annotators, the mean of theirs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,12 +82,12 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
 
 def import_labels(
     store: Store, path: Path, *, annotator: str = "unknown", design: SamplingDesign | None = None
-) -> ImportedLabels:
+) -> LabelImportCounts:
     """Import the labels of a file in the open format or with ARES's columns; importing it again changes nothing.
 
     `annotator`: the name for rows without one. `design`: how the answers were selected (`random`: a simple random
-    sample of their run), by default what each row says, or unknown; estimates need a random sample. Raises RunFileError
-    at the first row that cannot be read; then nothing is imported.
+    sample of their run), by default what each row says, else unknown; estimates need a random sample. Raises
+    RunFileError at the first row that cannot be read; then nothing is imported.
     """
     read = list(_read(path, annotator, design))
     given = [label for one in read for label in one.labels]
@@ -93,7 +95,7 @@ def import_labels(
         stored, known = imported_labels(connection), answer_keys_of_runs(connection)
     new = [label for label in dict.fromkeys(given) if _identity(label) not in stored]
     add_labels(store, {answer.key: answer for one in read for answer in one.answers}.values(), new)
-    return ImportedLabels(
+    return LabelImportCounts(
         rows=len(read),
         added=len(new),
         unchanged=len(given) - len(new),
@@ -209,9 +211,9 @@ def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: Huma
 
 def _identity(label: NewLabel) -> tuple[Any, ...]:
     span = label.span
-    place = (span.start, span.end) if span else (None, None)
+    offsets = (span.start, span.end) if span else (None, None)
     subject = (label.annotator.strip(), label.kind, label.answer_key, label.other_key, label.dimension)
-    return (*subject, label.statement, *place, label.value, label.note.strip(), label.design)
+    return (*subject, label.statement, *offsets, label.value, label.note.strip(), label.design)
 
 
 def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -222,8 +224,7 @@ def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    first = rows[-1]
-    _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = first
+    _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = rows[-1]
     answer = answers[key]
     by = {
         "annotator": annotator,
@@ -242,9 +243,9 @@ def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict
 
 def _statement(row: tuple[Any, ...]) -> dict[str, Any]:
     text, start, end, value, note = row[6:11]
-    place = {} if start is None else {"start": start, "end": end}
+    offsets = {} if start is None else {"start": start, "end": end}
     label = {"label": int(value == "supported"), "verdict": value}
-    return {"text": text} | place | label | _some("note", note)
+    return {"text": text} | offsets | label | _some("note", note)
 
 
 def _sides(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

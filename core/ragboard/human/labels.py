@@ -19,8 +19,8 @@ from ragboard.store.queries.labels import (
     keep_answer_of,
     last_label,
     remove_labels,
+    statement_columns,
     statement_labels,
-    statement_place,
 )
 from ragboard.tasks import Quality
 
@@ -47,7 +47,7 @@ GRADES = (1, 5)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledAnswer:
-    """A labelled answer, with all that is needed to find it in any run and to export it without one."""
+    """A labelled answer, with all that is needed to find it in any run, or to export it if no run has it."""
 
     key: str
     sample: Sample
@@ -113,7 +113,10 @@ def label_statement(
 def remove_label(
     store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
 ) -> bool:
-    """Remove an annotator's verdict on a statement; return False if there was none. Raises as `label_statement`."""
+    """Remove an annotator's verdict on a statement; return False if there was none.
+
+    Raises the same errors as `label_statement`.
+    """
     _check_annotator(annotator)
     with store.database.write() as connection:
         _statement(connection, run, sample_id, number)
@@ -157,7 +160,7 @@ def prefer_answer(
 ) -> None:
     """Store which answer an annotator prefers: `a` (of `run`), `b` (of `against`), or `tie`.
 
-    Raises as `label_statement`, and SettingError if a sample has no answer.
+    Raises the same errors as `label_statement`, and SettingError if a sample has no answer.
     """
     by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
@@ -228,10 +231,10 @@ def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) ->
 
 
 def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str, number: int) -> dict[str, Any]:
-    place = statement_place(connection, run, sample_id, number)
-    if place is None:
+    columns = statement_columns(connection, run, sample_id, number)
+    if columns is None:
         raise NotFoundError(f"sample {sample_id!r} of run {run.name!r} has no statement {number}")
-    return place
+    return columns
 
 
 def _kept(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[str, str]:

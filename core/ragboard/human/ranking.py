@@ -15,7 +15,7 @@ from ragboard.human.systems import KnownOrder, System, SystemsReport, against_or
 from ragboard.readers.labels import SamplingDesign
 from ragboard.records import Sample
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.annotation import answer_places
+from ragboard.store.queries.annotation import answers_of_run
 
 __all__ = ["RankedRuns", "Ranking", "rank_runs"]
 
@@ -84,7 +84,7 @@ def rank_runs(
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
-        raise SettingError(f"each run once: {', '.join(names)}")
+        raise SettingError(f"name each run only once: {', '.join(names)}")
     if order and (len(set(order)) < len(order) or not set(order) <= set(names)):
         raise SettingError(f"the known order {', '.join(order)} is not one of {', '.join(names)}, each at most once")
     matched = _match(store, runs, answers)
@@ -213,18 +213,18 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
     match several, because it is unknown which run the sample was drawn from.
     """
     wanted = {_words(one.answer.sample) for one in answers}
-    places = {run: _places(store, run, wanted) for run in runs}
+    answers_by_key = {run: _answers_by_key(store, run, wanted) for run in runs}
     found: dict[RunRef, dict[int, list[LabelledOutcome]]] = {run: {} for run in runs}
     elsewhere = unknown = 0
     for one in answers:
         if one.run and one.run not in {run.name for run in runs}:
             elsewhere += 1
             continue
-        fits = {run: at for run in runs if one.run in ("", run.name) and (at := _found(places[run], one))}
+        fits = {run: at for run in runs if one.run in ("", run.name) and (at := _found(answers_by_key[run], one))}
         if len(fits) > 1:
             names = " and ".join(run.name for run in fits)
             raise SettingError(
-                f"the answer to {one.answer.sample.question!r} stands in {names}; name the run of each row in `run`"
+                f"the answer to {one.answer.sample.question!r} is in {names}; name the run of each row in `run`"
             )
         unknown += not fits
         for run, positions in fits.items():
@@ -233,28 +233,28 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
     return _Matched(by_run=found, other_runs=elsewhere, unknown=unknown)
 
 
-def _places(
+def _answers_by_key(
     store: Store, run: RunRef, wanted: Collection[tuple[str, str]]
 ) -> dict[str | tuple[str, str], list[tuple[int, str]]]:
-    """Position and passages of a run's answers, by the key that labels hang on, and by question and answer alone."""
+    """Position and passages of a run's answers, by answer key, and also by question and answer alone."""
     with store.database.read() as connection:
-        rows = answer_places(connection, run)
+        rows = answers_of_run(connection, run)
     found: dict[str | tuple[str, str], list[tuple[int, str]]] = {}
     for position, key, question, answer, passages in rows:
         words = _spaced(question), _spaced(answer)
         if words in wanted:
-            place = (position, _spaced(passages))
-            found.setdefault(key, []).append(place)
-            found.setdefault(words, []).append(place)
+            located = (position, _spaced(passages))
+            found.setdefault(key, []).append(located)
+            found.setdefault(words, []).append(located)
     return found
 
 
-def _found(places: Mapping[str | tuple[str, str], list[tuple[int, str]]], one: LabelledOutcome) -> list[int]:
-    same = places.get(one.answer.key)
+def _found(answers_by_key: Mapping[str | tuple[str, str], list[tuple[int, str]]], one: LabelledOutcome) -> list[int]:
+    same = answers_by_key.get(one.answer.key)
     if same:
         return [position for position, _ in same]
     contexts = [_spaced(passage.text) for passage in one.answer.sample.contexts or ()]
-    alike = places.get(_words(one.answer.sample), [])
+    alike = answers_by_key.get(_words(one.answer.sample), [])
     fits = [position for position, passages in alike if all(text in passages for text in contexts)]
     return fits if len(fits) == 1 else []
 

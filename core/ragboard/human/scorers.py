@@ -48,7 +48,7 @@ METRIC_OF_DIMENSION: Mapping[str, Metric] = {
 }
 """The default metric of each dimension."""
 
-RATED: Mapping[str, Metric] = {
+DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (gpt_score.Faithfulness(), gpt_score.AnswerRelevance(), gpt_score.ContextRelevance())
 }
@@ -95,7 +95,8 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
     rated = qualities if panel.answering(Rate) else []
     ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.answering(Prefer) else []
     by_dimension = {
-        name: (*pairs, *(((GPT_SCORE, RATED[name]),) if name in rated else ())) for name, pairs in chosen.items()
+        name: (*pairs, *(((GPT_SCORE, DIRECT_RATINGS[name]),) if name in rated else ()))
+        for name, pairs in chosen.items()
     }
     left_out = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
     return LineUp(

@@ -167,7 +167,7 @@ class KnownOrder:
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
-    """Estimate one system's mean by judge alone, labels alone, PPI and PPI++."""
+    """Estimate one system's mean from the judge alone, from labels alone, by PPI and by PPI++."""
     labels, judged, _ = system.arrays()
     agreement: Interval | NoInterval
     accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to compare the judge with", n=0)

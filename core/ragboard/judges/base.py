@@ -11,11 +11,11 @@ from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, ignore_call
 __all__ = [
     "BatchJudge",
     "Judge",
+    "LimitReachedError",
     "Meter",
     "MeteredJudge",
     "ModelJudge",
-    "NotAskedError",
-    "Request",
+    "RequestEstimate",
     "RequestMeter",
     "RequestSize",
 ]
@@ -40,7 +40,7 @@ class Judge(Protocol):
         ...
 
     def identity(self, task: type[Task]) -> str:
-        """Return everything besides the task that can change its answer: code version, model, digest of the prompts.
+        """Return everything besides the task that can change the reply: code version, model, digest of the prompts.
 
         The parts are separated by `/`; the first names the kind of judge (`llm`, `own`, `embedded`).
         """
@@ -52,43 +52,43 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """What a judge would send to its model for one task, for estimates of cost."""
+class RequestEstimate:
+    """What a judge would send to its model for one task, to estimate the cost."""
 
     text: str
     """The text of the first call, or of all calls if there are several."""
     calls: int = 1
-    """Calls if no reply has to be repaired."""
+    """Number of calls if all replies are valid."""
     repair: str = ""
-    """What it would send after a reply of the wrong form; empty if it does not ask again."""
+    """What the judge would send after an invalid reply; empty if it does not ask again."""
 
 
 @runtime_checkable
 class ModelJudge(Protocol):
-    """A judge that sends texts to a model and can say beforehand which. Other judges send nothing."""
+    """A judge that sends texts to a model and can say beforehand what it would send. Other judges send nothing."""
 
     @property
     def model(self) -> str:
         """The name of the model in the list of prices."""
         ...
 
-    def request(self, task: Task, /) -> Request | None:
-        """Return what it would send for the task, or None if the answer is known without asking."""
+    def request(self, task: Task, /) -> RequestEstimate | None:
+        """Return what the judge would send for the task, or None if it needs no model for the reply."""
         ...
 
 
 @runtime_checkable
 class BatchJudge(Protocol):
-    """A judge that is faster with batches; it gets the waiting tasks, one batch at a time."""
+    """A judge that is faster with batches. The evaluation passes it the waiting tasks, one batch at a time."""
 
     @property
     def batch_size(self) -> int:
-        """The most tasks in a batch."""
+        """Maximum number of tasks in a batch."""
         ...
 
 
-class NotAskedError(Exception):
-    """A request was not sent, because a limit is reached. The message says which."""
+class LimitReachedError(Exception):
+    """A request was not sent, because a limit is reached. The message names the limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,7 +109,7 @@ class Meter(Protocol):
         ...
 
     async def admit(self, task: Task, size: RequestSize, /) -> None:
-        """Wait until a request may be sent, and count it. Raises NotAskedError if no more may be sent."""
+        """Wait until a request may be sent, and count it. Raises LimitReachedError if no more may be sent."""
         ...
 
     def unanswered(self, task: Task, /, *, may_be_billed: bool) -> None:
@@ -119,14 +119,14 @@ class Meter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
-    """The meter of one request, which can be sent several times. Without limits if `on_call` is not a `Meter`."""
+    """Counts the attempts to send one request; there is no limit if `on_call` is not a `Meter`."""
 
     task: Task
     on_call: OnCall
     size: RequestSize
 
     async def admit(self) -> None:
-        """Wait until the request may be sent, and count it. Raises NotAskedError if no more may be sent."""
+        """Wait until the request may be sent, and count it. Raises LimitReachedError if no more may be sent."""
         if isinstance(self.on_call, Meter):
             await self.on_call.admit(self.task, self.size)
 
@@ -138,7 +138,7 @@ class RequestMeter:
 
 @runtime_checkable
 class MeteredJudge(Protocol):
-    """A model judge that asks its `Meter` before every request; for others only the first one is metered."""
+    """A model judge that asks its `Meter` before every request; for other judges only a task's first one is metered."""
 
     @property
     def is_metered(self) -> bool:

@@ -70,7 +70,7 @@ _KINDS: Mapping[str, Any] = (
 
 
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
-    """Return the options as JSON data, without the secrets in the address and the headers."""
+    """Return the options as data for JSON, without secrets in the URL and the headers."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
     address = options.base_url and _without_secrets(options.base_url)
     headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
@@ -90,10 +90,10 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
 
 
 def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
-    """Yield the options that give these judges to a command without settings, each with its value if it takes one.
+    """Yield the options that make a command use these judges, each with its value if it takes one.
 
-    Options with their default are left out, but for the judge. So are secrets, which other users of the machine could
-    read there: headers with a key, and `base_url`, whose query can contain one.
+    Options with their default value are left out, except the judge. Secrets are left out too, because other users of
+    the machine could read them in the command line: headers with a key, and `base_url`, whose query can contain a key.
     """
     default = JudgeOptions()
     yield "--judge", options.judge

@@ -16,18 +16,21 @@ NOBODY = "none"
 """The judge's name in an evaluation that asked no judge: its metrics need none, or the file had all verdicts."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
-OPTIONS: Mapping[Role, str] = {
+ROLE_OPTIONS: Mapping[Role, str] = {
     "extract": "--extract embedded",
     "verify": "--verify embedded",
     "ask": "a chat model, --judge openai:MODEL",
     "embed": "--embed embedded, or an embedding model, --embed openai:MODEL",
 }
-"""What fills each role."""
+"""The options that give a judge for each role."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One judge per role; `judge` is that of all other roles, `rest` answers what the judge of a role cannot."""
+    """The judges by role.
+
+    `judge` has all roles that are not in `roles`; `rest` does what the judge of a role cannot.
+    """
 
     judge: Judge
     roles: Mapping[Role, Judge] | None = None
@@ -39,7 +42,7 @@ class Panel:
         if judge is None:
             name = self._in_role(kind).name
             raise JudgeError(
-                f"{name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {OPTIONS[kind.role]}"
+                f"{name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {ROLE_OPTIONS[kind.role]}"
             )
         return judge
 
@@ -57,7 +60,7 @@ class Panel:
         return {kind.__name__: judge.identity(kind) for kind in wanted if (judge := self.answering(kind))}
 
     def answering_any(self, tasks: Collection[str]) -> tuple[Judge, ...]:
-        """Return the judges that answer the types of task with these names, by role, without repetition."""
+        """Return the judges that answer the types of task with these names, without repetition."""
         found = (self.answering(kind) for kind in TASKS if kind.__name__ in tasks)
         asked = {id(judge) for judge in found}
         return tuple(judge for judge in self.members if id(judge) in asked)
@@ -73,9 +76,9 @@ class Panel:
         return any(judge.heuristic for judge in self.members)
 
     def rule_based(self, tasks: Collection[str]) -> bool:
-        """Whether what is judged in the types of task with these names is judged by rules.
+        """Whether a rule-based judge decides the results of the types of task with these names.
 
-        A model's verdicts on statements that rules split, or a model's questions that rules compare, are a model's.
+        If rules only split texts into statements, or only compare texts, and a model judges, the model decides.
         """
         asked = [(kind, self.answering(kind)) for kind in TASKS if kind.__name__ in tasks]
         deciding = [judge for kind, judge in asked if judge and kind.judges] or [judge for _, judge in asked if judge]
@@ -88,7 +91,7 @@ class Panel:
 
     @property
     def note(self) -> str:
-        """What `rest` does, in words; empty without."""
+        """What `rest` does, in words; empty if there is none."""
         if self.rest is None:
             return ""
         kind = " judge, which is rule-based," if self.rest.heuristic else " judge"

@@ -17,14 +17,16 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from ragboard.errors import RunFileError
-from ragboard.records import Evidence, Label, Span, Verdict
+from ragboard.records import Evidence, Label, NuggetLabel, Span, Verdict
 from ragboard.tasks import (
     AnswerRated,
+    AssignNuggets,
     Extracted,
     Extraction,
     ExtractStatements,
     Failure,
     JudgePassages,
+    NuggetLabels,
     OnCall,
     Prefer,
     Preference,
@@ -46,7 +48,7 @@ __all__ = ["RecordedJudge"]
 
 Passages: TypeAlias = tuple[str, ...]
 ANSWERED: frozenset[type[Task]] = frozenset(
-    {ExtractStatements, Verify, SelectSentences, JudgePassages, RateAnswer, Rate, Prefer}
+    {AssignNuggets, ExtractStatements, Verify, SelectSentences, JudgePassages, RateAnswer, Rate, Prefer}
 )
 """The types of task that a recording has answers to."""
 
@@ -180,6 +182,8 @@ class RecordedJudge:
                 if None in useful:
                     return None
                 return Usefulness(useful=tuple(map(bool, useful)), reasons=("",) * len(useful))
+            case AssignNuggets():
+                return self._nugget_labels(task)
             case ExtractStatements():
                 return self._look_up("extraction", task.question, task.text)
             case RateAnswer():
@@ -195,6 +199,16 @@ class RecordedJudge:
     def _look_up(self, *key: object) -> Reply | None:
         reply: Reply | None = self.replies.get(key)
         return reply
+
+    def _nugget_labels(self, task: AssignNuggets) -> NuggetLabels | None:
+        """Labels by the recorded verdicts on the same statements of the reference; none says *in part*."""
+        stated: dict[bool, NuggetLabel] = {True: "support", False: "not_support"}
+        try:
+            verdicts = [self.replies["joint", task.question, text, (task.answer,)] for text in task.nuggets]
+        except KeyError:
+            return None
+        labels: tuple[NuggetLabel, ...] = tuple(stated[verdict.label == "supported"] for verdict in verdicts)
+        return NuggetLabels(labels=labels, reasons=("",) * len(labels))
 
     def _verification(self, task: Verify) -> Verification | None:
         joint: list[Verdict] = []

@@ -15,21 +15,21 @@ from ragboard.tasks import Task
 __all__ = ["NOTHING_REDACTED", "Redaction", "redaction_of"]
 
 BLOCK = "█"
-OWN_WORDS = frozenset({"quality", "definition"})
-"""Fields of tasks that hold what a metric asks, not a text of the sample."""
+METRIC_FIELDS = frozenset({"quality", "definition"})
+"""Fields of tasks with words of the metric, not texts of the sample; they are not redacted."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any])
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """Regular expressions; what they match is replaced by as many blocks, so that places in texts stay the same."""
+    """Regular expressions; each character that they match is replaced by a block, so positions stay the same."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
 
     @property
     def suffix(self) -> str:
-        """A part of the judge's identity, as redacted texts can be judged differently; empty without patterns."""
+        """A part of the judge's identity, because redacted texts may be judged differently; empty without patterns."""
         if not self.patterns:
             return ""
         digest = blake2b("\n".join(one.pattern for one in self.patterns).encode(), digest_size=6)
@@ -46,7 +46,9 @@ class Redaction:
         if not self.patterns:
             return task
         texts = cast("Any", task)  # each type of task is a dataclass
-        values = {one.name: getattr(task, one.name) for one in fields(texts) if one.init and one.name not in OWN_WORDS}
+        values = {
+            one.name: getattr(task, one.name) for one in fields(texts) if one.init and one.name not in METRIC_FIELDS
+        }
         return cast("AnyTask", replace(texts, **{name: self._value(value) for name, value in values.items()}))
 
     def _value(self, value: object) -> object:
@@ -63,7 +65,7 @@ NOTHING_REDACTED = Redaction()
 
 
 def redaction_of(patterns: Iterable[str]) -> Redaction:
-    """Return the redaction of these regular expressions. Raises SettingError for an invalid one."""
+    """Compile regular expressions to a redaction. Raises SettingError for an invalid expression."""
     found: list[re.Pattern[str]] = []
     for pattern in patterns:
         try:

@@ -1,4 +1,4 @@
-"""Make judges and embedders from their names: a table of backends, and the panel of an evaluation."""
+"""Make judges and embedders from their names, and the panel (all judges) of an evaluation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 ONLY_VERIFY: frozenset[type[Task]] = frozenset({Verify})
-"""What a judge of statements answers; beside it the embedded judge answers the rest."""
+"""The tasks of a judge that only verifies statements; the embedded judge then answers all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class BackendSettings:
     """Settings of the model behind a judge or embedder."""
 
     endpoint: Endpoint | None = None
-    """The server of models; None: that of the environment."""
+    """The server of the models; None: as the environment variables say."""
     parameters: Mapping[str, JsonValue] | None = None
     """Parameters for a chat model: `temperature`."""
     prompts: Path | None = None
@@ -62,27 +62,27 @@ class Backend:
 
     prefix: str
     argument: str = ""
-    """What follows the prefix, as messages name it: `MODEL`; empty if nothing does."""
+    """The name of the argument after the prefix, such as `MODEL`; empty if there is no argument."""
     summary: str
-    """What it is, in words."""
+    """What the backend is, in words."""
     default: str = ""
-    """The argument of the prefix alone; empty if it needs one."""
+    """The argument that the prefix alone stands for; empty if an argument is required."""
     build: Callable[[str, BackendSettings], Judge]
     """Makes the judge from its argument and settings."""
     identity: str
     """The first part of the judge's identity."""
     no_prompt: str = ""
-    """How it answers without a prompt, in words; empty if it uses one."""
+    """How the judge answers without a prompt, in words; empty if it uses prompts."""
     is_openai_server: bool = False
     """Whether it calls an OpenAI-compatible HTTP server, which can need an API key."""
 
     @property
     def usage(self) -> str:
-        """The form of its names: `openai:MODEL`."""
+        """The form of the judge's name: `openai:MODEL`."""
         return f"{self.prefix}:{self.argument}" if self.argument else self.prefix
 
     def argument_of(self, name: str) -> str | None:
-        """Return the argument in the name of a judge, or None if the name is not of this kind."""
+        """Return the argument in the name of a judge, or None if the name is not that of this backend."""
         prefix, colon, argument = name.partition(":")
         if prefix != self.prefix or bool(colon) != bool(argument) or (colon and not self.argument):
             return None
@@ -106,7 +106,7 @@ _EMBEDDED = Backend(
     identity="embedded",
     no_prompt="No prompt: the built-in judge answers by rules and word weights on this machine.",
 )
-_COMPARED = "No prompt: a model on this machine compared the texts."
+_NO_PROMPT_FOR_TEXTS = "No prompt: a model on this machine compared the texts."
 
 JUDGES: tuple[Backend, ...] = (
     _EMBEDDED,
@@ -121,7 +121,7 @@ JUDGES: tuple[Backend, ...] = (
     Backend(
         prefix="local",
         argument="MODEL",
-        summary=f"a model on this machine that verifies statements: a preset (else {DEFAULT}) or a path",
+        summary=f"a model on this machine that verifies statements: a preset (by default {DEFAULT}) or a path",
         default=DEFAULT,
         build=lambda model, settings: LocalJudge(model, hardware=settings.hardware),
         identity="local",
@@ -130,7 +130,7 @@ JUDGES: tuple[Backend, ...] = (
     Backend(
         prefix="nli",
         argument="MODEL",
-        summary="an NLI cross-encoder on this machine, by its labels; as local:MODEL, under its older name",
+        summary="the older name of local:MODEL, for an NLI cross-encoder on this machine",
         build=lambda model, settings: NliJudge(model, hardware=settings.hardware),
         identity="nli",
         no_prompt="No prompt: a model for entailment read passages and statements on this machine.",
@@ -153,7 +153,7 @@ JUDGES: tuple[Backend, ...] = (
     Backend(
         prefix="recorded",
         argument="FOLDER",
-        summary="verdicts that people recorded, else those of the sample's authors",
+        summary="recorded verdicts of people; without a folder, those of the sample data's authors",
         default=str(sample_folder() / "verdicts"),
         build=lambda folder, _: RecordedJudge.from_folder(Path(folder)),
         identity="recorded",
@@ -179,7 +179,7 @@ EMBEDDERS: tuple[Backend, ...] = (
         summary="a sentence encoder on this machine",
         build=lambda model, settings: StEmbedder(model, hardware=settings.hardware),
         identity="st",
-        no_prompt=_COMPARED,
+        no_prompt=_NO_PROMPT_FOR_TEXTS,
     ),
     Backend(
         prefix="ce",
@@ -187,7 +187,7 @@ EMBEDDERS: tuple[Backend, ...] = (
         summary="a cross-encoder for similarity (STS) on this machine",
         build=lambda model, settings: CrossSimilarity(model, hardware=settings.hardware),
         identity="ce",
-        no_prompt=_COMPARED,
+        no_prompt=_NO_PROMPT_FOR_TEXTS,
     ),
 )
 """The backends of embedders."""
@@ -211,9 +211,9 @@ def judge_named(
     examples: Path | None = None,
     hardware: Hardware = ANY_HARDWARE,
 ) -> Judge:
-    """Return the judge with this name; models are at `endpoint`, else at that of the environment.
+    """Return the judge with this name. Models are on the server `endpoint`, by default that of the environment.
 
-    Raises SettingError with the possible names, JudgeError without credentials or model.
+    Raises SettingError, with the possible names, for an unknown one; JudgeError without credentials or model.
     """
     settings = BackendSettings(
         endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples, hardware=hardware
@@ -251,10 +251,10 @@ def asks_models(options: JudgeOptions) -> bool:
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
-    """Return the panel of the options. Models share one endpoint; equal names give one judge.
+    """Return the judges that the options name. All models share one endpoint; equal names give one judge.
 
-    If the judge only verifies statements, the embedded judge answers everything else that no role is named for.
-    The API key is read from `environment`, else from that of the process.
+    If the judge only verifies statements, the embedded judge answers everything that no other judge is named for.
+    The API key is read from `environment`, by default from that of this process.
     Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ragboard.errors import RunFileError
-from ragboard.judges.base import Judge, MeteredJudge, ModelJudge, Request
+from ragboard.judges.base import Judge, MeteredJudge, ModelJudge, RequestEstimate
 from ragboard.tasks import TASKS, Failure, NotAsked, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
@@ -120,7 +120,7 @@ class _RecordingModelJudge(RecordingJudge):
         """Whether the inner judge asks its meter before every request."""
         return isinstance(self.inner, MeteredJudge) and self.inner.is_metered
 
-    def request(self, task: Task) -> Request | None:
+    def request(self, task: Task) -> RequestEstimate | None:
         """Return what the inner judge would send."""
         return self._model_judge.request(task)
 

@@ -30,21 +30,21 @@ def public_query(query: str) -> str:
 
 
 def masking(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that matches each secret, also in its usual encodings; short ones are ignored."""
+    """Return a pattern that matches the secrets, also in their usual encodings; short secrets are ignored."""
     long = [secret for secret in secrets if _is_long(secret)]
     encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
     return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
 
 
 def whole_words(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that matches short secrets too, as whole words, unless they are names such as `ollama`."""
+    """Return a pattern that also matches short secrets, if they are whole words and not names such as `ollama`."""
     short = [secret for secret in secrets if re.search(r"\d" if len(secret) < 12 else r"[\W\d]", secret)]
     words = (rf"(?<![\w-]){re.escape(secret)}(?![\w-])" for secret in short if len(secret) >= 6)
     return re.compile("|".join(words) or "(?!)")
 
 
 def _is_long(secret: str) -> bool:
-    """A shorter value can be a normal word: `ollama`, `not-needed`."""
+    """Whether the secret is too long to be an ordinary word such as `ollama` or `not-needed`."""
     return len(secret) >= 16 or (len(secret) >= 10 and any(map(str.isdigit, secret)))
 
 

@@ -9,7 +9,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.metrics import ares, critique, gpt_score, overlap, ragas_contexts, ragchecker, retrieval, trace, umbrela
+from ragboard.metrics import (
+    ares,
+    citations,
+    critique,
+    gpt_score,
+    nuggets,
+    overlap,
+    ragas_contexts,
+    ragchecker,
+    retrieval,
+    trace,
+    umbrela,
+)
 from ragboard.metrics.base import Metric, outcome
 from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
@@ -89,7 +101,20 @@ METRICS: dict[str, Metric] = {
         overlap.ChrF(),
         overlap.LengthRatio(),
         overlap.ContextOverlap(),
+        nuggets.All(),
+        nuggets.AllStrict(),
+        nuggets.Vital(),
+        nuggets.VitalStrict(),
+        nuggets.Weighted(),
+        nuggets.WeightedStrict(),
         Refusal(),
+        citations.AlceRecall(),
+        citations.AlcePrecision(),
+        citations.AlceF1(),
+        citations.SupportPrecision(),
+        citations.SupportRecall(),
+        citations.UncitedStatements(),
+        citations.UnsupportedCitations(),
         gpt_score.Faithfulness(),
         gpt_score.AnswerRelevance(),
         gpt_score.ContextRelevance(),

@@ -42,12 +42,13 @@ __all__ = [
 T = TypeVar("T")
 R = TypeVar("R", bound=Reply)
 
-Column = Literal["answer", "contexts", "reference", "reference_contexts"]
+Column = Literal["answer", "contexts", "reference", "reference_contexts", "nuggets"]
 
-Category = Literal["grounding", "relevance", "focus", "coverage", "correctness", "use", "quality", "other"]
+Category = Literal["grounding", "citations", "relevance", "focus", "coverage", "correctness", "use", "quality", "other"]
 
 CATEGORIES: Mapping[Category, str] = {
     "grounding": "Is the answer grounded in the passages?",
+    "citations": "Do its citations hold up?",
     "relevance": "Does it answer the question?",
     "focus": "Was retrieval focused?",
     "coverage": "Did retrieval find what is needed?",

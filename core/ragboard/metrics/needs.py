@@ -10,6 +10,7 @@ A metric returns needs from `needs()`, and `score()` gets the result of each by 
 | `GeneratedQuestions(n)` | `QuestionSimilarities`: questions that the answer answers, with cosines to the question |
 | `DirectRating()` | `AnswerRated`: how well the answer answers the question, in [0, 1] |
 | `ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] |
+| `CitedSentences(by)` | `CitationSupport`: the sentences of the answer, and how far what each cites supports it |
 | `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
 | `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
 | `UsefulPassages(target)` | `Usefulness`: whether each passage is useful for the reference or the answer |
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 from ragboard.metrics.ares import QualityVerdict
 from ragboard.metrics.base import Ask, Need, NeedResults
+from ragboard.metrics.citations import CitationSupport, CitedSentences, SentenceSupport, SupportedCitation
 from ragboard.metrics.critique import DescriptionVerdicts
 from ragboard.metrics.gpt_score import QualityRating
 from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
@@ -55,6 +57,8 @@ __all__ = [
     "AnswerRated",
     "Ask",
     "CellVerdicts",
+    "CitationSupport",
+    "CitedSentences",
     "Classified",
     "Critiqued",
     "DescriptionVerdicts",
@@ -79,8 +83,10 @@ __all__ = [
     "Sentence",
     "SentenceDraws",
     "SentenceSelection",
+    "SentenceSupport",
     "SentenceUse",
     "Statements",
+    "SupportedCitation",
     "UsedSentences",
     "UsefulPassages",
     "Usefulness",

@@ -130,7 +130,7 @@ def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> Quer
     """Run one SELECT, DESCRIBE, SHOW or EXPLAIN over the store, and return its result.
 
     Raises QueryError for any other statement, a wrong one, and one that takes more than it may; StoreBusyError
-    where too many run already, or a writer waits; StoreError where the store cannot be read.
+    if too many run already, or a writer waits; StoreError where the store cannot be read.
     """
     limits = limits or QueryLimits()
     store.check()

@@ -1,4 +1,4 @@
-"""Readers: from a run file to runs, with a true report of how it was read."""
+"""Readers: from a run file to runs, with a report of how it was read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ragboard.readers.runs import (
     runs_from_table,
     suggested_fields,
 )
-from ragboard.readers.sources import Place, opened
+from ragboard.readers.sources import FileSource, opened
 from ragboard.readers.tables import RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
@@ -53,7 +53,7 @@ CELL = 200
 
 
 def read_runs(
-    file: Place,
+    file: FileSource,
     *,
     name: str | None = None,
     config: Mapping[str, JsonValue] | None = None,
@@ -69,11 +69,11 @@ def read_runs(
 
     `file` is a path, also of a folder with the parts of one file; the paths of such parts; an address (`https://...`,
     `s3://...`), which needs the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is
-    read from where its name does not tell, or which path into one (`outputs.documents[].page_content`), or None where
-    it is read from none; `run_column` splits the file into one run for each of its values; `skip_bad` leaves bad rows
-    out and lists them; `table` is the file as `read_table` parsed it, if it was; `sheet` names a sheet of an Excel
-    file; `limit` reads only so many rows from the top, at least one. Raises RunFileError, `file:line: field: got,
-    expected`, where the file or a row cannot be read, or where it is not clear which column holds the answer.
+    read from, or which path into a column (`outputs.documents[].page_content`), or None if the field is to stay empty;
+    `run_column` splits the file into one run for each value of this column; `skip_bad` leaves bad rows out and lists
+    them; `table` is the file as `read_table` has parsed it; `sheet` names a sheet of an Excel file; `limit` reads only
+    that many rows from the top, at least one. Raises RunFileError, `file:line: field: got,
+    expected`, if the file or a row cannot be read, or where it is not clear which column holds the answer.
     """
     with opened(file) as source:
         path = source.path
@@ -99,9 +99,9 @@ def read_runs(
 def preview(
     path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10, table: Table | None = None
 ) -> Preview:
-    """What the file looks like: its columns, what they were taken for, the first rows. Raises RunFileError.
+    """What the file looks like: its columns, the fields they are read as, and the first rows. Raises RunFileError.
 
-    `table` is the file as `read_table` parsed it, if it was.
+    `table` is the file as `read_table` has parsed it.
     """
     table = _first_rows(path, _table(path, mapping, table=table), mapping or {}, limit)
     if not table.columns:
@@ -127,7 +127,7 @@ def _table(
     table: Table | None = None,
     parts: Sequence[Path] = (),
 ) -> Table:
-    """The table of a file. A tool's file is read as a plain one where the mapping names what only its rows have."""
+    """The table of a file. A tool's file is read as a plain table if the mapping names columns of its rows."""
     table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
@@ -135,15 +135,15 @@ def _table(
 
 
 def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:
-    """The table up to its row number `limit` that can be read, with a column for each path in the mapping.
+    """The table up to its readable row number `limit`, with a column for each path in the mapping.
 
-    A table with a row for each passage stays whole, because the rows of a sample may be anywhere in it. Raises
-    RunFileError for a path that leads nowhere in every row, not only in the first ones.
+    A table with a row for each passage is not shortened, because the rows of a sample may be anywhere in it. Raises
+    RunFileError for a path that has no value in any row, not only in the first ones.
     """
     known = None if table.tool else format_of(table.columns)
     if known and known.passage_rows:
         return with_paths(path, table, mapping)
-    ends = (place for place, row in enumerate(table.rows, 1) if isinstance(row, RawRow))
+    ends = (index for index, row in enumerate(table.rows, 1) if isinstance(row, RawRow))
     end = next(islice(ends, limit - 1, None), None)
     try:
         return with_paths(path, replace(table, rows=table.rows[:end]), mapping)

@@ -30,7 +30,7 @@ _NONE = {"", "nan", "none", "null"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AresRow:
-    """A question with a document and an answer, and what holds of them; a label that is None was not given."""
+    """A question with a document and an answer, and their labels; None if a label was not given."""
 
     question: str
     document: str
@@ -40,21 +40,21 @@ class AresRow:
     context_relevance: bool | None = None
     """Whether the document helps to answer the question."""
     answer_faithfulness: bool | None = None
-    """Whether the document bears the answer out."""
+    """Whether the document supports the answer."""
     answer_relevance: bool | None = None
     """Whether the answer answers the question."""
     document_id: str = ""
-    """Rows of one id come from one document; empty where the file does not say."""
+    """Rows with the same id come from the same document; empty if the file does not say."""
     split: str = ""
-    """`train`, `validation` or `held out`; empty where the file does not say."""
+    """`train`, `validation` or `held out`; empty if the file does not say."""
     negative: str = ""
-    """`weak` or `strong` for what was made to be wrong; else empty."""
+    """`weak` or `strong` if the row was made to be a negative example; else empty."""
     run: str = ""
-    """The run, or system, that gave the answer; empty where the file does not say."""
+    """The run, or system, that gave the answer; empty if the file does not say."""
 
 
 def read_ares(path: Path) -> tuple[AresRow, ...]:
-    """The rows of a few-shot, a synthetic or a labelled file. Raises RunFileError where it is none of these."""
+    """The rows of a few-shot, a synthetic or a labelled file. Raises RunFileError if it is none of these."""
     table = read_table(path)
     question, document = (_column(path, table.columns, names) for names in (_QUESTION, _DOCUMENT))
     answer = next((name for name in _ANSWER if name in table.columns), "")

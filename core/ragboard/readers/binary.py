@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["arrow_rows", "parquet_rows", "sheet_rows"]
 
 BATCH = 1024
+"""Number of rows that are read at a time."""
 BYTES_PER_VALUE = 64
-"""About what a value takes in memory, besides its text."""
+"""Approximate bytes that a value takes in memory, besides its text."""
 UNREADABLE = (OSError, ValueError, OverflowError, KeyError, NotImplementedError)
-"""What pyarrow raises besides its own errors for a damaged file."""
+"""Errors that pyarrow raises for a damaged file, besides its own."""
 
 
 def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
@@ -36,13 +37,13 @@ def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The names of the columns, and the rows. Raises RunFileError where they are too large, pyarrow's own errors."""
+    """The names of the columns, and the rows. Raises RunFileError if they are too large, pyarrow's own errors."""
     import pyarrow.parquet as pq
 
     size = path.stat().st_size
     limit = expansion_limit(size)
     with pq.ParquetFile(path) as file:
-        columns = [file.metadata.schema.column(place) for place in range(file.metadata.num_columns)]
+        columns = [file.metadata.schema.column(index) for index in range(file.metadata.num_columns)]
         _check_memory(path, _declared(file), size, limit)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     rows: list[dict[str, Any]] = []
@@ -84,7 +85,7 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Whether an Arrow message is compressed, as its flatbuffer says: such a one may be far larger than it looks.
+    """Whether an Arrow message is compressed, as its flatbuffer says; it may then be far larger than it looks.
 
     `Message.header`, for a dictionary its `data`, is a `RecordBatch`, of which `compression` is the fourth field.
     """
@@ -92,9 +93,9 @@ def _is_compressed(metadata: bytes, kind: str) -> bool:
     def number(at: int, size: int, *, signed: bool = False) -> int:
         return int.from_bytes(metadata[at : at + size], "little", signed=signed)
 
-    def field(table: int, place: int) -> int:
+    def field(table: int, index: int) -> int:
         vtable = table - number(table, 4, signed=True)
-        offset = number(vtable + 4 + 2 * place, 2) if 4 + 2 * place < number(vtable, 2) else 0
+        offset = number(vtable + 4 + 2 * index, 2) if 4 + 2 * index < number(vtable, 2) else 0
         return table + offset if offset else 0
 
     def target(at: int) -> int:
@@ -117,7 +118,7 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
             book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
             with closing(book):
                 titles = [one.title for one in book.worksheets]
-                chosen = book.worksheets[_place_of(path, sheet, titles)]
+                chosen = book.worksheets[_sheet_number(path, sheet, titles)]
                 chosen.reset_dimensions()  # what the file says of its size may be wrong
                 lines = [
                     (number, cast("Sequence[Any]", row))
@@ -132,7 +133,7 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
         raise RunFileError(path, f"not readable as Excel ({reason})") from error
 
 
-def _place_of(path: Path, sheet: str | None, titles: Sequence[str]) -> int:
+def _sheet_number(path: Path, sheet: str | None, titles: Sequence[str]) -> int:
     if not titles:
         raise RunFileError(path, "has no worksheet")
     if sheet is None:
@@ -152,15 +153,15 @@ def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
 
 
 def _declared(file: ParquetFile) -> int:
-    """What the file's own table of contents says that its values take, at the least."""
-    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    """The minimum memory of the values, according to the file's own table of contents."""
+    groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+    chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
     values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
     return BYTES_PER_VALUE * values + sum(int(chunk.total_uncompressed_size) for chunk in chunks)
 
 
 def _size(array: Any) -> int:
-    """What the values of an array take as Python objects; a text that they share is counted each time."""
+    """The memory of the values of an array as Python objects; a text that values share is counted each time."""
     import pyarrow as pa
 
     own = BYTES_PER_VALUE * len(array)

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.readers.files import ObjectWithRepeatedKey, parse
 from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
-from ragboard.records import JsonValue, Passage, Turn
+from ragboard.records import JsonValue, Nugget, Passage, Turn
 
 __all__ = [
     "NAMES_ONLY",
@@ -33,6 +33,7 @@ __all__ = [
     "read_answer",
     "read_history",
     "read_ids",
+    "read_nuggets",
     "read_passages",
     "read_question",
     "read_reference",
@@ -73,7 +74,7 @@ FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{EXTENS
 """A file name, possibly with spaces, in which no sentence ends."""
 PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
 TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
-"""In the name of a column whose plain texts may be earlier turns."""
+"""Matches the name of a column whose plain texts may be earlier turns."""
 ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
 PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
@@ -81,7 +82,7 @@ NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pat
 
 
 class BadCellError(ValueError):
-    """A cell that cannot be read as its field; the message says what it holds and what was expected."""
+    """A cell that cannot be read as its field; the message says what the cell has and what was expected."""
 
     def __init__(self, field_name: str, message: str) -> None:
         self.field = field_name
@@ -102,14 +103,14 @@ class UniqueIds:
     """Makes ids unique by numbering duplicates."""
 
     taken: set[str] = field(default_factory=set[str])
-    again: Counter[str] = field(default_factory=Counter[str])
+    duplicates: Counter[str] = field(default_factory=Counter[str])
 
     def assign(self, wanted: str) -> str:
-        """The id itself, or `wanted#2` and so on where it is taken."""
+        """The id itself; if it is taken, `wanted#2` and so on."""
         assigned = wanted
         while assigned in self.taken:
-            self.again[wanted] += 1
-            assigned = f"{wanted}#{self.again[wanted] + 1}"
+            self.duplicates[wanted] += 1
+            assigned = f"{wanted}#{self.duplicates[wanted] + 1}"
         self.taken.add(assigned)
         return assigned
 
@@ -172,7 +173,7 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
     listed = _parse_messages("question", value, note)
     if _are_messages(listed):
         turns = read_history("question", listed, note)
-        last = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=None)
+        last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
             raise BadCellError("question", "got messages with none of the user among them, expected a question")
         found = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
@@ -184,7 +185,7 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
 
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
-    """The reference. Of a list the first is read, as ragas does."""
+    """The reference. Of a list, the first item is read, as ragas does."""
     found = _parse_messages("reference", value, note)
     listed = _parse_list(found, note) if written else found
     texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
@@ -219,7 +220,28 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
         return ()
     if not isinstance(value, list):
         raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of messages")
-    return tuple(_turn(name, place, turn, note) for place, turn in enumerate(value))
+    return tuple(_turn(name, index, turn, note) for index, turn in enumerate(value))
+
+
+def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
+    """Nuggets from objects with a text and an importance (vital or okay), or from plain texts."""
+    value = _parse_list(value, note) or value
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of nuggets")
+    return tuple(_nugget(name, place, one) for place, one in enumerate(value, 1))
+
+
+def _nugget(name: str, place: int, value: JsonValue) -> Nugget:
+    given = value if isinstance(value, dict) else {"text": value}
+    text, importance = given.get("text"), given.get("importance")
+    if not isinstance(text, str) or not text.strip():
+        raise BadCellError(name, f"nugget {place} has no text; expected a text, or an object with text and importance")
+    word = importance.strip().casefold() if isinstance(importance, str) else importance
+    if word not in ("vital", "okay", None):
+        raise BadCellError(name, f"nugget {place}: got the importance {importance!r:.40}, expected vital or okay")
+    return Nugget(text=" ".join(text.split()), importance=word)
 
 
 def messages_in(column: str, value: JsonValue) -> list[str]:
@@ -257,15 +279,15 @@ def kind_of_value(value: Any) -> str:
     return "null" if value is None else names.get(type(value), f"an object of the type {type(value).__name__}")
 
 
-def _turn(name: str, place: int, turn: JsonValue, note: Note) -> Turn:
-    which = f"message {place + 1}"
+def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
+    which = f"message {index + 1}"
     printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, which=f"{which} ")
     if printed and isinstance(turn, Mapping) and "role" not in turn:
         raise BadCellError(
             name, f"{which} is a printed message without its role, expected an object with role and content"
         )
     if isinstance(turn, str):
-        return Turn(role="assistant" if place % 2 else "user", text=turn)
+        return Turn(role="assistant" if index % 2 else "user", text=turn)
     if not isinstance(turn, Mapping):
         raise BadCellError(name, f"{which} is {kind_of_value(turn)}, expected an object or a text")
     message = _unwrap(turn)
@@ -322,7 +344,7 @@ def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> 
 
 
 def _parts_of(value: Mapping[str, JsonValue]) -> str:
-    """How to read a text in an object, for the message that the object is none."""
+    """How to read a text that is in the object, for an error message."""
     texts = [key for key, one in value.items() if isinstance(one, str)]
     return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
 

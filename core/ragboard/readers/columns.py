@@ -22,6 +22,7 @@ _NAMES = {
     " reference_answer",
     "reference_contexts": "reference_contexts gold_contexts",
     "history": "history chat_history conversation",
+    "nuggets": "nuggets",
     "metadata": "metadata",
 }
 FIELDS: dict[str, tuple[str, ...]] = {field: tuple(names.split()) for field, names in _NAMES.items()}
@@ -34,6 +35,7 @@ MEANINGS: Mapping[str, str] = {
     "reference": "the right answer, where known",
     "reference_contexts": "the right passages, where known",
     "history": "earlier turns of the conversation",
+    "nuggets": "short facts that a good answer has",
     "id": "an id of the sample",
     "metadata": "an object with all else",
 }

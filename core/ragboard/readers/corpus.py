@@ -34,7 +34,7 @@ def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
 
     A document is cut where paragraphs end, into passages of at most so many words as far as its
     paragraphs allow; of a table the rows of one document go together. A passage that another document
-    has before is left out, and a row without a text. Raises RunFileError where nothing can be read.
+    has before is left out, and a row without a text. Raises RunFileError if nothing can be read.
     """
     found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
     if not found:

@@ -35,8 +35,9 @@ __all__ = [
 ]
 
 MAX_ROW = 32 * 2**20
-"""A row of more bytes (in UTF-16, characters) than this is refused: it is not a sample."""
+"""Maximum bytes of a row (characters, in UTF-16); a longer row cannot be a sample."""
 MAX_JSON = 2 * 2**30
+"""Maximum bytes of a JSON file."""
 
 KINDS = {
     ".jsonl": "JSONL",
@@ -51,7 +52,7 @@ KINDS = {
     ".xlsx": "Excel",
 }
 TOOL_FILE_SIGNATURES = {b"SQLite format 3": "SQLite", b"PK\x03\x04": "zip"}
-"""Kinds by first bytes, whatever the name: only the format of a tool knows how to read them."""
+"""Kinds of files of other tools, recognised by their first bytes, whatever their name."""
 PROTOBUF = {".pb", ".binpb"}
 EXTENSIONS = (*KINDS, ".gz", ".zst", ".zip", ".eval", ".sqlite", ".sqlite3", ".db", *sorted(PROTOBUF))
 """File name extensions that can be read."""
@@ -69,11 +70,11 @@ BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-1
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """The file's kind (`JSONL`, `JSON`, `CSV`, `TSV`, `Parquet`, `Arrow`, `Excel`, `SQLite`, `zip`, `protobuf`).
+    """The file's kind and encoding, by its name and first bytes.
 
-    And its encoding; both by its name and first bytes.
+    The kind is JSONL, JSON, CSV, TSV, Parquet, Arrow, Excel, SQLite, zip or protobuf.
 
-    Raises RunFileError for what is not a file, cannot be opened, is empty, or is something else.
+    Raises RunFileError if it is not a file, cannot be opened, is empty, or is of another kind.
     """
     start = _start(path)
     if binary := _binary_kind(path, start):
@@ -116,14 +117,15 @@ UTF8_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[
 LETTERS = re.compile(rb"[A-Za-z]")
 HIGH = re.compile(rb"[\x80-\xff]")
 ACCENTED = 0.3
-"""Most accented letters per unaccented one in a Western European text."""
+"""Maximum number of accented letters per unaccented letter in a Western European text."""
 
 
 def table_encoding(path: Path, encoding: str) -> str:
     """The encoding of a CSV: UTF-8, or Windows-1252 (with Latin-1, a part of it) if it is not valid UTF-8.
 
     Excel writes Windows-1252. A file that also has characters of UTF-8 is damaged UTF-8, and one in which most letters
-    are accented is in another language's encoding: both stay "utf-8", and reading them says what is wrong.
+    are accented is in another language's encoding: for both, "utf-8" is returned, and reading the file then says what
+    is wrong.
     """
     if encoding != "utf-8":
         return encoding
@@ -150,7 +152,7 @@ def table_encoding(path: Path, encoding: str) -> str:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a text file, by its first bytes. Raises RunFileError where it cannot be opened."""
+    """The encoding of a text file, by its first bytes. Raises RunFileError if it cannot be opened."""
     with open_file(path) as file:
         return _marked(file.read(4))
 
@@ -180,7 +182,7 @@ def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
 
 
 def file_text(path: Path, encoding: str) -> str:
-    """The whole text of a file. Raises RunFileError where it is too large or not in that encoding."""
+    """The whole text of a file. Raises RunFileError if it is too large or not in that encoding."""
     with open_file(path) as file:
         content = file.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
@@ -208,7 +210,7 @@ def _start(path: Path) -> bytes:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this is a folder; False for what is not there, or no path at all."""
+    """Whether this is the path of a folder; False if it does not exist."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -217,7 +219,7 @@ def is_folder(path: Path) -> bool:
 
 @contextmanager
 def open_file(path: Path) -> Generator[BinaryIO]:
-    """A regular file, for reading. Raises RunFileError for anything else, and where reading fails."""
+    """A regular file, for reading. Raises RunFileError for anything else, and if reading fails."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -237,20 +239,23 @@ def open_file(path: Path) -> Generator[BinaryIO]:
 
 
 class ObjectWithRepeatedKey(dict[str, Any]):
-    """An object with a repeated key; the last value of each key counts. Its reader decides what to do."""
+    """An object with a repeated key.
+
+    The last value of each key is kept; the code that reads the object decides what to do.
+    """
 
     key: str
 
 
 def parse(text: str) -> Any:
-    """The value. Raises ValueError for what is not JSON, RecursionError where it is nested too deeply."""
+    """The value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
     return json.loads(text, object_pairs_hook=_object)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
     """The value, and the line of each of its elements: under "" for a list, by key for the lists in an object.
 
-    Under the key of any other value stands the one line it begins on. Raises as `parse` does.
+    Under the key of any other value is the line on which it begins. Raises the same errors as `parse`.
     """
     scanner = _Scanner(text)
     value, starts = scanner.document()
@@ -272,7 +277,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     repeated = ObjectWithRepeatedKey(found)
     names = [name for name, _ in pairs]
-    repeated.key = next(name for place, name in enumerate(names) if name in names[:place])
+    repeated.key = next(name for index, name in enumerate(names) if name in names[:index])
     return repeated
 
 
@@ -285,7 +290,7 @@ def _lines(text: str, offsets: list[int]) -> list[int]:
 
 
 class _Scanner:
-    """Walks the outermost list or object itself and leaves what is inside to the decoder."""
+    """Parses the outermost list or object, and leaves its elements to the JSON decoder."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -313,12 +318,12 @@ class _Scanner:
         return value, starts
 
     def elements(self) -> tuple[list[Any], list[int]]:
-        """The list that begins here, and where each element does."""
+        """The list that begins here, and the offset of each element."""
         found = [self.one() for _ in self.members("[", "]")]
         return [value for value, _ in found], [start for _, (start,) in found]
 
     def one(self) -> tuple[Any, list[int]]:
-        """The value that begins here, and where."""
+        """The value that begins here, and its offset."""
         self.peek()
         start = self.at
         value, self.at = self.decoder.raw_decode(self.text, start)
@@ -333,7 +338,7 @@ class _Scanner:
         return str(key)
 
     def members(self, begin: str, end: str) -> Iterator[None]:
-        """Stops before every member; it is for the caller to take it."""
+        """Yields before every member, which the caller must then read."""
         self.expect(begin)
         if self.peek() == end:
             self.at += 1
@@ -346,17 +351,17 @@ class _Scanner:
             self.expect(",")
 
     def expect(self, sign: str) -> None:
-        """Steps over a sign that must come next."""
+        """Move past a character that must come next."""
         if self.peek() != sign:
             raise self.error(f"Expecting '{sign}'")
         self.at += 1
 
     def peek(self) -> str:
-        """The next sign after any space; empty at the end."""
+        """The next character after any space; empty at the end."""
         while (sign := self.text[self.at : self.at + 1]) and sign in " \t\r\n":
             self.at += 1
         return sign
 
     def error(self, message: str) -> json.JSONDecodeError:
-        """What is wrong here."""
+        """The error at this position."""
         return json.JSONDecodeError(message, self.text, self.at)

@@ -232,12 +232,12 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
     found: list[LabelRow] = []
     for row in table.rows:
         if isinstance(row, BadRow):
-            raise RunFileError(path, row.message, line=row.line, field=row.place or None)
+            raise RunFileError(path, row.message, line=row.line, field=row.location or None)
         try:
             read = list(_read(_Row(row), rating))
         except BadCellError as error:
-            place = ".".join(filter(None, (row.place, error.field))) or None
-            raise RunFileError(path, str(error), line=row.line, field=place) from error
+            location = ".".join(filter(None, (row.location, error.field))) or None
+            raise RunFileError(path, str(error), line=row.line, field=location) from error
         found += [replace(one, cluster=_cluster(row, cluster) or one.cluster) for one in read]
     return tuple(found)
 
@@ -515,21 +515,21 @@ def _labelled(row: _Row) -> LabelRow:
     )
 
 
-def _text(place: str, each: Any) -> LabelledText:
+def _text(location: str, each: Any) -> LabelledText:
     if not isinstance(each, Mapping) or not isinstance(each.get("text"), str):
-        raise BadCellError(place, "has no text, expected an object with text and label")
+        raise BadCellError(location, "has no text, expected an object with text and label")
     given = cast("Mapping[str, Any]", each)
     label, verdict, note = given.get("label"), given.get("verdict"), given.get("note") or ""
     if label not in (0, 1, None):
-        raise BadCellError(f"{place}.label", f"got {label!r}, expected 1, 0 or null")
+        raise BadCellError(f"{location}.label", f"got {label!r}, expected 1, 0 or null")
     if verdict not in (*get_args(Label), None):
-        raise BadCellError(f"{place}.verdict", f"got {verdict!r}, expected one of {', '.join(get_args(Label))}")
+        raise BadCellError(f"{location}.verdict", f"got {verdict!r}, expected one of {', '.join(get_args(Label))}")
     if verdict is None and "label" not in given:
-        raise BadCellError(place, "has no label, expected 1, 0 or null")
+        raise BadCellError(location, "has no label, expected 1, 0 or null")
     if label is not None and verdict is not None and (label == 1) != (verdict == "supported"):
-        raise BadCellError(place, f"has the label {label} and the verdict {verdict}, which contradict each other")
+        raise BadCellError(location, f"has the label {label} and the verdict {verdict}, which contradict each other")
     if not isinstance(note, str):
-        raise BadCellError(f"{place}.note", f"got {kind_of_value(note)}, expected text")
+        raise BadCellError(f"{location}.note", f"got {kind_of_value(note)}, expected text")
     if verdict is None and label is not None:
         verdict = "supported" if label else "unsupported"
     return LabelledText(text=given["text"], verdict=verdict, start=given.get("start"), end=given.get("end"), note=note)

@@ -1,4 +1,4 @@
-"""From samples in memory to a run: our own, mappings, a data frame, a dataset."""
+"""From samples in memory to a run: objects of ragboard, dictionaries, a data frame, a dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["from_deepeval", "from_ragas", "from_trulens", "read_samples"]
 
 
 WHERE = Path("samples")
-"""What errors name in place of a file."""
+"""What error messages name instead of a file."""
 
 
 def read_samples(
@@ -42,8 +42,8 @@ def read_samples(
 
     `samples` are Samples, mappings or pydantic models with the columns that a run file may have, a dict of columns, a
     data frame (pandas, polars), an Arrow table, a Hugging Face dataset, a dataset of ragas or test cases of DeepEval;
-    documents, nodes and messages of LangChain, LlamaIndex and Haystack are read by their text. An id that is taken
-    gets a number, as in a file. Raises TypeError for anything else, and RunFileError, `samples:3: field: got,
+    documents, nodes and messages of LangChain, LlamaIndex and Haystack are read by their text. Repeated
+    ids get a number, as in a file. Raises TypeError for anything else, and RunFileError, `samples:3: field: got,
     expected`, for a row that cannot be read.
     """
     rows = list(_rows(samples))
@@ -109,7 +109,7 @@ def _as_text(value: object) -> object:
 
 
 def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
-    """Raises RunFileError for an object in a field that is read: all there is of it is how Python prints it."""
+    """Raise RunFileError for an object in a field that is read, if nothing is known of it but how Python prints it."""
     for number, row in enumerate(rows, 1):
         for field, column in matched.items() if isinstance(row, Mapping) else ():
             found = None if field == "metadata" else foreign(row.get(column), text=field != "id")
@@ -164,7 +164,9 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
         raise TypeError(f"got {type(columns).__name__} with the splits {', '.join(splits)}; pass one of them")
     lists = {str(name): list(value) for name, value in columns.items() if _is_column(value)}
     if len(lists) < len(columns) or len({len(one) for one in lists.values()}) > 1:
-        raise TypeError("got a dict that is no dict of columns, lists of one length; for one sample, pass a list of it")
+        raise TypeError(
+            "got a dict, expected a dict of columns (lists of one length); for a single sample, pass a list with it"
+        )
     return (plain(dict(zip(lists, row, strict=True))) for row in zip(*lists.values(), strict=True))
 
 
@@ -173,7 +175,7 @@ def _is_column(value: object) -> bool:
 
 
 def _rows_of_frame(frame: Any) -> Iterable[Any]:
-    """The rows with the levels of the index that have a name, as a column of theirs."""
+    """The rows, with a column for each level of the index that has a name."""
     levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
     flat = frame.reset_index(level=levels) if levels else frame
     twice = flat.columns[flat.columns.duplicated()]
@@ -188,28 +190,30 @@ def _rows_of_frame(frame: Any) -> Iterable[Any]:
 
 
 def _filled(cell: Any) -> Any:
-    """A cell of a frame, which has NaN where there is none."""
+    """A cell of a data frame; None for NaN, which stands for a missing value."""
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
 def _row_of(sample: Sample) -> dict[str, Any]:
-    """A sample as a row, so that it is held to what a file is held to; passages in the order of their ranks."""
+    """A sample as a row, so that it is checked like a row of a file; passages in the order of their ranks."""
     row = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
     if row["contexts"]:
         row["contexts"].sort(key=lambda passage: passage["rank"])
+    if sample.nuggets is not None:
+        row["nuggets"] = [asdict(nugget) for nugget in sample.nuggets]
     if sample.reference_contexts is not None:
         row["reference_contexts"] = list(sample.reference_contexts)
     return row
 
 
 SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timedelta, Decimal, PurePath, UUID)
-"""What is text or is written out as one without losing anything."""
+"""Types of values that are text, or can be written as text without loss."""
 
 
 def plain(value: Any) -> Any:
-    """The value with mappings, lists and scalars in place of objects; an object of an unknown kind stays."""
+    """The value with mappings, lists and scalars instead of objects; an object of an unknown kind is kept."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, SCALARS):
@@ -226,7 +230,7 @@ def plain(value: Any) -> Any:
 
 
 def foreign(value: object, *, text: bool = True) -> object | None:
-    """The first object in a plain value that has no text of its own; None where there is none.
+    """The first object in a plain value that has no text of its own; None if there is none.
 
     A path names a file: where a `text` is expected it is such an object, as an id or in metadata it is not.
     """
@@ -282,7 +286,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """An attribute, or None where there is none; properties of other packages raise more than AttributeError."""
+    """An attribute, or None if there is none; properties of other packages raise more than AttributeError."""
     try:
         return getattr(value, name, None)
     except (ValueError, TypeError, NotImplementedError):

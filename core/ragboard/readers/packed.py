@@ -1,4 +1,4 @@
-"""Files that pack one file (gzip, Zstandard, zip) are unpacked to a temporary one, bounded in what they may become."""
+"""Unpacks files that contain one packed file (gzip, Zstandard, zip), with a limit on the unpacked size."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from ragboard.readers.files import KINDS, MAX_ROW, PROTOBUF, TOOL_FILE_SIGNATURE
 __all__ = ["LARGEST", "copy_bounded", "ending_of", "expansion_limit", "packed_name", "shown_as", "stem_of", "unpacked"]
 
 ALLOWED = 256 * 2**20
+"""Bytes to which every file may be unpacked, however small it is."""
 EXPANSION = 100
-"""Texts that repeat, and zeros, take almost no room in a file: so many times its size is more than honest ones need."""
+"""Maximum size of an unpacked file, as a multiple of its packed size; honest files do not need more."""
 LARGEST = 4 * 2**30
 
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
-"""What packs one file, by first bytes."""
+"""Kinds of packed files, by their first bytes."""
 PACKED_ENDINGS = (".gz", ".gzip", ".zst", ".zstd", ".zip")
 UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError)
-"""What a damaged or locked file raises while it is unpacked."""
+"""Errors that unpacking raises for a damaged or encrypted file."""
 
 
 def expansion_limit(size: int) -> int:
-    """How many bytes a packed file of this size may become."""
+    """Maximum bytes of the unpacked content of a file of this size."""
     return min(ALLOWED + EXPANSION * size, LARGEST)
 
 
 def packed_name(name: str) -> str:
-    """The name of a file without the ending of what packs it: `answers.jsonl` for `answers.jsonl.gz`."""
+    """The name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
     path = Path(name)
     return path.stem if path.suffix.lower() in PACKED_ENDINGS else name
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without its endings: `answers` for `answers.jsonl.gz`; of a folder its whole name."""
+    """The name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
     return path.resolve().name if is_folder(path) else Path(packed_name(path.name)).stem
 
 
@@ -49,7 +50,7 @@ def stem_of(path: Path) -> str:
 def unpacked(path: Path) -> Generator[Path]:
     """The file itself; of a gzip or Zstandard file, or a zip with one file, the content in a temporary file.
 
-    Raises RunFileError where it cannot be unpacked or becomes too large. Errors inside name the packed file.
+    Raises RunFileError if it cannot be unpacked or becomes too large. Errors inside name the packed file.
     """
     with open_file(path) as file:
         start = file.read(4)
@@ -75,7 +76,7 @@ def unpacked(path: Path) -> Generator[Path]:
 
 @contextmanager
 def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Generator[IO[bytes]]:
-    """What a packed file holds, as a stream."""
+    """The content of a packed file, as a stream."""
     if member:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
             yield file
@@ -90,7 +91,7 @@ def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Gene
 
 
 def _only_member(path: Path) -> zipfile.ZipInfo | None:
-    """The one file in a zip archive, besides what macOS adds; None where there are several, or the zip is damaged."""
+    """The one file in a zip archive, besides what macOS adds; None if there are several, or the zip is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX/" not in one.filename]
@@ -100,7 +101,7 @@ def _only_member(path: Path) -> zipfile.ZipInfo | None:
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
-    """Copy a stream; False where it has more bytes than the limit."""
+    """Copy a stream; False if it has more bytes than the limit."""
     taken = 0
     while block := source.read(2**20):
         taken += len(block)
@@ -111,9 +112,9 @@ def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
 
 
 def ending_of(path: Path, name: str) -> str:
-    """The ending that says what kind of file this is: that of its name if it is one we know, else by its content.
+    """The ending that says what kind of file this is: that of its name if it is known, else found from the content.
 
-    Empty for what is itself packed, and for other files that are told by their first bytes.
+    Empty for packed files, and for other files that are recognised by their first bytes.
     """
     known = Path(name).suffix.lower()
     if known in KINDS or known in PROTOBUF:

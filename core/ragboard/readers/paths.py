@@ -1,8 +1,8 @@
-"""Columns of a mapping that lead into objects and lists: `outputs.documents[].page_content`.
+"""Paths to fields that are nested in objects and lists: `outputs.documents[].page_content`.
 
-A step is a key, `["a key"]` for one with a dot or bracket, a place in a list (`[0]`, `[-1]`), or `[]` for each item of
-a list; lists in lists become one. A text that holds JSON, as in the cell of a CSV, counts as what it holds. The name of
-a column always comes first, whatever is in it.
+A path begins with a column and goes on in steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in
+a list (`[0]`, `[-1]`), or `[]` for all items of a list; lists of lists are flattened. A text that is JSON, as in a cell
+of a CSV, is parsed first. If a column has the whole path as its name, that column is meant.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ from ragboard.readers.tables import BadRow, RawRow, Table
 __all__ = ["root_of", "with_paths"]
 
 Step: TypeAlias = "str | int | None"
-"""A key, a place in a list, or None for each item."""
+"""A key, an index in a list, or None for all items."""
 
-STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<place>-?\d{1,9})\]|\[\"(?P<quoted>[^\"]+)\"\]|(?P<each>\[\])")
+STEP = re.compile(r"\.(?P<key>[^.\[\]]+)|\[(?P<index>-?\d{1,9})\]|\[\"(?P<quoted>[^\"]+)\"\]|(?P<each>\[\])")
 PATH = re.compile(rf"(?:{re.sub(r'[?]P<[a-z]+>', '?:', STEP.pattern)})+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Nowhere:
-    """Where a path ends before its last step: what was reached by how many steps."""
+class _DeadEnd:
+    """A row does not have the whole path."""
 
     steps: int
+    """Number of steps that could be followed."""
     reached: Any
+    """The value after these steps."""
 
 
 def root_of(name: str, columns: Collection[str]) -> str | None:
-    """The column that a path begins at, the longest if several fit; None if it is no path into one of these."""
+    """The column that the path `name` begins with, the longest if several fit; None if there is none."""
     roots = [column for column in columns if name.startswith(column) and PATH.fullmatch(name[len(column) :])]
     return max(roots, key=len, default=None)
 
@@ -45,7 +47,7 @@ def root_of(name: str, columns: Collection[str]) -> str | None:
 def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> Table:
     """The table with a column for each path in the mapping.
 
-    Raises RunFileError, with what the first row has instead, for a path that leads nowhere in every row.
+    Raises RunFileError if no row has a path; the message says what the first row has instead.
     """
     for name in dict.fromkeys(mapping.values()):
         root = root_of(name, table.columns) if name and name not in table.columns else None
@@ -57,58 +59,59 @@ def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> T
 def _with_path(file: Path, table: Table, name: str, root: str) -> Table:
     steps = [_step(found) for found in STEP.finditer(name[len(root) :])]
     rows: list[RawRow | BadRow] = []
-    nowhere: tuple[RawRow, _Nowhere] | None = None
-    somewhere = False
+    first_dead_end: tuple[RawRow, _DeadEnd] | None = None
+    any_value = False
     for row in table.rows:
         if isinstance(row, BadRow):
             rows.append(row)
             continue
         found = _follow(row.cells.get(root), steps)
-        if isinstance(found, _Nowhere):
-            nowhere = nowhere or (row, found)
-            rows.append(replace(row, cells={**row.cells, name: None}, notes=(*row.notes, f"{name}: nothing there")))
+        if isinstance(found, _DeadEnd):
+            first_dead_end = first_dead_end or (row, found)
+            rows.append(replace(row, cells={**row.cells, name: None}, notes=(*row.notes, f"{name}: no value")))
         else:
-            somewhere = somewhere or found != []
+            any_value = any_value or found != []
             rows.append(replace(row, cells={**row.cells, name: found}))
-    if nowhere and not somewhere:
-        row, end = nowhere
-        there = name[: _length(name, root, end.steps)]
-        raise RunFileError(file, f"the path {name!r} leads nowhere: {there!r} {_content(end.reached)}", line=row.line)
+    if first_dead_end and not any_value:
+        row, end = first_dead_end
+        reached = name[: _length(name, root, end.steps)]
+        message = f"no row has a value at the path {name!r}: {reached!r} {_content(end.reached)}"
+        raise RunFileError(file, message, line=row.line)
     return replace(table, rows=tuple(rows), columns=(*table.columns, name))
 
 
 def _step(found: re.Match[str]) -> Step:
     if found["each"]:
         return None
-    return int(found["place"]) if found["place"] else found["key"] or found["quoted"]
+    return int(found["index"]) if found["index"] else found["key"] or found["quoted"]
 
 
 def _length(name: str, root: str, steps: int) -> int:
-    """How far into the path so many steps lead."""
+    """The number of characters of the path up to and including this many steps."""
     ends = [found.end() for found in STEP.finditer(name[len(root) :])]
     return len(root) + (ends[steps - 1] if steps else 0)
 
 
 def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
-    """What the steps lead to; `_Nowhere` where they end early."""
-    for place, step in enumerate(steps):
+    """The value that the steps lead to; `_DeadEnd` if a step cannot be followed."""
+    for index, step in enumerate(steps):
         value = _decoded(value)
         match step:
             case None if isinstance(value, list):
-                return _each(value, steps[place + 1 :], taken + place + 1)
+                return _each(value, steps[index + 1 :], taken + index + 1)
             case int() if isinstance(value, list) and -len(value) <= step < len(value):
                 value = value[step]
             case str() if isinstance(value, Mapping) and step in value:
                 value = value[step]
             case _:
-                return _Nowhere(steps=taken + place, reached=value)
+                return _DeadEnd(steps=taken + index, reached=value)
     return value
 
 
 def _each(items: Sequence[Any], rest: Sequence[Step], taken: int) -> Any:
-    """What the remaining steps lead to from each item; nowhere if they lead there from none."""
+    """The values that the remaining steps lead to from the items; `_DeadEnd` if they lead to none."""
     found = [_follow(item, rest, taken) for item in items]
-    reached = [one for one in found if not isinstance(one, _Nowhere)]
+    reached = [one for one in found if not isinstance(one, _DeadEnd)]
     if items and not reached:
         return found[0]
     if None in rest:
@@ -126,9 +129,9 @@ def _decoded(value: Any) -> Any:
 
 
 def _content(value: Any) -> str:
-    """What is there instead of the next step, in words."""
+    """Describe the value that the next step cannot be followed from."""
     if isinstance(value, Mapping):
         return f"has {list_columns([str(key) for key in value]) or 'no keys'}"
     if isinstance(value, list):
-        return f"is a list of {len(value)}: [] is each item, [0] the first, [-1] the last"
+        return f"is a list of {len(value)}: [] stands for all items, [0] for the first, [-1] for the last"
     return f"is {kind_of_value(value)}"

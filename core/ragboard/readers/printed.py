@@ -1,7 +1,7 @@
 """Printed objects: those of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic, written by `str()` or `repr()`.
 
-`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes: what
-an object said is read where only one text can have been printed so, and refused elsewhere.
+`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes.
+An object is read back only if no other text could have been printed in the same way; otherwise it is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ANSWERS = (
     r"|(?:Response|Completion)(?=\(id=)|Choice(?=\((?:finish_reason|index)=)|(?:Beta)?Message(?=\((?:id|content)=)"
     r"|(?:Beta)?(?:Redacted)?(?:Text|Thinking|ToolUse|ServerToolUse|ToolResult|Image|Document|WebSearchToolResult)Block"
 )
-"""What OpenAI's, Anthropic's and LiteLLM's packages answer with."""
+"""Matches the classes of responses of OpenAI's, Anthropic's and LiteLLM's packages."""
 PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?|(?:{ANSWERS})(?:\[\w+\])?)\(\w+=")
 ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
 NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
@@ -36,7 +36,7 @@ MESSAGE_START = re.compile(r"content=['\"\[].* (?:additional_kwargs|response_met
 HAYSTACK = re.compile(r"Document\(id=(?P<id>[^,]*), content: '")
 END_OF_CONTENT = re.compile(r"'(?=\)$|, (?:blob|meta|score|embedding|sparse_embedding|dataframe): )")
 NEXT_IN_LIST = re.compile(r", (?=Document\(id=[^,]*, content: ')")
-HAYSTACK_SHOWS = 100
+HAYSTACK_MAX_CHARS = 100
 ROLES = {
     "HumanMessage": "human",
     "AIMessage": "ai",
@@ -48,13 +48,13 @@ WRITE = "write the object's text to the file instead (page_content, content or g
 
 
 class PrintedError(ValueError):
-    """A printed object whose text cannot be told from what was printed: why, and what to write instead."""
+    """A printed object whose text cannot be read back; the message says why, and what to write instead."""
 
 
 def read_printed(text: str) -> Said | list[Said] | None:
-    """The object, or the list of them, as their own JSON would say it; None where the text is no printed object.
+    """The object, or the list of them, as their own JSON would say it; None if the text is no printed object.
 
-    Raises PrintedError where it is one, and its text was cut or may have been another.
+    Raises PrintedError if it is one, and its text was cut or may have been another.
     """
     body = text.strip()
     if found := ADDRESS.fullmatch(body):
@@ -121,13 +121,13 @@ def _haystack(body: str) -> Said:
     if start is None or len(ends) != 1 or not body.endswith(")"):
         raise PrintedError(f"is a printed Haystack document with an ambiguous text; {WRITE}")
     text = rest[: ends[0]]
-    if len(text) == HAYSTACK_SHOWS + 3 and text.endswith("..."):
-        raise PrintedError(f"is a printed Haystack document, cut after {HAYSTACK_SHOWS} characters; {WRITE}")
+    if len(text) == HAYSTACK_MAX_CHARS + 3 and text.endswith("..."):
+        raise PrintedError(f"is a printed Haystack document, cut after {HAYSTACK_MAX_CHARS} characters; {WRITE}")
     return {"id": start["id"], "content": text}
 
 
 def read_python(body: str) -> Any:
-    """What Python's own syntax says, without running any of it; None where it is none."""
+    """The value of a Python literal, without running code; None if the text is not a literal."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file

@@ -1,4 +1,4 @@
-"""What reading a file says: the runs, and a true account of what was done to get them."""
+"""The result of reading a file: the runs, and a report of what was done to get them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Coerced", "ColumnUse", "ImportReport", "Preview", "ReadResult", "Ren
 class ColumnUse:
     """A column of the file and the field of a sample it was read as.
 
-    None: it went to the metadata; `run`: it tells the runs apart.
+    Field None: the column is kept as metadata; `run`: it says which run a row belongs to.
     """
 
     column: str
@@ -27,13 +27,13 @@ class RowNote:
 
     line: int
     field: str | None
-    """In a JSON file with the row's place: `results[3].answer`."""
+    """In a JSON file, with the location of the row: `results[3].answer`."""
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coerced:
-    """A kind of value that was read as something else: how often, and on which lines first (at most 5)."""
+    """A kind of value that was read as something else: how often, and the first lines (at most 5)."""
 
     what: str
     count: int
@@ -42,7 +42,7 @@ class Coerced:
 
 @dataclass(frozen=True, kw_only=True)
 class Renamed:
-    """A sample whose id another sample of its run has already."""
+    """A sample with the same id as an earlier sample of its run."""
 
     line: int
     given: str
@@ -53,22 +53,22 @@ class Renamed:
 class ImportReport:
     """What was read, left out, coerced and renamed. Lines count from 1.
 
-    A Parquet file and a JSON of columns have no lines for their rows: there the row is counted.
+    In a Parquet file, and in a JSON file of columns, rows have no lines, so the number of the row is given.
     """
 
     path: str
     format: str
-    """What the file was taken for: `ragas 0.2 or later (JSONL)`."""
+    """The format that the file was read as: `ragas 0.2 or later (JSONL)`."""
     encoding: str
     rows_read: int
-    """Rows in the file, those left out among them."""
+    """Number of rows in the file, including those that were left out."""
     columns: tuple[ColumnUse, ...]
     dropped: tuple[RowNote, ...] = ()
     coerced: tuple[Coerced, ...] = ()
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    """Columns that look like a field nothing was read as, each with the option that reads it so."""
+    """Columns that look like a field that no column was read as, each with the option that reads it as this field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,17 +81,17 @@ class ReadResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a file looks like before it is read for good."""
+    """What a file looks like, before it is imported."""
 
     format: str
     encoding: str
     columns: tuple[ColumnUse, ...]
     missing: tuple[str, ...]
-    """Fields that no column was matched to, of question, answer, contexts, reference."""
+    """Those of the fields question, answer, contexts and reference that no column was matched to."""
     unclear: tuple[str, ...]
-    """Columns of which one may hold the answer and another the reference: a person has to say which."""
+    """Columns that may be the answer or the reference; a person has to say which is which."""
     suggested: Mapping[str, str]
-    """Columns that no field is read from and that look like one, with that field: lists of texts like `contexts`,
-    conversations like `history`, or like `question` where they hold the question too."""
+    """Columns that no field is read from, but that look like a field, with that field: lists of texts look like
+    `contexts`, conversations like `history`, or like `question` if they include the question."""
     rows: tuple[tuple[str, ...], ...]
     """The first rows, a cell for each column, cut to 200 characters."""

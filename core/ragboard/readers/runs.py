@@ -1,4 +1,4 @@
-"""Turns a table into runs: one sample a row, with a report of what was read, converted, renamed and left out."""
+"""Turns a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ragboard.readers.cells import (
     read_answer,
     read_history,
     read_ids,
+    read_nuggets,
     read_passages,
     read_question,
     read_reference,
@@ -43,30 +44,31 @@ from ragboard.records import JsonValue, Outcome, Run, Sample
 
 __all__ = ["SHOWN", "SUGGESTED_FIELDS", "empty_file_error", "format_of_table", "runs_from_table", "suggested_fields"]
 
-LOOKED_AT = 10
-"""How many rows are searched for such columns."""
-SENTENCE = 4
-"""Words of a text from which on it may be a passage."""
+MAX_SEARCHED_ROWS = 10
+"""Number of rows that are searched for columns that look like a field."""
+MIN_PASSAGE_WORDS = 4
+"""Minimum number of words of a text that may be a passage."""
 PASSAGE_NAMES = frozenset(
     f"{before}{what}{after}"
     for before in ("", "retrieved", "search")
     for what in ("retrieved", "retrieval", "text", "chunk", "doc", "document", "result", "snippet", "evidence")
     for after in ("", "s")
 )
-"""Column names, without underscores, that suggest passages; those of `FIELDS` are read as passages unasked."""
+"""Column names, without underscores, that suggest passages; the names in `FIELDS` are read as passages
+automatically."""
 SUGGESTED_FIELDS = {
     "contexts": "the passages that were retrieved",
     "history": "earlier turns",
     "question": "a conversation, of which the user's last message is the question and those before it the history",
 }
-"""What a column seems to hold, in words, by the field that it can be read as."""
+"""What a column looks like, in words, by the field that it can be read as."""
 SHOWN = ("question", "answer", "contexts", "reference")
 MEANT = {"question": "question", "answer": "answer", "contexts": "passages", "reference": "reference answer"}
 FIRST_LINES = 5
 AMBIGUOUS = re.compile(r"\s\||\|\s|\|\||^\||\|$")
 """A | that may be part of a passage, as in a table, rather than a separator."""
 ID_LISTS = frozenset({"reference_context_ids", "retrieved_context_ids"})
-"""Columns that hold lists of ids, which a CSV writes as text."""
+"""Columns with lists of ids, which are texts in a CSV."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ class _Reading:
     )
     """The file's own scores of these samples, in the same order."""
     of_tool: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
-    """What these samples were in the file of a tool."""
+    """These samples as the format of another tool read them."""
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     coerced: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
@@ -110,7 +112,7 @@ class _Ids(UniqueIds):
     questions: Counter[str] = field(default_factory=Counter[str])
 
     def derive(self, sample: Sample) -> str:
-        """An id for a sample without one: a digest of its question, its history and how often both came before."""
+        """An id for a sample without one: a digest of its question, its history and how often both have occurred."""
         key = json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
         self.questions[key] += 1
         return self.assign(blake2b(f"{key}{self.questions[key]}".encode(), digest_size=6).hexdigest())
@@ -144,7 +146,9 @@ def runs_from_table(
     reading = _read_rows(path, layout.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     if not reading.samples:
         first = reading.dropped[0]
-        raise RunFileError(path, f"no row can be read; the first: {first.message}", line=first.line, field=first.field)
+        raise RunFileError(
+            path, f"no row can be read; the first error: {first.message}", line=first.line, field=first.field
+        )
     _require_texts(path, table, matched, reading)
     file_format = format_of_table(table)
     runs: list[Run] = []
@@ -195,7 +199,7 @@ def empty_file_error(path: Path, table: Table) -> RunFileError:
     """The error for a table without a readable row."""
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first:
-        return RunFileError(path, first.message, line=first.line, field=first.place or None)
+        return RunFileError(path, first.message, line=first.line, field=first.location or None)
     return RunFileError(path, "is empty, expected samples")
 
 
@@ -232,7 +236,7 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
 
 
 def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
-    """The message that two columns could be the answer, with the option to type for each case."""
+    """The message for two columns that could be the answer, with the options to choose from."""
     answer, other = unclear[:2]
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
     ways = [_option(table, {name: column for name, column in way.items() if name not in mapped}) for way in both]
@@ -304,13 +308,13 @@ def _derived(count: int) -> str:
 
 
 def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[str]) -> dict[str, str]:
-    """The columns among `free` that look like a field nothing was read as, with that field.
+    """The columns among `free` that look like a field that no column was read as, with that field.
 
     Lists of texts look like `contexts`, and so do texts in a column with a name such as `retrieved`. Messages look like
     `history`; or like `question`, if they include the sample's question or no column is matched to the question. Looks
-    at the first `LOOKED_AT` rows.
+    at the first `MAX_SEARCHED_ROWS` rows.
     """
-    rows = [row.cells for row in table.rows[:LOOKED_AT] if isinstance(row, RawRow)]
+    rows = [row.cells for row in table.rows[:MAX_SEARCHED_ROWS] if isinstance(row, RawRow)]
     found: dict[str, str] = {}
     if "contexts" not in matched:
         found |= {column: "contexts" for column in free if _may_be_passages(column, [row.get(column) for row in rows])}
@@ -327,7 +331,7 @@ def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[st
 
 def _may_be_passages(column: str, cells: Sequence[object]) -> bool:
     named = column.casefold().replace("_", "").replace(" ", "") in PASSAGE_NAMES
-    return _are_texts(cells) or (named and all(len(str(cell).split()) >= SENTENCE for cell in cells if cell))
+    return _are_texts(cells) or (named and all(len(str(cell).split()) >= MIN_PASSAGE_WORDS for cell in cells if cell))
 
 
 def _are_texts(cells: Sequence[object]) -> bool:
@@ -335,7 +339,7 @@ def _are_texts(cells: Sequence[object]) -> bool:
     lists = [cast("list[object]", cell) for cell in cells if isinstance(cell, list) and cell]
     texts = [item for cell in lists for item in cell]
     return 2 * len(lists) > len(cells) and all(
-        isinstance(text, str) and len(text.split()) >= SENTENCE for text in texts
+        isinstance(text, str) and len(text.split()) >= MIN_PASSAGE_WORDS for text in texts
     )
 
 
@@ -364,7 +368,7 @@ def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> Raw
                 f"holds passages joined by {joined}, and a {joined} that belongs to a passage; save it as JSON"
                 f" (`save_as('json')`), which keeps the list"
             )
-            return BadRow(line=row.line, message=message, place=".".join(filter(None, (row.place, name))))
+            return BadRow(line=row.line, message=message, location=".".join(filter(None, (row.location, name))))
         cells[column] = cell.split(joined)
         notes.append(f"{name}: split at {joined}")
     return replace(row, cells=cells, notes=tuple(notes))
@@ -459,10 +463,10 @@ def _read_rows(
             rest = replace(row, cells=scores.rest(row.cells)) if scores else row
             group, sample = _sample(rest, matched, run_column, notes.append)
         except BadCellError as error:
-            place = ".".join(filter(None, (row.place, error.field))) or None
+            location = ".".join(filter(None, (row.location, error.field))) or None
             if not skip_bad:
-                raise RunFileError(path, str(error), line=row.line, field=place) from error
-            reading.dropped.append(RowNote(line=row.line, field=place, message=str(error)))
+                raise RunFileError(path, str(error), line=row.line, field=location) from error
+            reading.dropped.append(RowNote(line=row.line, field=location, message=str(error)))
             continue
         reading.note(row.line, notes)
         identified = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
@@ -495,6 +499,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         reference=reference,
         reference_contexts=None if reference_passages is None else tuple(one.text for one in reference_passages),
         history=(*history, *question.before),
+        nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
         metadata=_metadata(row, matched, run_column, note),
     )
     try:

@@ -1,7 +1,7 @@
-"""Scores that a result file of another tool brings, kept beside ours.
+"""Scores in a result file of another tool, which are kept next to those of ragboard.
 
-A column counts as scores only where the file is that tool's, the name is one it gives, and every cell is a number or
-missing; any other column stays metadata.
+A column counts as scores only if the file is that tool's, the name is that of one of its metrics, and every cell is a
+number or missing; any other column is metadata.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ FileRow: TypeAlias = Mapping[str, JsonValue]
 """A row: cells by column."""
 
 ROUNDED = 0.051
-"""How far a percentage with one decimal may be from what it was rounded from."""
+"""Maximum distance of a percentage with one decimal from the exact percentage."""
 
 LARGEST = 2**53
-"""A whole number beyond this is no score."""
+"""A larger whole number is not a score."""
 
 _ACRONYMS = "ap bleu f1 gpt hhem id llm mrr ndcg nli nv rouge sql umbrela"
 SPELLING = {word: word.upper() for word in _ACRONYMS.split()} | {
@@ -42,11 +42,11 @@ SPELLING = {word: word.upper() for word in _ACRONYMS.split()} | {
     "ragas": "ragas",
     "trulens": "TruLens",
 }
-"""Words in the names of metrics that are written the same at any place."""
+"""Words in the names of metrics with a fixed spelling, such as acronyms."""
 
 SPELT = re.compile(rf"\b(?:{'|'.join(SPELLING)})\b")
 UNUSUAL = re.compile(r"[^\w()=.,@-]+")
-"""What the name of a metric is shown without."""
+"""Characters that are removed from the name of a metric before it is shown."""
 
 METRIC_RESULT = re.compile(r"MetricResult\(value=(.+)\)")
 
@@ -55,20 +55,20 @@ NO_VALUE = Unscored(reason="skipped", detail="the file has no value")
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreColumns:
-    """Where a file's scores stand."""
+    """Where the scores of a file are."""
 
     tool: str
     columns: Mapping[str, str]
-    """For each metric its column, or its key in the objects."""
+    """For each metric, its column, or its key in the objects of `key`."""
     taken: frozenset[str]
-    """Columns of the file that hold nothing else."""
+    """Columns of the file with nothing but scores."""
     key: str = ""
-    """The column whose objects hold them; empty where each has a column of its own."""
+    """The column whose objects contain the scores; empty if each metric has a column of its own."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """Which way is better, by metric; `higher` where it is not said. Neutral: that depends on what one wants."""
+    """Which way is better, by metric; `higher` if the file does not say. `neutral`: neither is better."""
 
     def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
-        """One row's scores; a missing one says so."""
+        """The scores of one row; a missing score is unscored, with the reason."""
         inside = object_at(cells, self.key) if self.key else cells
         return {metric: read_score(inside.get(column)) for metric, column in self.columns.items()}
 
@@ -84,7 +84,7 @@ class ScoreColumns:
 def file_scores(
     file_format: str, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
 ) -> FileScores | None:
-    """What a run gets of them: the outcomes of its samples, in order."""
+    """The file's scores of a run: the outcomes of its samples, in order."""
     if scores is None:
         return None
     return FileScores(
@@ -145,7 +145,7 @@ def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Out
 
 
 def object_at(cells: FileRow, key: str) -> FileRow:
-    """The object in a cell; empty where there is none."""
+    """The object in a cell; empty if there is none."""
     found = cells.get(key)
     return cast("FileRow", found) if isinstance(found, Mapping) else {}
 

@@ -17,9 +17,9 @@ from ragboard.readers.files import KINDS
 from ragboard.readers.packed import LARGEST, copy_bounded, ending_of, packed_name, shown_as
 from ragboard.readers.report import ReadResult
 
-__all__ = ["Place", "Source", "is_address", "opened"]
+__all__ = ["FileSource", "Source", "is_address", "opened"]
 
-Place: TypeAlias = "Path | str | BinaryIO | Sequence[Path]"
+FileSource: TypeAlias = "Path | str | BinaryIO | Sequence[Path]"
 """A path, an address (`https://...`, `s3://...`), a stream of bytes, or the paths of the parts of one file."""
 
 SCHEMES = ("http://", "https://", "s3://")
@@ -29,41 +29,41 @@ ADDRESS = re.compile(r"\w+://[^\s'\"]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A local file, and what messages and the report call it."""
+    """A local file to read, and the name of it in messages and the report."""
 
     path: Path
     shown: str = ""
-    """Empty for a local file, which is called by its path."""
+    """The name in messages; empty for a local file, which is named by its path."""
     parts: tuple[Path, ...] = ()
-    """The files to read in place of `path`, which then only names them all."""
+    """The files to read instead of `path`, which then only stands for all of them."""
 
     def labelled(self, result: ReadResult) -> ReadResult:
-        """What was read, under the name of where it came from."""
+        """The result, with the name of the source in its report."""
         if not self.shown:
             return result
         runs = tuple(replace(run, source=storable(self.shown)) for run in result.runs)
         return ReadResult(runs=runs, report=replace(result.report, path=storable(self.shown)))
 
 
-def is_address(place: object) -> bool:
+def is_address(source: object) -> bool:
     """Whether this is an address to download from."""
-    return isinstance(place, str) and place.lower().startswith(SCHEMES)
+    return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 
 @contextmanager
-def opened(place: Place) -> Generator[Source]:
-    """The file of a place, in a temporary folder if it is downloaded or a stream.
+def opened(source: FileSource) -> Generator[Source]:
+    """Yield the file of a source; it is in a temporary folder if it is downloaded or a stream.
 
-    Raises RunFileError where there is none or it is too large. Errors inside name the place.
+    Raises RunFileError if there is none or it is too large. Errors raised in the block name the source.
     """
-    if isinstance(place, Path) or (isinstance(place, str) and not is_address(place)):
-        yield Source(path=Path(place))
+    if isinstance(source, Path) or (isinstance(source, str) and not is_address(source)):
+        yield Source(path=Path(source))
         return
-    if isinstance(place, Sequence) and not isinstance(place, str):
-        yield Source(path=Path(f"{place[0].name} to {place[-1].name}"), parts=tuple(place))
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        yield Source(path=Path(f"{source[0].name} to {source[-1].name}"), parts=tuple(source))
         return
-    if isinstance(place, str):
-        parts = urlsplit(place)
+    if isinstance(source, str):
+        parts = urlsplit(source)
         host = parts.netloc.rpartition("@")[2]
         shown = f"{parts.scheme}://{host}{parts.path}"  # what is left out may be a password or a key
         name = PurePosixPath(unquote(parts.path)).name.replace("\\", "_") or parts.hostname or "download"
@@ -72,7 +72,9 @@ def opened(place: Place) -> Generator[Source]:
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder, shown_as(shown):
         path = Path(folder) / name[-100:].replace("\0", "_")
         with path.open("wb") as target:
-            whole = _download(place, shown, target) if isinstance(place, str) else copy_bounded(place, target, LARGEST)
+            whole = (
+                _download(source, shown, target) if isinstance(source, str) else copy_bounded(source, target, LARGEST)
+            )
         if not whole:
             raise RunFileError(shown, f"is larger than {LARGEST // 2**30} GiB")
         if Path(packed_name(path.name)).suffix.lower() not in KINDS:
@@ -81,9 +83,9 @@ def opened(place: Place) -> Generator[Source]:
 
 
 def _download(address: str, shown: str, target: BinaryIO) -> bool:
-    """Download a file. Raises RunFileError where a package for it is missing, or the server says no."""
+    """Download a file. Raises RunFileError if a package for it is missing, or the server says no."""
     if "::" in address:
-        raise RunFileError(shown, "is a chain of addresses, expected one")
+        raise RunFileError(shown, "is several addresses in one; expected a single address")
     try:
         import fsspec
 

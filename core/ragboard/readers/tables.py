@@ -1,4 +1,4 @@
-"""From a file to rows of cells: one parser a format, each row with its line."""
+"""From a file to rows of cells: one parser per format; each row knows its line."""
 
 from __future__ import annotations
 
@@ -39,86 +39,87 @@ __all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of", "tool_table"]
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
 }
-"""Keys under which an object keeps its samples, ours first, and whose they are."""
+"""Keys of a JSON object under which its samples may be: first the key of our own format (None), then those of tools."""
 
 FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
-"""What the columns of samples are called."""
+"""All column names that are recognised as a field of a sample."""
 
 NUMBER = re.compile(r"\d{1,18}")
 SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
-"""What the column with the split of a data set is called: the first name that no column has."""
+"""Names for the added column with the split of a data set; the first that no other column has is used."""
 
 MAX_COLUMNS = 10_000
-"""More than any table of samples has: each is named in the report, and drawn on pages."""
+"""Maximum number of columns of a file, because the import report and pages list every column."""
 
-HEADER: dict[str, tuple[type, str]] = {
+RUN_FIELDS: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
     "config": (dict, "an object of settings"),
     "dataset": (str, "a text"),
     "tags": (list, "a list of texts"),
 }
-"""What a file of ours may say of its run."""
+"""What a file in our own format may say about its run, with the type and its description in errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawRow:
-    """The cells of one row by column, fit to be stored."""
+    """The cells of one row by column, cleaned so that they can be stored."""
 
     line: int
     cells: dict[str, JsonValue]
-    place: str = ""
-    """Where in a JSON file: `results[3]`."""
+    location: str = ""
+    """The place of the row in a JSON file: `results[3]`."""
     notes: tuple[str, ...] = ()
-    """What had to be changed to make the cells fit."""
+    """What had to be changed before the cells could be stored."""
     written: bool = False
-    """Whether cells are text as written in a CSV, where a list is its own source."""
+    """Whether all cells are texts, as in a CSV, so that a list or object is JSON in a text."""
     of_tool: ToolSample | None = None
-    """The sample of a tool's file that the cells are from, with its scores and verdicts."""
+    """For a file of another tool: the sample that the cells are from, with its scores and verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadRow:
-    """A row that is no row of cells."""
+    """A row that cannot be read."""
 
     line: int
     message: str
-    place: str = ""
+    location: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A file's rows, its columns in order of first appearance, and what it says of its run."""
+    """A file's rows, its columns in order of first appearance, and what it says about its run."""
 
     kind: str
     encoding: str
     rows: tuple[RawRow | BadRow, ...]
     columns: tuple[str, ...]
     run: RawRow | None = None
-    """Name, config, dataset and tags; None where the file says nothing of its run."""
+    """Name, config, dataset and tags; None if the file says nothing about its run."""
     ours: bool = False
+    """Whether the file is in our own format."""
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
-    """The tool's own means, in percent by metric; empty where the file has none."""
+    """The tool's own means, in percent by metric; empty if the file has none."""
     tool: ToolFile | None = None
-    """The tool's file that the rows are the samples of; None for a table of samples."""
+    """For a file of another tool: the file as its format read it; None for a plain table of samples."""
     format: str = ""
     """Name and version of that tool's format."""
     split_by: str = ""
-    """The column that tells the runs apart, where the file is several: the split of a data set."""
+    """The column that says which run a row belongs to, if there is a run for each split of a data set."""
     notes: tuple[str, ...] = ()
     """How the file was read, for the report."""
 
     @property
     def ours_by_name(self) -> bool:
-        """Whether columns are named as the fields of a sample, without exception."""
+        """Whether every column with the name of a field is that field, so that nothing has to be guessed."""
         return self.run is not None or self.tool is not None
 
 
 def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, parts: Sequence[Path] = ()) -> Table:
-    """Read every row of a file, or of a folder of shards, `plain` without a look at which tool wrote them.
+    """Read every row of a file, or of a folder of shards.
 
-    `sheet` names a sheet of an Excel file; else its first is read. `parts` are the files of one run, read in their
-    order in place of `path`, which then only names them all in errors. Raises RunFileError where a file as a whole
-    cannot be read.
+    With `plain`, formats of other tools are not recognised. `sheet` names a sheet of an Excel file; by default the
+    first is read. If there are `parts`, the files of one run, they are read in their order instead of `path`, which
+    then only stands for them in errors. Raises RunFileError if a file as a whole cannot be read.
     """
     if parts:
         return _joined_files(path, parts, plain=plain)
@@ -142,7 +143,7 @@ def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, par
 
 
 def _recognised(path: Path, table: Table) -> Table:
-    """The samples of a tool's file, if the rows are one; else the table."""
+    """The samples of another tool's file, if a format recognises these rows; else the table itself."""
     read = [row for row in table.rows if isinstance(row, RawRow)]
     if table.ours or not read:
         return table
@@ -155,15 +156,15 @@ def _recognised(path: Path, table: Table) -> Table:
 
 def _unknown(path: Path, kind: str) -> Table:
     what = {
-        "zip": "is a damaged zip archive, or one of several files that no known tool wrote",
-        "SQLite": "is an SQLite database that no known tool wrote",
-        "protobuf": "holds no traces as protobuf",
+        "zip": "is a damaged zip archive, or contains several files and is not of a known tool",
+        "SQLite": "is an SQLite database, but not of a known tool",
+        "protobuf": "contains no traces as protobuf",
     }[kind]
     raise RunFileError(path, f"{what}, expected JSONL, JSON, CSV or Parquet")
 
 
 def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
-    """The samples of a tool's file, with fields of a sample as columns; None if no format knows the file."""
+    """The samples of another tool's file, with the fields of a sample as columns; None if no format fits."""
     known = file_format_of(file)
     if known is None:
         return None
@@ -172,7 +173,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
     except RecursionError:
         raise RunFileError(file.path, "nested too deeply") from None
     if not tool.samples:
-        raise RunFileError(file.path, f"is a file of {known.name} without a sample")
+        raise RunFileError(file.path, f"is a file of {known.name} without samples")
     if len({sample.run for sample in tool.samples}) == 1:
         tool = _of_one_run(tool)
     rows = tuple(_tool_row(sample) for sample in tool.samples)
@@ -187,7 +188,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
 
 
 def _storable(value: Any) -> Any:
-    """What a format read, without lone surrogates, NaN and infinity; cells are looked at one by one later."""
+    """What a format read, without lone surrogates, NaN and infinity. Cells are left as they are; `_row` cleans them."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -203,7 +204,7 @@ def _storable(value: Any) -> Any:
 
 
 def _of_one_run(tool: ToolFile) -> ToolFile:
-    """A file whose samples are all of one run, which then is the run of the file."""
+    """The file with the name and configuration of the only run that its samples belong to."""
     only = tool.samples[0].run
     return replace(
         tool,
@@ -214,12 +215,12 @@ def _of_one_run(tool: ToolFile) -> ToolFile:
 
 
 def _tool_row(sample: ToolSample) -> RawRow | BadRow:
-    row = _row(sample.line, {name: cell for name, cell in sample.cells.items() if cell is not None}, sample.place)
+    row = _row(sample.line, {name: cell for name, cell in sample.cells.items() if cell is not None}, sample.location)
     return row if isinstance(row, BadRow) else replace(row, notes=(*row.notes, *sample.notes), of_tool=sample)
 
 
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
-    """The table of rows that are in memory already, numbered from 1; `path` is what errors call them."""
+    """The table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
     return Table(kind="memory", encoding="", rows=read, columns=_columns(path, read))
 
@@ -274,9 +275,9 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         totals = owner.totals(value) if owner else {}
         value = value[name]
     if not isinstance(value, list):
-        raise RunFileError(path, f"holds {kind_of_value(value)}, expected a list of samples")
+        raise RunFileError(path, f"contains {kind_of_value(value)}, expected a list of samples")
     located = zip(lines[name], value, strict=True)
-    rows = tuple(_row(line, element, f"{name}[{place}]") for place, (line, element) in enumerate(located))
+    rows = tuple(_row(line, element, f"{name}[{index}]") for index, (line, element) in enumerate(located))
     return Table(
         kind="JSON",
         encoding=encoding,
@@ -290,7 +291,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
 
 
 def _only_rows(value: dict[str, Any]) -> str:
-    """The key of the only list in an object, if it is a list of objects and nothing beside it is part of a sample."""
+    """The key of the only list in an object, if it is a list of objects and no other key is a field of a sample."""
     lists = [key for key, one in value.items() if isinstance(one, list)]
     beside = [value, *(one for one in value.values() if isinstance(one, dict))]
     part_of_sample = any(FIELD_COLUMNS.intersection(one) for one in beside)
@@ -299,27 +300,28 @@ def _only_rows(value: dict[str, Any]) -> str:
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
-    """`{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` in place of lists, as pandas writes them.
+    """The rows of an object of columns, in one of the ways in which pandas writes a table as JSON.
 
-    Also its `{"columns": ["question", ..], "data": [[..], ..]}`.
+    `{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` instead of lists, or
+    `{"columns": ["question", ..], "data": [[..], ..]}`.
     """
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and value.keys() <= {"columns", "index", "data"}:
         if not all(isinstance(cells, list) and len(cells) == len(names) for cells in data):
-            raise RunFileError(path, f"holds a row that has not the {len(names)} cells of `columns`", field="data")
+            raise RunFileError(path, f"has a row without the {len(names)} cells that `columns` names", field="data")
         return tuple(
             _row(number, dict(zip(map(str, names), cells, strict=True))) for number, cells in enumerate(data, 1)
         )
-    columns = {name: cells if isinstance(cells, dict) else _by_place(cells) for name, cells in value.items()}
-    places = next(iter(columns.values()), {})
-    if not places or any(cells.keys() != places.keys() for cells in columns.values()):
-        raise RunFileError(path, "holds one object without `samples` or `results`, expected a list of samples")
+    columns = {name: cells if isinstance(cells, dict) else _by_index(cells) for name, cells in value.items()}
+    indexes = next(iter(columns.values()), {})
+    if not indexes or any(cells.keys() != indexes.keys() for cells in columns.values()):
+        raise RunFileError(path, "contains one object without `samples` or `results`, expected a list of samples")
     return tuple(
-        _row(number, {name: cells[place] for name, cells in columns.items()}) for number, place in enumerate(places, 1)
+        _row(number, {name: cells[index] for name, cells in columns.items()}) for number, index in enumerate(indexes, 1)
     )
 
 
-def _by_place(cells: Any) -> dict[int, Any]:
+def _by_index(cells: Any) -> dict[int, Any]:
     return dict(enumerate(cells)) if isinstance(cells, list) else {}
 
 
@@ -330,28 +332,28 @@ def _columns(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
     return columns
 
 
-def _row(line: int, value: Any, place: str = "") -> RawRow | BadRow:
+def _row(line: int, value: Any, location: str = "") -> RawRow | BadRow:
     if not isinstance(value, dict):
         message = f"got {kind_of_value(value)}, expected an object with the fields of a sample"
-        return BadRow(line=line, message=message, place=place)
+        return BadRow(line=line, message=message, location=location)
     notes: list[str] = []
     try:
         cells = cast("dict[str, JsonValue]", clean(value, notes.append, depth=-1))
     except BadCellError as error:
-        return BadRow(line=line, message=str(error), place=place)
-    return RawRow(line=line, cells=cells, place=place, notes=tuple(notes))
+        return BadRow(line=line, message=str(error), location=location)
+    return RawRow(line=line, cells=cells, location=location, notes=tuple(notes))
 
 
 def _run(path: Path, value: Any, line: int) -> RawRow:
-    """What a file says of its run."""
+    """What a file says about its run."""
     row = _row(line, value)
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message.replace("a sample", "a run"), line=line, field="run")
     for name, given in row.cells.items():
-        kind, expected = HEADER.get(name, (object, ""))
+        kind, expected = RUN_FIELDS.get(name, (object, ""))
         if given is not None and not isinstance(given, kind):
             raise RunFileError(path, f"got {kind_of_value(given)}, expected {expected}", line=line, field=f"run.{name}")
-    unknown = (f"run: {name!r} left out" for name in row.cells if name not in HEADER)
+    unknown = (f"run: {name!r} left out" for name in row.cells if name not in RUN_FIELDS)
     return RawRow(line=line, cells=row.cells, notes=(*row.notes, *unknown))
 
 
@@ -374,7 +376,7 @@ def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
                 if not any(cell.strip() for cell in cells):
                     continue
                 if head:
-                    rows.append(_written_row(line, head, cells))
+                    rows.append(_csv_row(line, head, cells))
                 else:
                     head = _head(path, cells, line)
         except csv.Error as error:
@@ -386,25 +388,25 @@ def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
 
 
 def _delimiter(path: Path, encoding: str, delimiters: str) -> str:
-    """What separates the cells of the header: the sign that is there most often, else the usual one."""
+    """The delimiter that occurs most often in the header; if none occurs, the usual one."""
     head = next((line for _, line in file_lines(path, encoding) if line.strip()), "")
     outside = re.sub(r'"[^"]*"', "", head)
     return max(delimiters, key=outside.count)
 
 
 def _head(path: Path, cells: list[str], line: int) -> list[str]:
-    """The names of the columns; one without a name, as pandas leaves its index, is called by its place.
+    """The names of the columns. A column without a name, such as the index of pandas, gets its number as its name.
 
-    Where a tool writes names more than once they are numbered.
+    If the file is of a tool that repeats columns, repeated names are numbered.
     """
-    names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
+    names = [cell.strip() or f"column {index}" for index, cell in enumerate(cells, 1)]
     if any(repeated <= {*names} for repeated in REPEATED_COLUMNS):
         names = list(map(UniqueIds().assign, names))
-    _once(path, names, line)
+    _check_unique(path, names, line)
     return names
 
 
-def _once(path: Path, names: list[str], line: int | None = None) -> None:
+def _check_unique(path: Path, names: list[str], line: int | None = None) -> None:
     if len(names) > MAX_COLUMNS:
         raise RunFileError(path, f"has {len(names):,} columns, expected at most {MAX_COLUMNS:,}", line=line)
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
@@ -412,7 +414,7 @@ def _once(path: Path, names: list[str], line: int | None = None) -> None:
         raise RunFileError(path, f"two columns are called {twice!r}, expected each name once", line=line)
 
 
-def _written_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
+def _csv_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
     if len(cells) != len(head):
         return BadRow(line=line, message=f"got {len(cells)} cells, expected {len(head)} as in the header")
     absent = [cell in ("NaN", "nan") for cell in cells]
@@ -425,7 +427,7 @@ def _written_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRo
 def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, Any]]]]) -> Callable[[Path, str], Table]:
     def table(path: Path, encoding: str) -> Table:
         names, rows = read(path)
-        _once(path, names)
+        _check_unique(path, names)
         read_rows = tuple(_row(number, row) for number, row in enumerate(rows, 1))
         return Table(kind=kind, encoding=encoding, rows=read_rows, columns=tuple(names))
 
@@ -433,7 +435,7 @@ def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, An
 
 
 def _excel(path: Path, sheet: str | None) -> Table:
-    """A sheet of an Excel file. Its first row names the columns; formulas count with the values that Excel saved."""
+    """A sheet of an Excel file. Its first row names the columns; formulas are read as the values that Excel saved."""
     title, titles, lines = sheet_rows(path, sheet)
     begin, head = lines[0] if lines else (1, ())
     names = _head(path, ["" if cell is None else str(cell) for cell in head], begin)
@@ -441,7 +443,7 @@ def _excel(path: Path, sheet: str | None) -> Table:
     for line, cells in lines[1:]:
         row = _row(line, {name: cell for name, cell in zip(names, cells, strict=False) if cell is not None})
         rows.append(replace(row, written=True) if isinstance(row, RawRow) else row)
-    notes = (f"of {len(titles)} sheets {title!r} is read: --sheet NAME reads another",) if len(titles) > 1 else ()
+    notes = (f"only {title!r} of {len(titles)} sheets was read; --sheet NAME reads another",) if len(titles) > 1 else ()
     return Table(kind="Excel", encoding="binary", rows=tuple(rows), columns=tuple(names), notes=notes)
 
 
@@ -461,16 +463,18 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
 
 
 def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
-    """The rows of files that are parts of one, in this order."""
+    """The rows of files that are the parts of one table, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)
 
 
 def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
-    """The rows of several tables, each with the name of its file as its place."""
+    """The rows of several tables, each with the name of its file in its location."""
     rows = tuple(
-        replace(row, place=".".join(filter(None, (name, row.place)))) for name, table in tables for row in table.rows
+        replace(row, location=".".join(filter(None, (name, row.location))))
+        for name, table in tables
+        for row in table.rows
     )
     _, first = tables[0]
     return replace(
@@ -489,7 +493,7 @@ def _with_column(table: Table, column: str, value: str) -> Table:
 
 
 def _shards(path: Path) -> list[Path]:
-    """The files of a folder that are parts of one. Raises RunFileError where there are none, or different ones."""
+    """The files of a folder that are parts of one table. Raises RunFileError if there are none, or different files."""
     if (path / "dataset_info.json").is_file() and (path / "state.json").is_file():
         listed = _named_files(path / "state.json", "_data_files")
         return [path / name for name in listed] or sorted(path.glob("*.arrow"))
@@ -501,7 +505,7 @@ def _shards(path: Path) -> list[Path]:
         names = list_columns([file.name for file in found])
         raise RunFileError(
             path,
-            f"is a folder of different files ({names}), not of the parts of one (part-0.jsonl ...); name one of them",
+            f"is a folder of different files ({names}), not of parts of one file (part-0.jsonl ...); name one of them",
         )
     return found
 
@@ -511,7 +515,7 @@ def _numbers(file: Path) -> tuple[list[int], str]:
 
 
 def _named_files(path: Path, key: str) -> list[str]:
-    """The names that a folder's description lists; those that lead out of the folder are refused."""
+    """The file names that a folder's description lists; a name that points out of the folder is refused."""
     if not path.is_file():
         return []
     try:

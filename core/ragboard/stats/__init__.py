@@ -51,7 +51,7 @@ from ragboard.stats.paired import (
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
 from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
-    FEWEST_LABELS,
+    MIN_LABELS,
     LabelsNeeded,
     PoweredMean,
     PoweredMeans,
@@ -64,7 +64,7 @@ from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems,
 
 __all__ = [
     "CORRELATIONS",
-    "FEWEST_LABELS",
+    "MIN_LABELS",
     "Arm",
     "Bin",
     "BinaryAgreement",

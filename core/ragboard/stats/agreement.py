@@ -43,7 +43,7 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryAgreement:
-    """The confusion matrix of decisions and true labels."""
+    """The confusion matrix of yes-or-no decisions and true labels."""
 
     true_positives: int
     false_positives: int
@@ -57,7 +57,7 @@ class BinaryAgreement:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of items that agree, in [0, 1]; None without items."""
+        """The share of items whose decision is the label, in [0, 1]; None without items."""
         return _share(self.true_positives + self.true_negatives, self.n)
 
     @property
@@ -118,13 +118,14 @@ class Calibration:
     bins: tuple[Bin, ...]
     """The bins with scores, ascending."""
     error: float
-    """Expected calibration error: mean distance of a bin's score from its share, weighted by n; 0 is best."""
+    """Expected calibration error: mean distance between the mean score of a bin and its share of positives, weighted by
+    n; 0 is best."""
     brier: float
     """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
-    """Return the share of (positive, negative) pairs in which the positive scores higher; a tie counts half.
+    """Return the share of (positive, negative) pairs in which the positive item scores higher; a tie counts half.
 
     The area under the ROC curve, by ranks (Mann and Whitney 1947), from 0 to 1; 0.5 is chance level. Raises ValueError
     if there is no such pair, for different lengths, or for NaN.
@@ -133,46 +134,47 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
-    below, wins = 0, 0.0
+    below, wins = 0, 0.0  # below: the number of negatives with a lower score
     for _, tied in groupby(pairs, key=lambda pair: pair[0]):
         group = [is_positive for _, is_positive in tied]
-        ups = sum(group)
-        downs = len(group) - ups
-        wins += ups * (below + downs / 2)
-        below += downs
+        tied_positives = sum(group)
+        tied_negatives = len(group) - tied_positives
+        wins += tied_positives * (below + tied_negatives / 2)
+        below += tied_negatives
     return wins / (positives * negatives)
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
     """Return every threshold that changes a decision, highest first: the ROC curve without its origin.
 
-    Raises ValueError as `auroc`.
+    Raises ValueError in the same cases as `auroc`.
     """
     pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True), reverse=True)
     positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
     _need_both(positives, negatives)
-    ups = downs = 0
+    true_positives = false_positives = 0
     cuts: list[Cut] = []
     for score, tied in groupby(pairs, key=lambda pair: pair[0]):
         group = [is_positive for _, is_positive in tied]
-        ups += sum(group)
-        downs += len(group) - sum(group)
+        true_positives += sum(group)
+        false_positives += len(group) - sum(group)
         found = BinaryAgreement(
-            true_positives=ups,
-            false_positives=downs,
-            false_negatives=positives - ups,
-            true_negatives=negatives - downs,
+            true_positives=true_positives,
+            false_positives=false_positives,
+            false_negatives=positives - true_positives,
+            true_negatives=negatives - false_positives,
         )
         cuts.append(Cut(threshold=score, agreement=found))
     return tuple(cuts)
 
 
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
-    """Return the cut with the highest sensitivity + specificity (Youden 1950); of equals, the highest threshold.
+    """Return the cut with the highest sensitivity + specificity (Youden 1950).
 
-    With `precision`, return the cut with the highest sensitivity among those with at least this precision, or None.
-    Because the cut is chosen on these rows, it looks better on them than it is.
+    If several are equal, it is the one with the highest threshold. With `precision`, return the cut with the highest
+    sensitivity among those with at least this precision, or None. The cut is chosen on these rows, so it agrees better
+    with them than it would with new rows.
     """
     if precision is None:
         return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
@@ -204,8 +206,8 @@ def cohen_kappa(
     """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
     With `weights`, a disagreement counts by the distance of the categories in `order`, or its square (Cohen 1960,
-    1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a rating that is not in it,
-    and if both raters used only one and the same category.
+    1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a rating that is not in
+    the order, and if both raters used only one and the same category.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
@@ -222,7 +224,10 @@ def cohen_kappa(
 
 
 def kappa_of(table: FloatArray, distances: FloatArray) -> float:
-    """Return kappa from a confusion table and the distances of categories. Raises ValueError as `cohen_kappa` does."""
+    """Return kappa from a confusion table and the distances of categories.
+
+    Raises ValueError in the same cases as `cohen_kappa`.
+    """
     by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     expected = float((distances * by_chance).sum())
     if expected == 0:
@@ -233,8 +238,8 @@ def kappa_of(table: FloatArray, distances: FloatArray) -> float:
 def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
     """Return Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
 
-    `units[i]` are the ratings of unit i, None for a missing one; categories of a nominal scale are any numbers. Units
-    with fewer than 2 ratings are left out (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
+    `units[i]` are the ratings of unit i, None if one is missing; the categories of a nominal scale can be any numbers.
+    Units with fewer than 2 ratings are left out (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
     ratings are the same, or for NaN.
     """
     values, coincident = coincidences(units)
@@ -242,9 +247,9 @@ def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale 
 
 
 def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[FloatArray, FloatArray]:
-    """Return the ratings that occur, ascending, and each unit's table of coincidences of two ratings.
+    """Return the ratings that occur, ascending, and for each unit a table of how often two of its ratings coincide.
 
-    The table of a unit with fewer than 2 ratings is 0. Raises ValueError as `krippendorff_alpha`.
+    The table of a unit with fewer than 2 ratings is 0. Raises ValueError in the same cases as `krippendorff_alpha`.
     """
     rated = [[rating for rating in unit if rating is not None] for unit in units]
     numbers([rating for unit in rated for rating in unit], "ratings")
@@ -296,7 +301,8 @@ def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int 
 def pooled_calibration_error(sets: Sequence[tuple[Sequence[float], Sequence[bool]]], *, bins: int = 10) -> float:
     """Return the expected calibration error of several sets of scores and labels, with the same weight for each set.
 
-    For one set, it equals that of `calibration`. Raises ValueError as `calibration`, and without a set.
+    For one set, it equals the error of `calibration`. Raises ValueError in the same cases as `calibration`, and if
+    there is no set.
     """
     if not sets:
         raise ValueError("calibration needs at least one set")
@@ -315,7 +321,7 @@ def _bin(low: float, high: float, pairs: Sequence[tuple[float, bool]]) -> Bin:
 
 def _need_both(positives: int, negatives: int) -> None:
     if not positives or not negatives:
-        raise ValueError(f"needs at least one of each, got {positives} positive and {negatives} negative")
+        raise ValueError(f"needs at least one positive and one negative item, got {positives} and {negatives}")
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -341,7 +347,7 @@ def _interval(values: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _ordinal(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared ordinal distance: the number of ratings between two, each end counted as half."""
+    """Return the squared ordinal distance of two ratings: how many ratings are between them, each end counted half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval(middles, totals)
 
@@ -360,9 +366,12 @@ def kappa_interval(
     *,
     weights: Weights | None = None,
     order: Sequence[L] | None = None,
-    **drawing: Any,
+    **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return `cohen_kappa` with a `clustered_interval`, which gets `drawing`. Raises ValueError as `cohen_kappa`."""
+    """Return `cohen_kappa` with a `clustered_interval`, to which `bootstrap_options` are passed.
+
+    Raises ValueError in the same cases as `cohen_kappa`.
+    """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
@@ -370,7 +379,7 @@ def kappa_interval(
         raise ValueError("a rating is NaN: leave out what was not rated")
     position = {category: index for index, category in enumerate(categories)}
     if not first or len(first) != len(second) or any(rating not in position for rating in [*first, *second]):
-        raise ValueError("kappa needs as many ratings of one as of the other, each of them one of the categories")
+        raise ValueError("kappa needs the same number of ratings by both raters, each of them one of the categories")
     size = len(categories)
     cells = np.array([position[one] * size + position[other] for one, other in zip(first, second, strict=True)])
     distances = category_distances(size, weights)
@@ -379,15 +388,21 @@ def kappa_interval(
         table = np.bincount(cells[rows], minlength=size * size).reshape(size, size).astype(float)
         return kappa_of(table, distances)
 
-    return clustered_interval(kappa, groups, **drawing)
+    return clustered_interval(kappa, groups, **bootstrap_options)
 
 
 def alpha_interval(
-    units: Sequence[Sequence[float | None]], groups: Sequence[Hashable], *, scale: Scale = "nominal", **drawing: Any
+    units: Sequence[Sequence[float | None]],
+    groups: Sequence[Hashable],
+    *,
+    scale: Scale = "nominal",
+    **bootstrap_options: Any,
 ) -> Interval | NoInterval:
     """Return `krippendorff_alpha` with a `clustered_interval`; units of one group are drawn together.
 
-    Raises as `krippendorff_alpha`.
+    Raises the same errors as `krippendorff_alpha`.
     """
     values, coincident = coincidences(units)
-    return clustered_interval(lambda rows: alpha_of(values, coincident[rows].sum(axis=0), scale), groups, **drawing)
+    return clustered_interval(
+        lambda rows: alpha_of(values, coincident[rows].sum(axis=0), scale), groups, **bootstrap_options
+    )

@@ -17,7 +17,7 @@ __all__ = ["auroc_difference", "auroc_of_rows", "clustered_auroc"]
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Sorted scores, so that each draw can be weighted without sorting again."""
+    """Sorted scores, with which the AUROC of each bootstrap draw is computed without sorting again."""
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
@@ -35,13 +35,13 @@ class _Ranked:
         return cls(order, starts, np.asarray(positive, dtype=np.float64)[order])
 
     def area(self, rows: Rows) -> float:
-        """Return the AUROC of rows drawn with replacement. Raises ValueError if a class is empty."""
+        """Return the AUROC of rows drawn with replacement. Raises ValueError if all are of one class."""
         times = np.bincount(rows, minlength=len(self.order)).astype(np.float64)[self.order]
         positives = np.add.reduceat(times * self.positive, self.starts)
         negatives = np.add.reduceat(times * (1.0 - self.positive), self.starts)
         pairs = float(positives.sum() * negatives.sum())
         if not pairs:
-            raise ValueError("AUROC needs at least one of each class")
+            raise ValueError("AUROC needs at least one positive and one negative row")
         below = np.cumsum(negatives) - negatives
         return float((positives * (below + negatives / 2)).sum()) / pairs
 

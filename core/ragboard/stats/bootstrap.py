@@ -30,10 +30,10 @@ DRAWS = 2000
 """Default number of bootstrap draws of an interval."""
 REPORT_DRAWS = 1000
 """Number of bootstrap draws of each interval in a report with many intervals."""
-FEWEST_GROUPS = 10
+MIN_GROUPS = 10
 """Minimum number of groups for an interval."""
 MAX_UNDEFINED = 0.05
-"""Maximum share of draws without a value for an interval."""
+"""Maximum share of draws for which the statistic is undefined; with more there is no interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +56,11 @@ def resample(
     n = len(members)
     estimate = statistic(np.arange(len(groups)))
     if not math.isfinite(estimate):
-        raise ValueError(f"the rows have the value {estimate}")
+        raise ValueError(f"the statistic of all rows is {estimate}")
     rng = np.random.default_rng(seed)
     values = [
         _value(statistic, np.concatenate([members[k] for k in rng.integers(n, size=n)]))
-        for _ in range(draws if n >= FEWEST_GROUPS else 0)
+        for _ in range(draws if n >= MIN_GROUPS else 0)
     ]
     return Resampled(estimate=estimate, values=np.array(values, dtype=np.float64), n=n, seed=seed)
 
@@ -77,10 +77,10 @@ def clustered_interval(
 
     `statistic` takes row numbers, drawn with repetition, and raises ValueError if it has no value for them. `groups[i]`
     is the group of row i (`range(n)` if rows are independent). Whole groups are drawn. The bounds are quantiles of the
-    draws, moved outwards as Student's t is from the normal distribution (Hesterberg 2015), because plain quantiles are
-    too narrow with few groups. There is no interval with fewer than 10 groups, if all draws are equal, or if more than
-    5 % of them have no value. `n` is the number of groups. Raises ValueError if the statistic has no value for all
-    rows.
+    draws. Because plain quantiles are too narrow with few groups, the bounds are moved outwards, by as much as
+    intervals with Student's t are wider than those with the normal distribution (Hesterberg 2015). There is no interval
+    with fewer than 10 groups, if all draws have the same value, or if more than 5% of the draws have none. `n` is the
+    number of groups. Raises ValueError if the statistic has no value for all rows.
     """
     return resampled_interval(resample(statistic, groups, seed=seed, draws=draws), level=level)
 
@@ -88,8 +88,8 @@ def clustered_interval(
 def resampled_interval(found: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
     """Return the interval of `clustered_interval` from existing draws."""
     n, draws = found.n, len(found.values)
-    if n < FEWEST_GROUPS:
-        return NoInterval(reason=f"an interval needs at least {FEWEST_GROUPS} clusters, got {n}", n=n)
+    if n < MIN_GROUPS:
+        return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
     known = found.values[~np.isnan(found.values)]
     if len(known) < (1 - MAX_UNDEFINED) * draws:
         return NoInterval(reason=f"{draws - len(known)} of {draws} draws have no value", n=n)
@@ -110,8 +110,9 @@ def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Int
     """Return the unweighted mean of one statistic over independent sets, with an interval.
 
     All sets have the same number of draws; the draws are shuffled within each set, so that sets vary independently.
-    Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite (1946); for one set,
-    they are those of its own interval. If a set has no interval, neither has the mean, and the reason names the set.
+    Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite (1946); the bounds for
+    one set are those of its own interval. If a set has no interval, the mean has none either, and the reason names
+    the set.
     The order of the sets does not matter. `n` is the total number of groups. Raises ValueError without a set.
     """
     if not sets:
@@ -141,7 +142,7 @@ def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Int
 
 
 def _expanded(values: NDArray[np.float64], widening: float, df: float, level: float) -> tuple[float, float]:
-    """Return quantiles of the draws, moved outwards."""
+    """Return quantiles of the draws, moved outwards as described in `clustered_interval`."""
     tail = normal_cdf(-widening * t_quantile((1 + level) / 2, df))
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)

@@ -12,13 +12,13 @@ __all__ = ["LARGEST", "SQUARABLE", "FloatArray", "flags", "numbers", "rated"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 LARGEST = 1e290
-"""The largest absolute value; sums of larger ones could overflow."""
+"""Maximum absolute value; sums of larger values could overflow."""
 SQUARABLE = 1e140
-"""The largest absolute value to be squared."""
+"""Maximum absolute value that may be squared."""
 
 
 def numbers(values: Sequence[float] | FloatArray, what: str = "values", *, largest: float = LARGEST) -> FloatArray:
-    """Return the values as an array. Raises ValueError for NaN, infinite or too large values, naming the position."""
+    """Return the values as an array. Raises ValueError for NaN, infinite or too large values, with their position."""
     array = np.asarray(values, dtype=float)
     wrong = np.flatnonzero(~(np.abs(array) <= largest))
     if wrong.size:
@@ -28,7 +28,7 @@ def numbers(values: Sequence[float] | FloatArray, what: str = "values", *, large
 
 
 def flags(values: Iterable[object], what: str) -> list[bool]:
-    """Return the values as booleans. Raises ValueError for anything else, also NaN and None, naming the position."""
+    """Return the values as booleans. Raises ValueError for any other value, such as NaN or None, with its position."""
     found: list[bool] = []
     for index, value in enumerate(values):
         if value not in (0, 1):
@@ -38,7 +38,7 @@ def flags(values: Iterable[object], what: str) -> list[bool]:
 
 
 def rated(values: Iterable[object], what: str) -> None:
-    """Raise ValueError for a missing rating (None or NaN), naming its position."""
+    """Raise ValueError for a missing rating (None or NaN), with its position."""
     for index, value in enumerate(values):
         if value is None or value != value:
             raise ValueError(f"{what}[{index}] is {value!r}: leave out what was not rated")

@@ -15,11 +15,12 @@ from ragboard.stats.intervals import Interval, NoInterval, Values
 
 __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall", "pearson", "spearman"]
 
-FEWEST_PAIRS = 10
+MIN_PAIRS = 10
+"""Minimum number of pairs for Fisher's interval."""
 MAX_TABLE = 1000
-"""Maximum number of different rows for a table of pairwise orders."""
-SMALL = 48
-"""Maximum number of values whose pairs are all compared at once."""
+"""Maximum number of different rows for which Kendall's tau of a draw is computed from a table of their orders."""
+MAX_COMPARED_AT_ONCE = 48
+"""Maximum number of values of which all pairs are compared at once; longer lists are split."""
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -34,7 +35,10 @@ def pearson(x: Values, y: Values) -> float:
 
 
 def spearman(x: Values, y: Values) -> float:
-    """Return Spearman's rho: Pearson's r of ranks, ties share the mean rank. Raises ValueError as `pearson`."""
+    """Return Spearman's rho: Pearson's r of the ranks; tied values share their mean rank.
+
+    Raises ValueError in the same cases as `pearson`.
+    """
     first, second = _pairs(x, y)
     return pearson(_ranks(first), _ranks(second))
 
@@ -42,13 +46,13 @@ def spearman(x: Values, y: Values) -> float:
 def kendall(x: Values, y: Values) -> float:
     """Return Kendall's tau-b, in [-1, 1]: concordant minus discordant pairs, corrected for ties.
 
-    Computed in n log n (Knight 1966). Raises ValueError as `pearson`.
+    Computed in n log n (Knight 1966). Raises ValueError in the same cases as `pearson`.
     """
     first, second = _pairs(x, y)
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     pairs = first.size * (first.size - 1) // 2
-    tied_first, tied_second, tied_both = _ties(first), _ties(np.sort(second)), _ties(first, second)
+    tied_first, tied_second, tied_both = _tied_pairs(first), _tied_pairs(np.sort(second)), _tied_pairs(first, second)
     discordant, _ = _inversions(second)
     concordant = pairs - tied_first - tied_second + tied_both - discordant
     return (concordant - discordant) / (math.sqrt(pairs - tied_first) * math.sqrt(pairs - tied_second))
@@ -73,12 +77,12 @@ def correlation_interval(
 ) -> Interval | NoInterval:
     """Return a bootstrap interval of a correlation (one of `CORRELATIONS`); rows of one group are drawn together.
 
-    It assumes no distribution, so scores can have ties. Raises ValueError as `pearson`, KeyError for
-    another kind.
+    The interval assumes no distribution, so scores may have ties. Raises ValueError in the same cases as `pearson`,
+    KeyError for another kind.
     """
     first, second = _pairs(x, y)
     correlation = CORRELATIONS[kind]
-    quick = _DRAWN[kind](first, second) if kind in _DRAWN else None
+    quick = _FASTER[kind](first, second) if kind in _FASTER else None
     return clustered_interval(
         quick or (lambda rows: correlation(first[rows], second[rows])),
         range(first.size) if groups is None else groups,
@@ -97,8 +101,8 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
     """
     if math.isnan(r):
         raise ValueError("r is NaN")
-    if n < FEWEST_PAIRS or abs(r) >= 1:
-        return NoInterval(reason=f"needs {FEWEST_PAIRS} pairs and no perfect correlation, got {n} and {r:g}", n=n)
+    if n < MIN_PAIRS or abs(r) >= 1:
+        return NoInterval(reason=f"needs {MIN_PAIRS} pairs and no perfect correlation, got {n} and {r:g}", n=n)
     variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
     half = normal_quantile((1 + level) / 2) * math.sqrt(variances[kind])
     z = math.atanh(r)
@@ -120,7 +124,7 @@ def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
 def _drawn_kendall(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
     """Return a function of drawn rows that computes Kendall's tau-b from a table of pairwise orders.
 
-    None if there are too many different rows for that.
+    None if there are too many different rows for such a table.
     """
     different, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
     if different.shape[1] > MAX_TABLE:
@@ -158,7 +162,7 @@ def _mean_ranks(counts: NDArray[np.intp]) -> FloatArray:
     return np.cumsum(counts) - (counts - 1) / 2
 
 
-def _ties(*columns: FloatArray) -> int:
+def _tied_pairs(*columns: FloatArray) -> int:
     """Count the pairs of rows that are equal in all (sorted) columns."""
     changed = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     runs = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
@@ -167,7 +171,7 @@ def _ties(*columns: FloatArray) -> int:
 
 def _inversions(values: FloatArray) -> tuple[int, FloatArray]:
     """Count the pairs in descending order, and sort the values."""
-    if values.size <= SMALL:
+    if values.size <= MAX_COMPARED_AT_ONCE:
         falling = np.triu(values[:, None] > values[None, :])
         return int(falling.sum()), np.sort(values)
     (before, left), (after, right) = map(_inversions, np.array_split(values, 2))
@@ -175,8 +179,8 @@ def _inversions(values: FloatArray) -> tuple[int, FloatArray]:
     return before + after + across, np.sort(values)
 
 
-_DRAWN: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], float] | None]] = {
+_FASTER: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], float] | None]] = {
     "kendall": _drawn_kendall,
     "spearman": _drawn_spearman,
 }
-"""Faster versions for drawn rows, by name of the correlation."""
+"""Functions that compute a correlation of bootstrap draws faster, by its name."""

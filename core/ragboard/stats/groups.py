@@ -23,8 +23,8 @@ from ragboard.stats.intervals import (
 
 __all__ = ["GroupDifference", "group_difference"]
 
-FEWEST_VARYING = 10
-"""With fewer untied values in a group, p is by a permutation test."""
+MIN_UNTIED_FOR_WELCH = 10
+"""With fewer untied values in a group, p is computed by a permutation test."""
 STEPS = 1000
 """Values are rounded to this many steps of their range for the permutation test."""
 
@@ -58,10 +58,10 @@ def group_difference(
     """Compare the means of two independent groups of values within `bounds` (None: unbounded).
 
     The interval is computed from the intervals of the two means by `mean_interval` (Zou and Donner 2008); for two
-    intervals by Student's t, it is Welch's with slightly wider bounds. p is by Welch's t test; if fewer than 10 values
-    of a group are untied, by a permutation test. `clusters` and `other_clusters` give the cluster of each value of the
-    group and of the others; then p is by Welch's t test of clusters, and 1 if a side has fewer than 5 effective
-    clusters. Raises ValueError for an empty group or NaN.
+    intervals by Student's t, the result is Welch's interval with slightly wider bounds. p is computed by Welch's t test
+    or, if fewer than 10 values of a group are untied, by a permutation test. `clusters` and `other_clusters` give the
+    cluster of each value of the group and of the others; then p is computed by Welch's t test of clusters, and 1 if a
+    side has fewer than 5 effective clusters. Raises ValueError for an empty group or NaN.
     """
     values, rest = numbers(group, "group"), numbers(others, "others")
     known, known_others = moments(values, clusters), moments(rest, other_clusters)
@@ -113,7 +113,7 @@ def _p(
     clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
     if clustered and min(group_moments.df, other_moments.df) + 1 < MIN_FOR_INTERVAL:
         return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} clusters of equal size"
-    if clustered or min(group_moments.varying, other_moments.varying) >= FEWEST_VARYING:
+    if clustered or min(group_moments.varying, other_moments.varying) >= MIN_UNTIED_FOR_WELCH:
         return _welch(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)
     return _permutation_p(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"

@@ -4,7 +4,7 @@ The Bayesian bootstrap (Rubin 1981) weights the values with random Dirichlet wei
 weighted mean. One extra point represents values that a sample of this size does not show. At the bound of the scores,
 it gives the limits of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores those of Clopper and
 Pearson. The weighted mean is distributed like a sum of exponential variables, and the saddlepoint approximation
-(Barndorff-Nielsen 1986) of that is exact enough without random draws, also far out in the tail.
+(Barndorff-Nielsen 1986) of this distribution is exact enough even far out in the tail, so no random draws are needed.
 
 Values are given as sums and counts of clusters; an independent value is a cluster of one.
 """
@@ -50,11 +50,11 @@ GateVerdict = Literal["pass", "fail", "inconclusive"]
 
 MAX_STEPS = 100
 MAX_DECIMALS = 6
-"""Most decimals of a bound near 0."""
+"""Maximum number of decimals with which a bound near 0 is printed."""
 SMALLEST = 1e-100
-"""Smaller values are scaled up, and values above its inverse down, to keep squares finite."""
+"""Values below this are scaled up, and values above its inverse are scaled down, so that squares stay finite."""
 PRECISION = 1e-8
-"""Tolerance of a normal score, and of a limit relative to its range."""
+"""Accuracy to which a normal score is computed, and a limit as a share of its range."""
 
 
 def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float) -> float:
@@ -139,7 +139,7 @@ MIN_UNTIED = 3
 SMALL_SAMPLE = 15
 """With fewer values or clusters, the interval of very skewed values may be too narrow: see `LOW_COVERAGE`."""
 COMPARED_DECIMALS = 9
-"""Decimals to which values are compared: 0.1 + 0.2 equals 0.3."""
+"""Number of decimals to which values are rounded before they are compared, so that 0.1 + 0.2 equals 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
 LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
@@ -159,7 +159,7 @@ class Interval:
     n: int
     method: str
     warning: str = ""
-    """A warning about the interval; empty without one."""
+    """A warning about the interval; empty if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,7 +351,7 @@ def mean_interval(
 
 
 def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """Return the two-sided p value of a mean of 0: below 0.05 if the 95 % CI by `mean_interval` excludes 0.
+    """Return the two-sided p value of a mean of 0: below 0.05 if the 95% CI by `mean_interval` excludes 0.
 
     Raises ValueError for tied values without bounds.
     """
@@ -402,7 +402,7 @@ def _power_of_two(values: FloatArray) -> float:
 
 
 def _norm(values: FloatArray) -> float:
-    """Return the root of the sum of squares."""
+    """Return the square root of the sum of squares."""
     scale = _power_of_two(values)
     return scale * float(np.linalg.norm(values / scale))
 
@@ -508,7 +508,7 @@ def _units(known: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | N
 
 
 def _stretch(known: Moments | ClusterMoments, level: float) -> float:
-    """Return the factor by which the cluster bootstrap is widened, as Student's t is for unequal clusters."""
+    """Return the factor that widens the cluster bootstrap, by as much as Student's t widens for unequal clusters."""
     if isinstance(known, Moments):
         return 1.0
     p, size, counts = (1 + level) / 2, len(known.counts), np.array(known.counts)

@@ -73,8 +73,9 @@ def outer_difference(complete: PairedDifference, low: PairedDifference, high: Pa
     """Return the difference of complete pairs, with the bounds that the missing values allow.
 
     `low` and `high` are over all pairs, with the missing values that make the difference smallest and largest. The
-    interval is their outer interval. p is the largest that the missing values allow: if both differences are on the
-    same side of 0, that of the one nearer to 0; else 1. n, means, wins and ties are those of the complete pairs.
+    interval is their outer interval. p is the largest that the missing values allow: if `low` and `high` are on the
+    same side of 0, the p value of the one nearer to 0, otherwise 1. n, means, wins and ties are those of the complete
+    pairs.
     """
     nearer = low if low.difference > 0 else high if high.difference < 0 else None
     return replace(
@@ -88,10 +89,10 @@ def outer_difference(complete: PairedDifference, low: PairedDifference, high: Pa
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Adjust p values for their number (Holm 1979); the order stays.
+    """Return the p values, in the same order, adjusted for their number (Holm 1979).
 
-    The probability that any true null hypothesis has an adjusted p below 0.05 is at most 5 %, also for dependent tests.
-    Raises ValueError for a p outside 0 to 1.
+    The probability that any true null hypothesis has an adjusted p below 0.05 is at most 5%, even if the tests are
+    dependent. Raises ValueError for a p outside 0 to 1.
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
@@ -102,7 +103,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 Flags = Sequence[bool] | NDArray[np.bool_]
-FEWEST_PAIRS = 3
+MIN_PAIRS = 3
+"""Minimum number of untied differences for a detectable difference."""
 MAX_FLIPS = 12
 """Maximum number of non-zero differences for which all sign flips are enumerated."""
 
@@ -161,10 +163,10 @@ def paired_difference(
 
     `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i: turns of
     one conversation, answers to one question; None: pairs are independent. Interval and p are those of the mean
-    difference, by the methods of `mean_interval`. Without an interval, p is by all sign flips (Fisher 1935), or by the
-    sign test if there are clusters or more than 12 non-zero differences; with clusters, it counts clusters. Swapping
-    the sides only changes the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference outside
-    the bounds.
+    difference, by the methods of `mean_interval`. Without an interval, p is computed from all sign flips (Fisher 1935)
+    or, if there are clusters or more than 12 non-zero differences, by the sign test, of clusters if there are any.
+    Swapping the sides only changes the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference
+    outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
@@ -220,7 +222,7 @@ def pairs_needed(found: PairedDifference, difference: float) -> int | None:
         df = max(1.0, (found.df + 1) * pairs / found.n - 1)
         return _quantiles(df, found.level, found.power) * error * math.sqrt(found.n / pairs) <= difference
 
-    low, high = FEWEST_PAIRS - 1, FEWEST_PAIRS
+    low, high = MIN_PAIRS - 1, MIN_PAIRS
     while not detects(high):
         low, high = high, 2 * high
     while high - low > 1:
@@ -230,7 +232,7 @@ def pairs_needed(found: PairedDifference, difference: float) -> int | None:
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Return the exact two-sided sign test; ties are left out. Without a win or loss, p is 1."""
+    """Return the exact two-sided sign test; ties are left out. If there is no win or loss, p is 1."""
     p = min(1.0, 2 * coin_tail(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 
@@ -269,7 +271,7 @@ def _p(
 
 
 def _flips(differences: FloatArray) -> float:
-    """Return the share of all sign assignments with a sum at least as far from 0."""
+    """Return the share of all assignments of signs that give a sum at least as far from 0 as the observed one."""
     untied = differences[differences.round(COMPARED_DECIMALS) != 0]
     untied = untied / np.abs(untied).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))
@@ -283,5 +285,5 @@ def _detectable(known: Moments | ClusterMoments, level: float, power: float) -> 
 
 
 def _quantiles(df: float, level: float, power: float) -> float:
-    """Return the number of standard errors of a true difference that is detected with this power."""
+    """Return how many standard errors large a true difference must be to be detected with this power."""
     return t_quantile((1 + level) / 2, df) + t_quantile(power, df)

@@ -61,7 +61,7 @@ def pairwise_accuracy(
     """Return the accuracy with Wilson's and a bootstrap interval; `ties` says how equal scores count.
 
     `groups` gives the group of each pair by id, for pairs that depend on each other (the same question, for example);
-    then read the bootstrap interval. Raises ValueError for an id that occurs twice.
+    the bootstrap interval is then the valid one. Raises ValueError for an id that occurs twice.
     """
     won = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
     scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
@@ -87,7 +87,7 @@ def pairwise_accuracy(
 
 
 def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
-    """Return by id 1 for a won pair, 0 for a lost one, and None for one that does not count.
+    """Return the outcome of each pair by id: 1 for a win, 0 for a loss, between for a tie; None if it does not count.
 
     Random ties depend only on the seed and the pair's id, not on the order of the pairs. Raises ValueError
     for an id that occurs twice.
@@ -107,8 +107,8 @@ def compare_contenders(
 ) -> SignTest:
     """Return McNemar's exact test on the pairs that count for both; a win is a pair that only the second got right.
 
-    Half a win is better than a loss and worse than a win. `groups` gives the group of each pair by id, for pairs that
-    depend on each other; p is then over groups, and a group is won if the second has more wins in it.
+    Half a win counts as better than a loss and worse than a win. `groups` gives the group of each pair by id, for pairs
+    that depend on each other; p is then over groups, and a group is won if the second has more wins in it.
     """
     gains = {
         name: after - before

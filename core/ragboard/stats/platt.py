@@ -38,7 +38,7 @@ def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
         raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes")
     ups, downs = sum(positive), len(positive) - sum(positive)
     if not ups or not downs:
-        raise ValueError(f"needs at least one of each, got {ups} positive and {downs} negative")
+        raise ValueError(f"needs at least one positive and one negative item, got {ups} and {downs}")
     values = numbers(scores, "scores", largest=SQUARABLE)
     targets = np.where(np.asarray(positive, dtype=bool), (ups + 1) / (ups + 2), 1 / (downs + 2))
     slope, offset = _most_likely(values, targets)

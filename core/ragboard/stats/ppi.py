@@ -25,7 +25,7 @@ from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import Interval, NoInterval, Values, mean_interval, moments
 
 __all__ = [
-    "FEWEST_LABELS",
+    "MIN_LABELS",
     "LabelsNeeded",
     "Parts",
     "PoweredMean",
@@ -50,14 +50,19 @@ PpiDesign = Literal["subset", "separate"]
 class Parts:
     """The moments that an estimate is computed from: numbers, or arrays of one shape for many estimates.
 
-    Variances have the divisor n - 1. `rest` are the judge's scores of items without a label.
+    Variances have the divisor n - 1.
     """
 
     n: int
+    """Number of labelled items."""
     m: int
+    """Number of items without a label."""
     label: FloatArray
+    """Mean label."""
     judged: FloatArray
+    """Mean of the judge's scores of labelled items."""
     rest: FloatArray
+    """Mean of the judge's scores of items without a label."""
     label_variance: FloatArray
     judged_variance: FloatArray
     covariance: FloatArray
@@ -77,8 +82,8 @@ class Solved:
 def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
     """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance.
 
-    The latter is fitted on the same labels, which makes their variance look too small. It is corrected as in a
-    regression with unknown slope, by (n - 1) / (n - 2) and 1 + 1 / n. If that leaves no gain, the weight is 0.
+    A weight that is fitted on the same labels makes the variance look too small. So the variance is corrected as in a
+    regression with unknown slope, by (n - 1) / (n - 2) and 1 + 1 / n. If the judge is then of no use, the weight is 0.
     """
     share = parts.m / (parts.n + parts.m) if design == "subset" else 1.0
     if weight is not None:
@@ -161,14 +166,14 @@ def binary_parts(
     )
 
 
-FEWEST_LABELS = 30
+MIN_LABELS = 30
 """Minimum number of labels for an estimate."""
-FEWEST_RARE = 5
+MIN_RARE = 5
 """Minimum number of rare cases (see `_rare`) for an interval."""
 ENOUGH_RARE = 20
-"""Number of rare cases from which 95 % intervals covered 93.5 to 96.5 % in simulation."""
-MEASURED = "92 to 95 %"
-"""Coverage of 95 % intervals in simulation with 5 to 19 expected rare cases."""
+"""Number of rare cases from which 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
+COVERAGE_WITH_FEW_RARE = "92% to 95%"
+"""Share of simulations in which 95% intervals covered the truth, with 5 to 19 expected rare cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +195,8 @@ class PoweredMean:
     df: float
     """Degrees of freedom of t; infinite for the normal distribution."""
     effective_labels: float | None
-    """The number of labels that give the same standard error without a judge; None if the labels do not vary or none
-    is used."""
+    """The number of labels that give the same standard error without a judge; None if the labels do not
+    vary or no label is used."""
     warning: str = ""
     """A warning about the interval; empty without one."""
 
@@ -203,7 +208,7 @@ class PoweredMeans:
     classical: PoweredMean | NoInterval
     """The estimate from labels alone."""
     judge_only: PoweredMean | NoInterval
-    """The estimate from the judge alone: narrow, with the judge's bias."""
+    """The estimate from the judge alone: its interval is narrow, but it has the judge's bias."""
     ppi: PoweredMean | NoInterval
     tuned: PoweredMean | NoInterval
     """The estimate by PPI++."""
@@ -211,7 +216,7 @@ class PoweredMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsNeeded:
-    """The number of labels for an interval of the wanted width, if further items are like the present ones."""
+    """The number of labels for an interval of the wanted width, if further labels are like the present ones."""
 
     width: float
     """Wanted width: upper bound minus lower bound."""
@@ -266,8 +271,8 @@ def powered_mean(
 ) -> PoweredMean | NoInterval:
     """Estimate the mean label by PPI with this weight, or by PPI++ without one; see `powered_means`.
 
-    `compat="ares"` computes it as ARES does: weight 1, labelled items as a separate set, variances with divisor n, the
-    normal distribution, and always an estimate without a warning.
+    `compat="ares"` computes the estimate as ARES does: weight 1, labelled items as a separate set, variances with
+    divisor n, the normal distribution, and always an estimate without a warning.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if compat == "ares":
@@ -326,8 +331,8 @@ def labels_needed(
     not above 0, or fewer than 30 labels.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
-    if not width > 0 or labels.size < FEWEST_LABELS:
-        raise ValueError(f"needs a width above 0 and {FEWEST_LABELS} labels, got {width} and {labels.size}")
+    if not width > 0 or labels.size < MIN_LABELS:
+        raise ValueError(f"needs a width above 0 and {MIN_LABELS} labels, got {width} and {labels.size}")
     parts = parts_of(labels, judged, rest)
     most = labels.size + rest.size - 2 if design == "subset" else 2**40
     needed = _least(lambda n: _width_at(n, parts, design, level, tuned=True), width, most)
@@ -365,19 +370,20 @@ def _rare(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
 
 
 def _refusal(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
-    if labels.size < FEWEST_LABELS:
-        return f"an estimate needs at least {FEWEST_LABELS} labels, got {labels.size}"
+    if labels.size < MIN_LABELS:
+        return f"an estimate needs at least {MIN_LABELS} labels, got {labels.size}"
     if rest.size < 2:
         return f"{rest.size} items have no label: the labels alone are enough"
     rare, words = _rare(labels, judged)
-    return f"an interval needs at least {FEWEST_RARE} of each: {words}" if rare < FEWEST_RARE else ""
+    return f"an interval needs at least {MIN_RARE} of each: {words}" if rare < MIN_RARE else ""
 
 
 def _warning(labels: FloatArray, judged: FloatArray) -> str:
     rare, words = _rare(labels, judged)
     if rare >= ENOUGH_RARE:
         return ""
-    return f"too narrow, because there are few rare cases ({words}): 95 % intervals covered {MEASURED} in simulation"
+    covered = f"95% intervals covered {COVERAGE_WITH_FEW_RARE} in simulation"
+    return f"too narrow, because there are few rare cases ({words}): {covered}"
 
 
 def _as_ares(

@@ -15,7 +15,7 @@ from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
 __all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
 
 MOCK_RATES = tuple(0.7 + 0.025 * step for step in range(9))
-"""Success rates of the nine mock systems of ARES (Saad-Falcon et al. 2023): 70 % to 90 % in steps of 2.5."""
+"""Success rates of the nine mock systems of ARES (Saad-Falcon et al. 2023): 70% to 90% in steps of 2.5 points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,9 @@ class Ranked:
     rank: int
     """Rank by estimate, 1 is the highest; equal estimates share the better rank."""
     best: int
-    """The best possible rank, given its differences from the others; likewise `worst`."""
+    """The best rank that the differences from the other systems allow."""
     worst: int
+    """The worst rank that they allow."""
     level: float
     """Probability with which all true ranks are within their bounds."""
 
@@ -43,7 +44,7 @@ class Arm:
     tau_error: float
     """Monte Carlo standard error of that mean."""
     tau_low: float
-    """Bounds of tau in the middle 95 % of repetitions."""
+    """Lower bound of tau in the middle 95% of repetitions; `tau_high` is the upper bound."""
     tau_high: float
     coverage: float
     """Coverage of the intervals, over all systems and repetitions."""
@@ -75,7 +76,8 @@ def rank_systems(
 
     `difference(a, b, level)` returns the interval of b minus a; it is called for every two systems, at a level adjusted
     for their number (Bonferroni). The best rank of a system is 1 + the number of systems significantly above it
-    (Mogstad et al. 2024). Without an interval, neither is above the other. Raises ValueError for NaN.
+    (Mogstad et al. 2024). If a difference has no interval, neither system is above the other. Raises ValueError for
+    NaN.
     """
     numbers(list(estimates.values()), "estimates")
     names = sorted(estimates, key=lambda name: -estimates[name])
@@ -117,7 +119,7 @@ def simulate_ranking(
     """Simulate systems of known success rates, judge all `items`, label some, and compare the resulting orders.
 
     For each system, a random subset of `labels` items has labels. `sensitivity` is the probability that the judge
-    accepts a success, `specificity` that it rejects a failure: one number for all systems, or one each. Raises
+    accepts a success, `specificity` that it rejects a failure: one number for all systems, or one per system. Raises
     ValueError if their number differs from that of the rates, and for fewer than 3 labels or 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
@@ -147,7 +149,7 @@ def simulate_ranking(
 def _each(value: float | Sequence[float], count: int) -> FloatArray:
     values = np.broadcast_to(np.asarray(value, dtype=float), (count,))
     if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("sensitivity and specificity lie between 0 and 1")
+        raise ValueError("sensitivity and specificity must be between 0 and 1")
     return values
 
 

@@ -31,7 +31,13 @@ def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str,
             table: reader.sql(f"FROM {table} WHERE {chosen}", params=given).to_arrow_table()
             for table in _EVALUATION_TABLES
         }
-    return of_run | of_evaluations
+        nuggets = reader.sql(
+            "SELECT n.* EXCLUDE (number) FROM current_nuggets n"
+            " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
+            " ON s.question = n.question AND s.history = n.history::VARCHAR",
+            params={"run": run.run_id},
+        ).to_arrow_table()
+    return of_run | of_evaluations | {"nugget_lists": nuggets}
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], name: str) -> None:
@@ -42,6 +48,9 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
     }
     known = {key: [row[0] for row in connection.execute(sql).fetchall()] for key, sql in there.items()}
     for table, content in rows.items():
+        if table == "nugget_lists":
+            _insert_nuggets(connection, content)
+            continue
         key = "run_id" if table in _RUN_TABLES else "evaluation_id"
         connection.register("copied", content)
         given = "* REPLACE ($name AS name)" if table == "runs" else "*"
@@ -50,3 +59,13 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
             {"known": known[key]} | ({"name": name} if table == "runs" else {}),
         )
         connection.unregister("copied")
+
+
+def _insert_nuggets(connection: duckdb.DuckDBPyConnection, content: Any) -> None:
+    """Insert the nuggets of questions that have none."""
+    connection.register("copied", content)
+    connection.execute(
+        "INSERT INTO nugget_lists BY NAME SELECT * FROM copied c ANTI JOIN nugget_lists l"
+        " ON l.question = c.question AND l.history::VARCHAR = c.history::VARCHAR"
+    )
+    connection.unregister("copied")

@@ -14,6 +14,9 @@ RESULT_TABLES = (
     "questions",
     "sentences",
     "judgements",
+    "assignments",
+    "citations",
+    "cited_statements",
     "answer_places",
     "spending",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from ragboard.errors import NotFoundError
-from ragboard.records import Evaluation, Passage, Sample, Turn
+from ragboard.records import Evaluation, Nugget, Passage, Sample, Turn
 from ragboard.store.nouns import RunRef
 
 __all__ = [
@@ -50,7 +50,9 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
     parameters = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
-        " metadata FROM samples WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
+        " (SELECT arg_max(nuggets, number) FROM nugget_lists l"
+        " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
+        " metadata FROM samples s WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
         parameters,
     ).fetchall()
     passages = connection.execute(
@@ -65,7 +67,7 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
 
 
 def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
-    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, metadata = row
+    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, nuggets, metadata = row
     return Sample(
         id=sample_id,
         question=question,
@@ -74,6 +76,7 @@ def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
         reference=reference,
         reference_contexts=None if reference_contexts is None else tuple(json.loads(reference_contexts)),
         history=tuple(Turn(**turn) for turn in json.loads(history)),
+        nuggets=None if nuggets is None else tuple(Nugget(**nugget) for nugget in json.loads(nuggets)),
         metadata=json.loads(metadata),
     )
 

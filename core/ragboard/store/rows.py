@@ -20,7 +20,7 @@ RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 
 def as_json(value: Any) -> str:
-    """Return JSON text with sorted keys: equal values give equal texts."""
+    """Return JSON text with sorted keys, so that equal values give equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
@@ -85,7 +85,7 @@ def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, 
 
 
 def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table, without evaluation and position, for the judgements of a tool on a sample."""
+    """Yield the rows of a table, without evaluation and position, with what a tool's file says about a sample."""
     if table == "judgements":
         yield from ((one.about, one.number, one.says, one.value, one.reason) for one in recorded.judgements)
         return

@@ -25,6 +25,7 @@ from ragboard.records import (
     Unscored,
 )
 from ragboard.store.nouns import AddedRun
+from ragboard.store.queries.nuggets import append_nuggets, history_json
 from ragboard.store.reading import column, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 
@@ -129,8 +130,11 @@ def _digest(
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """Return the content of a sample without fields at their default, so that a new field does not change old ids."""
-    values = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    """Return the content of a sample without fields at their default, so that a new field does not change old ids.
+
+    Nuggets are left out: they belong to the question, and change without the run.
+    """
+    values = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name != "nuggets"}
     content = {name: value for name, value in values.items() if value not in _EMPTY.get(name, ())}
     for name in ("contexts", "history"):
         if name in content:
@@ -205,6 +209,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
     for sample in run.samples:
         named.append(replace(sample, id=_unique_id(sample.id, ids)))
         ids.add(named[-1].id)
+    _keep_nuggets(connection, run)
     earlier_questions = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
     _insert_samples(connection, run_id, named, stored)
     one_question = stored > 1 and len(earlier_questions) == 1  # becomes a cluster as soon as there is another question
@@ -244,6 +249,7 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
         if run_id_and_name(connection, run.name):
             raise RunExistsError(f"another run is already called {run.name!r}; give this one another name with --name")
         insert_run(connection, run, run_id)
+    _keep_nuggets(connection, run)
     stored_id, name = existing or (run_id, run.name)
     return AddedRun(id=stored_id, name=name, samples=len(run.samples), added=existing is None)
 
@@ -286,6 +292,22 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
         append_rows(connection, "passages", [row for numbered in part for row in passage_rows(run_id, *numbered)])
+
+
+def _keep_nuggets(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
+    """Store the nuggets of a run file for questions that have none; those in the store count otherwise."""
+    given = {
+        (sample.question, history_json(sample.history)): sample.nuggets
+        for sample in run.samples
+        if sample.nuggets is not None
+    }
+    if not given:
+        return
+    known = set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM nugget_lists").fetchall())
+    for (question, history), nuggets in given.items():
+        if (question, history) not in known:
+            author = run.source or run.name
+            append_nuggets(connection, question, history, nuggets, author=author, approved=False)
 
 
 def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:

@@ -30,7 +30,9 @@ from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
 from ragboard.tasks.grade_passages import GradePassages, PassageGrades
+from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
+from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
 from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
@@ -48,6 +50,7 @@ __all__ = [
     "AnswerKind",
     "AnswerRated",
     "AresQuality",
+    "AssignNuggets",
     "Classified",
     "Classify",
     "Critique",
@@ -62,8 +65,11 @@ __all__ = [
     "Failure",
     "GenerateQuestions",
     "GradePassages",
+    "GradeSupport",
     "JudgePassages",
     "NotAsked",
+    "NuggetLabels",
+    "Nuggets",
     "OnCall",
     "PassageGrades",
     "Prefer",
@@ -81,12 +87,16 @@ __all__ = [
     "Similarities",
     "Similarity",
     "Sizes",
+    "Support",
+    "SupportGrade",
     "Task",
     "Usefulness",
     "Verification",
     "VerifiedAgainst",
     "Verify",
+    "WeighNuggets",
     "WriteAnswer",
+    "WriteNuggets",
     "WriteQuestions",
     "Written",
     "decode_reply",
@@ -113,6 +123,10 @@ TASKS: tuple[type[Task], ...] = (
     WriteQuestions,
     WriteAnswer,
     Classify,
+    AssignNuggets,
+    WriteNuggets,
+    WeighNuggets,
+    GradeSupport,
 )
 """Every question that a judge may be asked."""
 

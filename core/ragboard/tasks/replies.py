@@ -41,7 +41,7 @@ __all__ = [
 
 Json: TypeAlias = Mapping[str, Any]
 
-NUMBERED = {"verdicts": "statement", "passages": "passage"}
+NUMBERED = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget"}
 """What one row of each list is about, by the key of the list."""
 
 ABSENT = Field(default=None, validate_default=True)

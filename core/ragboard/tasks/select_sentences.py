@@ -71,7 +71,7 @@ class SelectSentences(Task[Selection]):
 
     def check(self, reply: Selection, /) -> str | None:
         offered, chosen = len(self.sentences), reply.chosen
-        if any(not 0 <= place < offered for place in chosen):
+        if any(not 0 <= position < offered for position in chosen):
             return f"a sentence that was not among the {offered} offered"
         if list(chosen) != sorted(set(chosen)):
             return "sentences twice or out of order"
@@ -81,5 +81,5 @@ class SelectSentences(Task[Selection]):
         return f"Select the helpful ones of {count_of(self.sentences, 'sentence')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
-        places = range(len(self.sentences))
-        return Selection(chosen=tuple(places)), as_json({"chosen": [place + 1 for place in places]})
+        positions = range(len(self.sentences))
+        return Selection(chosen=tuple(positions)), as_json({"chosen": [position + 1 for position in positions]})

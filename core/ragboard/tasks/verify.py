@@ -258,11 +258,16 @@ class Verify(Task[Verification]):
         return f"Check {count_of(self.statements, 'statement')} against {against}"
 
     def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
-        """Assume that all statements are supported, with a quote from one passage; in the worst case, from each."""
-        verdict, count = Verdict(label="supported"), len(self.statements)
+        """Assume that all statements are supported, with a quote from one passage.
+
+        In the worst case with a quote from each, and by several passages only together, so that more is asked.
+        """
+        count = len(self.statements)
+        alone = Verdict(label="unsupported" if sizes.at_least else "supported")
+        together = alone if len(self.passages) == 1 else Verdict(label="supported")
         reply = Verification(
-            joint=(verdict,) * count if self.joint else (),
-            single=((verdict,) * len(self.passages),) * count if self.single else (),
+            joint=(together,) * count if self.joint else (),
+            single=((alone,) * len(self.passages),) * count if self.single else (),
         )
         quotes = [{"passage": rank, "quote": text[: sizes.quote]} for rank, text in enumerate(self.passages, 1)]
         parts: dict[str, Any] = {}

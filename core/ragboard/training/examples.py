@@ -19,33 +19,36 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 """train: to fit; validation: to stop early and to calibrate; held out: to score."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Share of documents to hold out in a file without splits, and of the rest for validation if it has no such split."""
+"""Shares of documents: to hold out, if the file has no splits; of the others, for validation, if it has no such
+split."""
 
 MAX_SHORT_DOCUMENT = 100
-"""Documents of at most so many characters are left out of training, as in ARES."""
+"""Maximum characters of a document that is left out of training because it is too short, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question with the texts that the judge of a quality reads, and whether the quality holds."""
+    """A question with the texts that the judge of a quality reads, and whether they have the quality."""
 
     question: str
     document: str
     answer: str
     holds: bool
     cluster: str
-    """The document or, for labelled rows without a document id, the question: such examples are not independent."""
+    """The document or, for labelled rows without a document id, the question. Examples of a cluster are not
+    independent."""
     hard_negative: bool = False
 
 
 def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
-    """Split rows by the file's column `split`; also count rows that belong to no split.
+    """Return the rows of each split, and the number of rows that are in none.
 
-    Without that column documents are drawn at random, as are those of a missing validation split. Rows that connect two
-    splits by their document, its text or their question (such as a question with a passage of another document) are
-    then left out. Raises SettingError if the file's own splits share a document or have an unknown name.
+    The column `split` of the file decides. If there is no such column, or no row for validation, documents are drawn at
+    random for the missing splits. Rows that then connect two splits by their document, its text or their question (such
+    as a question with a passage of another document) are left out. Raises SettingError if the file's own splits share a
+    document or have an unknown name.
     """
     splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
     if not any(row.split for row in rows):
@@ -65,7 +68,7 @@ def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
 
 
 def _draw(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Draw documents; return rows without them, rows of them, and the number of rows that connect both."""
+    """Draw documents; return the other rows, the rows of drawn documents, and the number of rows that connect both."""
     by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
     documents = sorted({*by_text.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
@@ -86,7 +89,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Return the document of each text, from a row in which it is not labelled irrelevant; without one, the text."""
+    """Map each text to its document as in a row where it is not labelled irrelevant; else to the text itself."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -95,7 +98,7 @@ def _documents_by_text(rows: Rows) -> dict[str, str]:
 
 
 def _documents_by_question(rows: Rows) -> dict[str, str]:
-    """Return the document of each question, from its first row not labelled irrelevant; without one, its first row."""
+    """Map each question to the document of its first row that is not labelled irrelevant, or else of its first row."""
     documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         documents.setdefault(row.question, _document(row))
@@ -116,8 +119,8 @@ def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
 def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
     """Return the examples of a quality without repetition, and count dropped rows by reason in `dropped`.
 
-    Filters as ARES does: no short documents, no duplicates and, for the two qualities of an answer, no passage that is
-    not relevant. Rows that differ only in the label contradict each other, and are all dropped.
+    As in ARES, short documents and duplicates are dropped and, for the two qualities of an answer, rows whose passage
+    is not relevant. Rows that differ only in the label contradict each other, and are all dropped.
     """
     by_texts: dict[tuple[str, str, str], set[Example]] = {}
     for row in rows:

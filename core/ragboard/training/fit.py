@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
 from ragboard.judges.trained.files import FILE, TrainedQuality
-from ragboard.judges.trained.reading import READS, Classifier, TextTooLongError
+from ragboard.judges.trained.reading import PARTS_READ, Classifier, TextTooLongError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
@@ -76,7 +76,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         split: examples_of(rows, quality, dropped) for split, rows in context.splits.items()
     }
     with _seeded(context.config.seed):
-        classifier = Classifier(fresh(context.folder), READS[quality], context.max_length)
+        classifier = Classifier(fresh(context.folder), PARTS_READ[quality], context.max_length)
         training, validation = (_inputs(classifier, examples[split], dropped) for split in ("train", "validation"))
         for split, inputs in (("train", training), ("validation", validation)):
             if len({holds for _, holds in inputs}) < 2:
@@ -89,7 +89,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         epochs, best = optimise(classifier, training, validation, context.config, report)
     outputs = classifier.logits([text for text, _ in validation])
     calibration = fit_platt(outputs, [holds for _, holds in validation])
-    trained = TrainedQuality(reads=READS[quality], calibration=calibration, threshold=THRESHOLD)
+    trained = TrainedQuality(reads=PARTS_READ[quality], calibration=calibration, threshold=THRESHOLD)
     _save(classifier, out)
     return FitResult(
         quality=quality,

@@ -14,7 +14,7 @@ from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
-from ragboard.judges.trained.reading import BETWEEN, READS
+from ragboard.judges.trained.reading import PARTS_READ, SEPARATOR
 from ragboard.outputs import check_output, write_whole
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
@@ -122,7 +122,7 @@ def _fit_all(
     """Train a model per quality; also return the reasons for qualities without one."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
-    for quality in READS:
+    for quality in PARTS_READ:
         try:
             results.append(fit(context, quality, out / quality, on_progress))
         except OneClassError as error:
@@ -190,7 +190,7 @@ def _given(labels: Sequence[str]) -> str:
 def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     curve = fitted.taught.calibration
     yield from ("", f"## {fitted.quality}", "")
-    yield f"- reads: {BETWEEN.join(fitted.taught.reads)}"
+    yield f"- reads: {SEPARATOR.join(fitted.taught.reads)}"
     yield "- positive and negative examples: " + ", ".join(
         f"{ups:,} and {downs:,} {side}" for side, (ups, downs) in fitted.sizes.items()
     )

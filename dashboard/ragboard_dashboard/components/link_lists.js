@@ -3,7 +3,7 @@
 function finding(item, open) {
   const node = element("li")
   const opener = link("", undefined, item.href, () => open(item.key))
-  opener.append(element("span", `verdict ${item.label}`, item.verdict), element("span", "said", item.text))
+  opener.append(element("span", `verdict ${item.css}`, item.heading), element("span", "said", item.text))
   node.append(opener)
   if (item.aside) {
     const aside = element("div", "aside")

@@ -15,7 +15,7 @@ from ragboard.analysis.verdict_style import (
     statement_style,
     verdict_words,
 )
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.links import Link, address
 from ragboard_dashboard.text import shortened
@@ -23,8 +23,8 @@ from ragboard_dashboard.text import shortened
 __all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucination", "statement_list"]
 
 Shown = TypeVar("Shown")
-QUESTION = 300
-"""Characters of a question that are shown below a statement."""
+MAX_QUESTION_CHARS = 300
+"""Maximum characters of a question shown below a statement; a longer one is shortened."""
 
 _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
@@ -34,9 +34,9 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
     items = [
         _item(index, VERDICT_STYLES[one.verdict.label], one.words, one.run, one.sample_id, one.number)
         | {
-            "text": inert(one.text),
-            "reason": inert(one.verdict.reason),
-            "where": inert(f"{shortened(one.run)} · {shortened(one.question, QUESTION)}"),
+            "text": strip_bidi_controls(one.text),
+            "reason": strip_bidi_controls(one.verdict.reason),
+            "where": strip_bidi_controls(f"{shortened(one.run)} · {shortened(one.question, MAX_QUESTION_CHARS)}"),
         }
         for index, one in enumerate(found)
     ]
@@ -44,7 +44,7 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
-    """Draw a page of statements, one per row; `opened_hallucination` tells which was opened."""
+    """Draw a page of statements, one per row; `opened_hallucination` returns the one that was opened."""
     _draw([_hallucination(row) for row in found], name=name, key=key, layout="rows")
 
 
@@ -67,11 +67,11 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
         {
             "key": index,
             "href": address(link.page, link.query),
-            "label": "",
-            "verdict": inert(link.mark),
-            "text": inert(link.text),
+            "css": "",
+            "heading": strip_bidi_controls(link.mark),
+            "text": strip_bidi_controls(link.text),
             "reason": "",
-            "where": inert(link.where),
+            "where": strip_bidi_controls(link.where),
         }
         for index, link in enumerate(links)
     ]
@@ -94,8 +94,8 @@ def _item(
     return {
         "key": key,
         "href": address("sample", {"run": run, "sample": sample_id, "statement": number}),
-        "label": style.css,
-        "verdict": f"{style.icon} {words}",
+        "css": style.css,
+        "heading": f"{style.icon} {words}",
     }
 
 
@@ -104,12 +104,12 @@ def _hallucination(row: Hallucination) -> dict[str, Any]:
     words = verdict_words(judged, rule_based=row.judged.heuristic)
     key = [row.run, row.sample_id, row.number]
     return _item(key, statement_style(judged), words, row.run, row.sample_id, row.number) | {
-        "text": inert(judged.statement.text),
-        "reason": inert(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
-        "where": inert(shortened(row.question, QUESTION)),
-        "aside": inert(shortened(row.run)),
-        "note": inert(row.judged.in_words),
-        "people": [inert(human_verdict_line(one)) for one in judged.people],
+        "text": strip_bidi_controls(judged.statement.text),
+        "reason": strip_bidi_controls(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
+        "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),
+        "aside": strip_bidi_controls(shortened(row.run)),
+        "note": strip_bidi_controls(row.judged.in_words),
+        "people": [strip_bidi_controls(human_verdict_line(one)) for one in judged.people],
     }
 
 
@@ -118,11 +118,11 @@ def _group(index: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
     return {
         "key": index,
         "href": address("hallucinations", {query: group.key}),
-        "label": contradicted.css if group.contradicted else "",
-        "verdict": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
-        "text": inert(group.title),
+        "css": contradicted.css if group.contradicted else "",
+        "heading": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
+        "text": strip_bidi_controls(group.title),
         "reason": "",
-        "where": inert(group.passage_id),
+        "where": strip_bidi_controls(group.passage_id),
         "aside": f"{group.statements:,} not supported",
         "note": "",
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from ragboard.analysis import Change, side_of
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.components import COMPONENTS, widget
 
 __all__ = ["changed_words", "pair_list", "pair_view", "passage_group"]
@@ -29,9 +29,14 @@ def pair_view(data: Mapping[str, Any], *, key: str) -> None:
 
 def changed_words(changes: Sequence[Change], side: Literal["A", "B"]) -> list[dict[str, str]]:
     """One side's text in pieces; each piece is on both sides, or only on this one."""
-    return [{"kind": change.kind, "text": inert(change.text)} for change in side_of(changes, side)]
+    return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in side_of(changes, side)]
 
 
 def passage_group(title: str, passages: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Passages with a title, each with its source."""
-    return {"title": title, "passages": [{"where": inert(where), "text": inert(text)} for where, text in passages]}
+    return {
+        "title": title,
+        "passages": [
+            {"where": strip_bidi_controls(where), "text": strip_bidi_controls(text)} for where, text in passages
+        ],
+    }

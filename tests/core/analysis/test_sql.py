@@ -131,6 +131,8 @@ HALLUCINATIONS: list[dict[str, Any]] = [
     {"human": "none"},
     {"human": "agrees"},
     {"human": "overruled"},
+    {"miscited": True},
+    {"miscited": True, "verdict": "unsupported", "text": "old"},
 ]
 
 

@@ -134,7 +134,7 @@ def test_a_parameter_twice_in_the_address_is_refused(tmp_path: Path, server: Cha
     assert "has the parameter 'a' twice" in done.stderr
 
 
-ECHOED = (
+MAX_QUOTED_CHARS = (
     KEY,
     f"Bearer {KEY}",
     quote(KEY, safe=""),
@@ -144,7 +144,7 @@ ECHOED = (
 )
 
 
-@pytest.mark.parametrize("echoed", ECHOED, ids=["as it is", "bearer", "percent", "hex", "base64", "escaped"])
+@pytest.mark.parametrize("echoed", MAX_QUOTED_CHARS, ids=["as it is", "bearer", "percent", "hex", "base64", "escaped"])
 @pytest.mark.parametrize("broken", [False, True], ids=["reply", "error"])
 def test_a_key_that_the_server_repeats_is_kept_nowhere(
     tmp_path: Path, server: ChatServer, echoed: str, broken: bool

@@ -13,7 +13,7 @@ from tests.core.conftest import PlainJudge
 from ragboard import Panel, SettingError
 from ragboard.evaluation.budget import MAX_FAILURES_IN_A_ROW, Budget
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.judges.base import NotAskedError, RequestSize
+from ragboard.judges.base import LimitReachedError, RequestSize
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.prices import Price
 from ragboard.tasks import Exchange, Failure, GenerateQuestions, Questions, RateAnswer, Task
@@ -53,7 +53,7 @@ def admitted(spent: Budget, size: RequestSize = SMALL) -> bool:
         try:
             async with asyncio.timeout(0):
                 await spent.admit(TASK, size)
-        except (TimeoutError, NotAskedError):
+        except (TimeoutError, LimitReachedError):
             return False
         return True
 

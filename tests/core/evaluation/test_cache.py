@@ -44,7 +44,7 @@ async def no_pause(_: float) -> None:
 
 
 def judge(server: ChatServer, model: str = "m", **given: Any) -> LlmJudge:
-    return LlmJudge(model, Endpoint(server.url, "key", pause=no_pause), **given)
+    return LlmJudge(model, Endpoint(server.url, "key", sleep=no_pause), **given)
 
 
 def evaluate(store: Store, name: str, panel: Panel, **options: Any) -> FinishedEvaluation:

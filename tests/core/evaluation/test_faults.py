@@ -60,7 +60,7 @@ def outcomes(store: Store, server: ChatServer, samples: int, deadline: float) ->
     run = make_run(samples=samples)
     own = [replace(sample, answer=f"It is red {sample.id}. It is {sample.id}.") for sample in run.samples]
     run_id = store.add_runs([replace(run, samples=tuple(own))])[0].id
-    endpoint = Endpoint(server.url, "key", timeout=deadline, limits=Limits(concurrency=CONCURRENCY), pause=no_pause)
+    endpoint = Endpoint(server.url, "key", timeout=deadline, limits=Limits(concurrency=CONCURRENCY), sleep=no_pause)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
     done = evaluate_run(store, run_id, DEFAULT_METRICS, panel, EvaluationOptions(concurrency=CONCURRENCY))
     ref = RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id)

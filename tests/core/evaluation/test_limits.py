@@ -43,7 +43,7 @@ async def no_pause(_: float) -> None:
 
 
 def panel(server: ChatServer) -> Panel:
-    return Panel(judge=LlmJudge("m", Endpoint(server.url, "key", pause=no_pause)))
+    return Panel(judge=LlmJudge("m", Endpoint(server.url, "key", sleep=no_pause)))
 
 
 def kept(store: Store, samples: int = 20) -> str:

@@ -27,6 +27,7 @@ from ragboard.tasks import (
     ExtractStatements,
     GenerateQuestions,
     GradePassages,
+    GradeSupport,
     JudgePassages,
     Prefer,
     Rate,
@@ -63,6 +64,7 @@ EXAMPLES: tuple[Task, ...] = (
     WriteQuestions(passage="Ada built it in 1871.", n=2),
     WriteAnswer(question="q", passage="p", kind="grounded"),
     Classify(quality="answer_faithfulness", question="q", contexts=("p",), answer="a"),
+    GradeSupport(sentence="Tea is hot.", passage="p"),
 )
 
 
@@ -84,7 +86,7 @@ async def no_pause(_: float) -> None:
 
 
 def panel(server: ChatServer, examples: Path | None = None) -> Panel:
-    endpoint = Endpoint(server.url, "key", pause=no_pause)
+    endpoint = Endpoint(server.url, "key", sleep=no_pause)
     return Panel(judge=LlmJudge("m", endpoint, examples=examples), roles={"embed": OpenAiEmbedder("e", endpoint)})
 
 
@@ -221,6 +223,19 @@ def test_no_reply_costs_more_than_at_worst(tmp_path_factory: pytest.TempPathFact
         done = evaluate_run(store, run_id, SUITE, judges)
     assert sum(spend.calls for spend in done.spent) == len(server.asked) <= worst.chat_calls
     assert sent_tokens(server) <= worst.prompt_tokens
+
+
+@pytest.mark.parametrize("spec", ["alce.citation_recall", "alce.citation_precision(compat=True)"])
+def test_at_worst_a_plan_has_the_questions_that_depend_on_verdicts(store: Store, server: ChatServer, spec: str) -> None:
+    passages = tuple(Passage(id=f"p{rank}", text=f"It is {word}.", rank=rank) for rank, word in enumerate("abc", 1))
+    answer = "It is a and b [1][2]. It is c and a [3][1]."
+    run = Run(name="cited", samples=(Sample(id="s", question="What?", answer=answer, contexts=passages),))
+    run_id, metrics = store.add_runs([run])[0].id, metrics_named([spec])
+    assumed = Assumptions(worst=replace(WORST, repairs=0))
+    plan = plan_run(store, run_id, metrics, panel(server), assumed).total
+    evaluate_run(store, run_id, metrics, panel(server))
+    assert plan.expected.chat_calls <= plan.worst.chat_calls
+    assert calls(server)[0] <= plan.worst.chat_calls
 
 
 def test_every_reply_unusable_takes_the_calls_of_the_worst_case(store: Store, server: ChatServer) -> None:

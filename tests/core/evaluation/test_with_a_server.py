@@ -29,7 +29,7 @@ async def no_pause(_: float) -> None:
 
 
 def panel(server: ChatServer) -> Panel:
-    endpoint = Endpoint(server.url, "key", pause=no_pause)
+    endpoint = Endpoint(server.url, "key", sleep=no_pause)
     return Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
 
 
@@ -77,7 +77,7 @@ def test_whatever_goes_wrong_a_score_is_the_right_one_or_has_a_reason(store: Sto
     server.rules = [refuses("json_schema", "response_format is not supported")]
     run = make_run(name="again", samples=6)
     run_id = store.add_runs([run])[0].id
-    endpoint = Endpoint(server.url, "key", pause=no_pause)
+    endpoint = Endpoint(server.url, "key", sleep=no_pause)
     judges = Panel(judge=LlmJudge("other", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
     done = evaluate_run(store, run_id, ALL, judges)
     ref = RunRef(run_id=run_id, name="again", evaluation_id=done.evaluation.id)

@@ -40,7 +40,7 @@ def test_a_queue_follows_the_draw_and_counts_what_one_person_said(store: Store, 
     say(store, run, second, "supported", annotator="bob")
     queue = annotation_queue(store, run, "random", annotator="ada")
     assert [item.labelled for item in queue.items] == [wanted[first], 0, 0]
-    assert queue.following == queue.items[1]
+    assert queue.next_item == queue.items[1]
     total = sum(wanted[at] for at in draw.positions)
     minutes = {True: "about a minute left", False: "about 2 minutes left"}[(total - wanted[first]) * 30 < 90]
     assert queue.in_words == f"{wanted[first]} of {total} statements, {minutes}"

@@ -143,7 +143,7 @@ def test_a_row_that_fits_several_runs_must_name_one(store: Store, tmp_path: Path
     shared = make_sample(0, answer="It is red, says a of 0.")
     run = store.add_runs([Run(name="copy", samples=(shared,))])[0]
     evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    with pytest.raises(SettingError, match="stands in a and copy; name the run of each row"):
+    with pytest.raises(SettingError, match="is in a and copy; name the run of each row"):
         ranked(store, tmp_path, *rows(store, "a"), runs=("a", "copy"))
     assert ranked(store, tmp_path, *rows(store, "a", run="a"), runs=("a", "copy")).tables
 
@@ -215,7 +215,7 @@ def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path)
         ({"metrics": ("answer_relevance",)}, "not a metric from 0 to 1"),
         ({"metrics": ("faithfulness=tone",)}, "there are no labels of 'tone'"),
         ({"order": ("a", "absent")}, "the known order a, absent is not one of a, b"),
-        ({"runs": ("a", "a")}, "each run once: a, a"),
+        ({"runs": ("a", "a")}, "name each run only once: a, a"),
     ],
 )
 def test_what_cannot_be_meant_is_said(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:

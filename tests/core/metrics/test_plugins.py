@@ -72,7 +72,7 @@ def test_a_file_of_aspects_is_a_plugin_too(tmp_path: Path) -> None:
         (
             'direction = "higher"',
             'direction = "higher"\n    category = "mood"',
-            "category is 'mood', expected grounding or relevance",
+            "category is 'mood', expected grounding or citations or relevance",
         ),
         ('requires = ("answer",)', 'requires = ("answer")', "requires is 'answer', expected a tuple of answer, "),
         ("range = (0.0, 1.0)", "range = (1.0, 0.0)", "range is (1.0, 0.0), expected minimum and maximum"),

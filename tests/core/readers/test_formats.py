@@ -262,7 +262,7 @@ def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient:
 
 
 def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
-    with pytest.raises(RunFileError, match="data: holds a row that has not the 2 cells of `columns`"):
+    with pytest.raises(RunFileError, match="data: has a row without the 2 cells that `columns` names"):
         read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
 
 
@@ -282,7 +282,7 @@ def test_the_only_list_of_objects_in_a_file_is_its_samples(write: Write) -> None
     ],
 )
 def test_a_list_that_may_be_part_of_one_sample_is_not_taken_for_samples(write: Write, text: str) -> None:
-    with pytest.raises(RunFileError, match=r"holds one object without|no column is read as the question"):
+    with pytest.raises(RunFileError, match=r"contains one object without|no column is read as the question"):
         read_runs(write("one.json", text))
 
 

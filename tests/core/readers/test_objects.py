@@ -308,8 +308,8 @@ def test_a_path_is_read_like_the_command_reads_it(write: Write) -> None:
         (3, "got int, expected the path of a run file, a Run, or samples"),
         (None, "got NoneType, expected the path"),
         (Splits(train=Split(), test=Split()), "got Splits with the splits train, test; pass one of them"),
-        ({"question": "Why?", "answer": "So."}, "got a dict that is no dict of columns"),
-        ({"question": ["Why?"], "answer": []}, "got a dict that is no dict of columns"),
+        ({"question": "Why?", "answer": "So."}, "got a dict, expected a dict of columns"),
+        ({"question": ["Why?"], "answer": []}, "got a dict, expected a dict of columns"),
     ],
 )
 def test_anything_else_is_refused_by_its_type(samples: Any, message: str) -> None:

@@ -42,7 +42,7 @@ def test_fields_are_read_from_paths(write: Write) -> None:
     assert fields["outputs.documents[].page_content"] == "contexts"
     assert "kept as metadata: inputs, outputs" in result.report.notes
     assert [(change.what, change.lines) for change in result.report.coerced] == [
-        ('outputs["dotted.key"]: nothing there', (2,))
+        ('outputs["dotted.key"]: no value', (2,))
     ]
 
 
@@ -80,22 +80,23 @@ def test_json_in_the_cells_of_a_csv_is_followed(write: Write) -> None:
     [
         (
             "inputs.mesages[-1].content",
-            ":1: the path 'inputs.mesages[-1].content' leads nowhere: 'inputs' has messages",
+            ":1: no row has a value at the path 'inputs.mesages[-1].content': 'inputs' has messages",
         ),
         (
             "outputs.documents.page_content",
-            ":1: the path 'outputs.documents.page_content' leads nowhere: 'outputs.documents' is a list of 2: [] is"
-            " each item, [0] the first, [-1] the last",
+            ":1: no row has a value at the path 'outputs.documents.page_content': 'outputs.documents'"
+            " is a list of 2: [] stands for all items, [0] for the first, [-1] for the last",
         ),
         (
             "outputs.documents[].text",
-            ":1: the path 'outputs.documents[].text' leads nowhere: 'outputs.documents[]' has page_content, meta",
+            ":1: no row has a value at the path 'outputs.documents[].text':"
+            " 'outputs.documents[]' has page_content, meta",
         ),
-        ("outputs.text.x", ":1: the path 'outputs.text.x' leads nowhere: 'outputs.text' is a text"),
+        ("outputs.text.x", ":1: no row has a value at the path 'outputs.text.x': 'outputs.text' is a text"),
         (
             "inputs.messages[7]",
-            ":1: the path 'inputs.messages[7]' leads nowhere: 'inputs.messages' is a list of 2: "
-            "[] is each item, [0] the first, [-1] the last",
+            ":1: no row has a value at the path 'inputs.messages[7]': 'inputs.messages' is a list of 2: "
+            "[] stands for all items, [0] for the first, [-1] for the last",
         ),
         ("nix.messages", ": has no column 'nix.messages'; it has inputs, outputs"),
         ("inputs.", ": has no column 'inputs.'; it has inputs, outputs"),

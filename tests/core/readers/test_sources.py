@@ -99,7 +99,9 @@ def test_a_file_that_unpacks_to_very_much_is_refused(
 
 
 def test_archives_of_several_files_and_locked_ones_are_refused(write: Write) -> None:
-    with pytest.raises(RunFileError, match="a damaged zip archive, or one of several files that no known tool wrote"):
+    with pytest.raises(
+        RunFileError, match="a damaged zip archive, or contains several files and is not of a known tool"
+    ):
         read_runs(write("two.zip", zipped({"a.jsonl": JSONL, "b.jsonl": JSONL})))
     content = bytearray(zipped({"a.jsonl": JSONL}))
     for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -141,7 +143,7 @@ def test_the_first_sheet_of_a_workbook_is_read_or_the_one_named(tmp_path: Path) 
     result = read_runs(path)
     assert read(result) == EXPECTED
     assert [sample.metadata for sample in result.runs[0].samples] == [{"tokens": 7, "code": "007"}, {"tokens": 1.5}]
-    assert "of 2 sheets 'Answers' is read: --sheet NAME reads another" in result.report.notes
+    assert "only 'Answers' of 2 sheets was read; --sheet NAME reads another" in result.report.notes
     assert result.report.format == "table (Excel)"
     assert [sample.question for sample in read_runs(path, sheet="Other").runs[0].samples] == ["Why?"]
     with pytest.raises(RunFileError, match=r"book\.xlsx: has no sheet 'X'; it has Answers, Other$"):
@@ -413,7 +415,7 @@ def test_an_address_that_cannot_be_reached_is_refused_in_one_line() -> None:
     ) as caught:
         read_runs("http://127.0.0.1:9/run.jsonl?key=secret")
     assert "secret" not in str(caught.value)
-    with pytest.raises(RunFileError, match="is a chain of addresses, expected one"):
+    with pytest.raises(RunFileError, match="is several addresses in one; expected a single address"):
         read_runs("https://x/a.zip::file:///etc/passwd")
 
 

@@ -36,18 +36,18 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("comma.json", f"[{Q},]", ":2: not JSON (Expecting value at column 2)"),
     ("key.json", "{1: 2}", ":1: not JSON (Expecting property name enclosed in double quotes at column 2)"),
     ("two.json", "{} {}", ":1: not JSON (Extra data at column 4)"),
-    ("text.json", '"text"', ": holds a text, expected a list of samples"),
-    ("object.json", "{}", ": holds one object without `samples` or `results`, expected a list of samples"),
-    ("one.json", Q, ": holds one object without `samples` or `results`, expected a list of samples"),
+    ("text.json", '"text"', ": contains a text, expected a list of samples"),
+    ("object.json", "{}", ": contains one object without `samples` or `results`, expected a list of samples"),
+    ("one.json", Q, ": contains one object without `samples` or `results`, expected a list of samples"),
     (
         "apart.json",
         '{"question": {"0": "Q"}, "answer": {"1": "A"}}',
-        ": holds one object without `samples` or `results`, expected a list of samples",
+        ": contains one object without `samples` or `results`, expected a list of samples",
     ),
     (
         "uneven.json",
         '{"question": ["Q", "R"], "answer": ["A"]}',
-        ": holds one object without `samples` or `results`, expected a list of samples",
+        ": contains one object without `samples` or `results`, expected a list of samples",
     ),
     ("number.json", "[\n3]", ":2: [0]: got a number, expected an object with the fields of a sample"),
     (
@@ -107,7 +107,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "book.csv",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or one of several files that no known tool wrote, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     ("run.jsonl.gz", gzip.compress(gzip.compress(Q.encode())), ": is a gzip file, expected JSONL"),
@@ -128,7 +128,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "zip.parquet",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or one of several files that no known tool wrote, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     (
@@ -192,7 +192,9 @@ def test_where_every_row_is_bad_the_first_says_why(write: Write) -> None:
     path = write("bad.jsonl", '{"question": ""}\n{"question": 3, "answer": []}\n')
     with pytest.raises(RunFileError) as caught:
         read_runs(path, skip_bad=True)
-    assert str(caught.value) == f"{path}:1: question: no row can be read; the first: is empty, expected a question"
+    assert (
+        str(caught.value) == f"{path}:1: question: no row can be read; the first error: is empty, expected a question"
+    )
 
 
 def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> None:

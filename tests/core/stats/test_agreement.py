@@ -47,7 +47,7 @@ def test_auroc_is_the_mann_whitney_statistic_of_scipy(pairs: list[tuple[int, boo
     downs = [score for score, positive in pairs if not positive]
     if not ups or not downs:
         for count in (auroc, roc):
-            with pytest.raises(ValueError, match="at least one of each"):
+            with pytest.raises(ValueError, match="at least one positive and one negative"):
                 count(*zip(*pairs, strict=True))
         return
     theirs = mannwhitneyu(ups, downs, method="asymptotic").statistic / (len(ups) * len(downs))

@@ -167,7 +167,7 @@ def test_few_errors_are_said_to_be_too_few() -> None:
         found(powered_mean(*yes_no(both=60, judge=errors, person=0, neither=60), rest)).warning for errors in (19, 20)
     ]
     assert "19 errors of the judge" in warnings[0]
-    assert "92 to 95 %" in warnings[0]
+    assert "92% to 95%" in warnings[0]
     assert warnings[1] == ""
 
 

@@ -140,6 +140,13 @@ def test_a_store_of_before_gets_its_clusters_when_it_is_opened(store: Store) -> 
         connection.execute("DROP MACRO TABLE sample_clusters")
         connection.execute("DROP MACRO conversation_columns")
         connection.execute("DELETE FROM migrations WHERE name >= '013'")
+        for later in (
+            "VIEW current_nuggets",
+            "TABLE nugget_lists",
+            "SEQUENCE nugget_list_numbers",
+            "TABLE assignments",
+        ):
+            connection.execute(f"DROP {later}")
     assert clusters(Store(store.folder)) == found
 
 

@@ -1,4 +1,4 @@
-"""Whether a sentence says something else of the same thing: number, name, opposite or denial."""
+"""Whether a sentence says something else about the same thing: another number or name, an opposite, or a denial."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.index import Claim
 from ragboard.judges.embedded.lexicon import (
     BOUNDING,
-    COMPARED,
     FALLING,
     HAPPENS_ONCE,
     HYPOTHETICAL,
+    OPPOSITE_COMPARATIVES,
     OPPOSITES,
     TITLES,
     word_set,
@@ -25,29 +25,30 @@ from ragboard.text.sentences import Language, normal, term
 
 __all__ = ["Conflict", "close", "conflict"]
 
-ROUGH = 0.05
-"""How far apart two numbers may be where one is said to be rough."""
+ROUGH_TOLERANCE = 0.05
+"""Maximum relative difference of two numbers that agree, if one of them is only approximate."""
 _ROUGHLY = word_set(
     "about around roughly nearly almost approximately some over circa ca etwa rund knapp fast ungefähr gut"
 )
 
-FAR = 0.2
-"""How far apart two numbers must be to say different things where one is said to be rough."""
+FAR_APART = 0.2
+"""Minimum relative difference of two numbers that disagree, if one of them is only approximate."""
 
-ALIKE = 0.65
-"""The share of the rest of the statement that a sentence must hold to be about the same thing."""
-MUCH_ALIKE = 0.8
-"""The same where the place in the sentence does not show it, and for a contradiction."""
-FEWEST = 2
-"""Words that must agree, and one more where the statement says `it` of who knows what."""
-FRAME = 3
-"""Content words and numbers that a denied statement must have."""
-REACH = 4
-"""How many words before those of the statement a `not` may stand."""
-DENIED = 2
-"""Content words after a `not` among which is the one that it denies: `not officially approved`."""
-ADDED = 0.34
-"""The words of the passage among those of a denied statement, at most: a share of the statement's, or one."""
+MIN_COMMON = 0.65
+"""Minimum share of the rest of the statement that a sentence must have in common with it to be about the same thing."""
+MIN_COMMON_STRICT = 0.8
+"""The same share if the position in the sentence is no evidence, and for a contradiction."""
+MIN_COMMON_WORDS = 2
+"""Minimum number of words that must agree; one more if the statement has a pronoun whose meaning is unknown."""
+MIN_DENIED_WORDS = 3
+"""Minimum number of content words and numbers of a statement that can be denied."""
+NEGATION_REACH = 4
+"""Maximum number of words between a `not` and the words of the statement after it."""
+DENIED_WITHIN = 2
+"""The word that a `not` denies is among so many content words after it: `not officially approved`."""
+MAX_ADDED = 0.34
+"""Maximum number of other words of the passage between those of a denied statement, as a share of them; at least
+one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +58,33 @@ class Conflict:
     here: str
     """The words of the sentence; empty for a denial."""
     there: str
-    """The words of the statement in their place; empty for a denial."""
+    """The words of the statement that they replace; empty for a denial."""
     start: int
     end: int
     kind: Literal["figure", "name", "opposite", "denial"]
     denied: str = ""
-    """Which side denies what the other says: `passage`, `answer`, or neither."""
+    """Which side denies what the other says: `passage` or `answer`; empty if neither does."""
     certain: bool = True
-    """Whether the two cannot both be true; else the statement is only not supported here."""
+    """Whether the two cannot both be true. If not certain, the statement is only unsupported by this sentence."""
 
 
 def close(figure: Figure, other: Figure, of: ParsedSentence, among: ParsedSentence) -> bool:
-    """Whether two figures of one kind agree, one of them being a rough one."""
+    """Whether two figures of the same kind agree, if one of them is only approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
     rough = _before(of, figure.first) in _ROUGHLY or _before(among, other.first) in _ROUGHLY
-    return rough and abs(figure.value - other.value) <= ROUGH * max(abs(figure.value), abs(other.value))
+    return rough and abs(figure.value - other.value) <= ROUGH_TOLERANCE * max(abs(figure.value), abs(other.value))
 
 
 def conflict(
     claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str] = frozenset()
 ) -> Conflict | None:
-    """What the sentence has against the claim, if they are about the same thing; one that is certain comes first.
+    """The conflict of the sentence with the claim, if both are about the same thing; a certain one is preferred.
 
-    `found` are the claim's items that the sentence holds, `around` all that the passages say. A question says nothing
-    against anything.
+    `found` are the items of the claim that the sentence contains, `around` all words of the passages. A question is in
+    conflict with nothing.
     """
-    if len(found) < FEWEST + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
+    if len(found) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
     first = None
     for each in _conflicts(claim, sentence, found, around):
@@ -104,11 +105,11 @@ def _conflicts(
 
 
 def _certain(claim: Claim, sentence: ParsedSentence, found: frozenset[str], slot: frozenset[str]) -> bool:
-    """Whether the sentence says the rest of the claim, all its names and figures among it, and says it as a fact."""
+    """Whether the sentence states the rest of the claim, with all its names and figures, and states it as a fact."""
     rest = claim.items - slot
     exact = (claim.named | claim.counted) - slot
     facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
-    return facts and exact <= found and len(found & rest) >= MUCH_ALIKE * len(rest)
+    return facts and exact <= found and len(found & rest) >= MIN_COMMON_STRICT * len(rest)
 
 
 def _rest(claim: Claim, found: frozenset[str], without: frozenset[str]) -> float:
@@ -126,7 +127,7 @@ def _figures(
     missing = [figure for figure in mine.figures if figure.key not in found]
     slot = frozenset(figure.key for figure in missing)
     alike = _rest(claim, found, slot)
-    if alike < ALIKE:
+    if alike < MIN_COMMON:
         return
     one = len({figure.first for figure in missing}) == 1
     certain = one and _certain(claim, sentence, found, slot) and slot.isdisjoint(around)
@@ -138,7 +139,7 @@ def _figures(
         ]
         exact = not _part_of_name(figure, mine)
         for other in rivals:
-            far = abs(figure.value - other.value) > FAR * max(abs(figure.value), abs(other.value))
+            far = abs(figure.value - other.value) > FAR_APART * max(abs(figure.value), abs(other.value))
             yield Conflict(
                 sentence.text[other.start : other.end],
                 mine.text[figure.start : figure.end],
@@ -147,14 +148,14 @@ def _figures(
                 "figure",
                 certain=certain
                 and exact
-                and not _vague(figure, mine, far=far)
-                and not _vague(other, sentence, far=far)
+                and not _is_bound_or_rough(figure, mine, far=far)
+                and not _is_bound_or_rough(other, sentence, far=far)
                 and _fills(figure, other, mine, sentence, alone=len({each.first for each in rivals}) == 1),
             )
 
 
-def _vague(figure: Figure, among: ParsedSentence, *, far: bool) -> bool:
-    """Whether a word before it makes it a bound, `over 240 miles`, or a rough one that may mean a value not far off."""
+def _is_bound_or_rough(figure: Figure, among: ParsedSentence, *, far: bool) -> bool:
+    """Whether a word before the figure makes it a bound, `over 240 miles`, or only approximate."""
     before = among.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
@@ -171,18 +172,18 @@ def _part_of_name(figure: Figure, among: ParsedSentence) -> bool:
 
 
 def _fills(figure: Figure, other: Figure, mine: ParsedSentence, theirs: ParsedSentence, *, alone: bool) -> bool:
-    """Whether a year or date is told of the same event, one that happens once, and another number of the same thing."""
+    """Whether both figures belong to the same thing: a date to the same one-time event, a number to the same words."""
     before = _same_before(mine, figure.first, theirs, other.first)
     if figure.kind == "year" or figure.kind.startswith("date"):
-        events = _once(mine.language) & mine.content & theirs.content
+        events = _one_time_verbs(mine.language) & mine.content & theirs.content
         return bool(events) and (before or alone)
     return before or _same_after(mine, figure.stop, theirs, other.stop)
 
 
 def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Figures of one kind, the other's value being none that the claim names too, with a unit or without.
+    """Whether two figures of the same kind have different values, and the claim does not have the other value too.
 
-    `-5%` is no rival of `fell by 5%`.
+    `-5%` agrees with `fell by 5%`.
     """
     mine = claim.reading
     if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(mine.words | sentence.words):
@@ -195,11 +196,11 @@ def _same_place(figure: Figure, other: Figure, mine: ParsedSentence, theirs: Par
     if after or figure.kind == "":
         return after
     before = _same_before(mine, figure.first, theirs, other.first)
-    return before or (figure.kind != "year" and alike >= MUCH_ALIKE)
+    return before or (figure.kind != "year" and alike >= MIN_COMMON_STRICT)
 
 
 @lru_cache(maxsize=8)
-def _once(language: Language) -> frozenset[str]:
+def _one_time_verbs(language: Language) -> frozenset[str]:
     return frozenset(term(word, language) for word in HAPPENS_ONCE)
 
 
@@ -209,10 +210,10 @@ def _once(language: Language) -> frozenset[str]:
 def _names(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
     for name in claim.reading.names:
         absent = frozenset(name.terms) - sentence.content - found
-        if not absent or _rest(claim, found, frozenset(name.terms)) < ALIKE:
+        if not absent or _rest(claim, found, frozenset(name.terms)) < MIN_COMMON:
             continue
         for other in sentence.names:
-            if _other_bearer(name, other, claim) or _in_its_place(name, other, claim, sentence):
+            if _differs_in_part(name, other, claim) or _replaces(name, other, claim, sentence):
                 start, end = sentence.span(other.first, other.stop)
                 yield Conflict(
                     sentence.text[start:end],
@@ -224,8 +225,8 @@ def _names(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Ite
                 )
 
 
-def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
-    """`Tay Bridge` for `Forth Bridge`: as long, and one part differs; a title is no other name."""
+def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
+    """Whether one part of a name differs, as in `Tay Bridge` for `Forth Bridge`; a title is not a part."""
     if len(name.terms) != len(other.terms):
         return False
     differing = [(mine, theirs) for mine, theirs in zip(name.terms, other.terms, strict=True) if mine != theirs]
@@ -235,8 +236,8 @@ def _other_bearer(name: Name, other: Name, claim: Claim) -> bool:
     return theirs not in claim.reading.content and not {mine, theirs} & TITLES
 
 
-def _in_its_place(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
-    """None of the name is said, and another, unknown to the claim, stands between the same words or edges."""
+def _replaces(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
+    """Whether the sentence has, between the same words or edges, another name that the claim does not have."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     mine = claim.reading
@@ -257,7 +258,7 @@ def _opposites(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) ->
         other = opposed.get(word) or _undone(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
-        if _rest(claim, found, frozenset({word})) >= MUCH_ALIKE:
+        if _rest(claim, found, frozenset({word})) >= MIN_COMMON_STRICT:
             at, there = sentence.content_terms.index(other), mine.content_terms.index(word)
             yield Conflict(
                 sentence.spelt[at],
@@ -276,7 +277,7 @@ def _opposed(language: Language) -> dict[str, str]:
 
 
 def _undone(word: str, said: ParsedSentence) -> str | None:
-    """`unlocked` for `locked` and the other way round; `Unkosten` are `Kosten`, and a name is no opposite either."""
+    """Return `unlocked` for `locked`, or the reverse, if the sentence has it; capitalised words do not count."""
     others = ({f"un{word}", word.removeprefix("un")} - {word}) & said.content
     return next(
         (other for other in others if len(other) > 3 and said.spelt[said.content_terms.index(other)].islower()), None
@@ -284,13 +285,13 @@ def _undone(word: str, said: ParsedSentence) -> str | None:
 
 
 def _comparisons(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
-    """`more than 50` for `fewer than 50`; `no more` and `not less` are left alone."""
+    """Yield conflicts such as `more than 50` for `fewer than 50`, but not for `no more` and `not less`."""
     mine = claim.reading
-    words = sorted(mine.words & COMPARED.keys() - sentence.words)
-    if not words or mine.denials or sentence.denials or _rest(claim, found, frozenset()) < MUCH_ALIKE:
+    words = sorted(mine.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
+    if not words or mine.denials or sentence.denials or _rest(claim, found, frozenset()) < MIN_COMMON_STRICT:
         return
     for word in words:
-        for other in sorted(COMPARED[word] & sentence.words - mine.words):
+        for other in sorted(OPPOSITE_COMPARATIVES[word] & sentence.words - mine.words):
             here, there = sentence.lowered.index(other), mine.lowered.index(word)
             if _same_way_round(mine, there, sentence, here):
                 start, end = sentence.span(here, here + 1)
@@ -299,7 +300,7 @@ def _comparisons(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) 
 
 
 def _same_way_round(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether the same is compared: `gold costs more than silver` agrees with `silver costs less than gold`."""
+    """Whether both compare in the same order: `gold costs more than silver` is `silver costs less than gold`."""
     before = {place for place in mine.content_terms[:there] if place}
     if _before(mine, there) != _before(theirs, here):  # `at least` is no opposite of `most`
         return False
@@ -307,11 +308,11 @@ def _same_way_round(mine: ParsedSentence, there: int, theirs: ParsedSentence, he
 
 
 def _denial(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
-    """The claim's words stand close together in the sentence, and one of the two has one `not` more."""
+    """Yield a denial if the claim's words are close together in the sentence, and one of the two has one more `not`."""
     mine = claim.reading
     wanted = frozenset(filter(None, mine.content_terms))
     shared = wanted & sentence.content
-    if len(claim.items) < FRAME or not shared or not claim.items <= found:
+    if len(claim.items) < MIN_DENIED_WORDS or not shared or not claim.items <= found:
         return
     if not HYPOTHETICAL.isdisjoint(sentence.words | mine.words):
         return
@@ -319,32 +320,34 @@ def _denial(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> It
     here = sum(_reaches(at, window, sentence) and _denies(at, sentence, shared) for at in sentence.denials)
     there = sum(_denies(at, mine, shared) for at in mine.denials)
     among = sum(bool(sentence.content_terms[at]) for at in window) - len(shared)
-    if {here, there} != {0, 1} or among > max(1.0, ADDED * len(wanted)):
+    if {here, there} != {0, 1} or among > max(1.0, MAX_ADDED * len(wanted)):
         return
     denied = "passage" if here else "answer"
     yield Conflict("", "", sentence.start, sentence.end, "denial", denied=denied, certain=shared == wanted)
 
 
 def _reaches(at: int, window: range, sentence: ParsedSentence) -> bool:
-    """Whether a `not` stands among these words or shortly before them, with no comma between."""
+    """Whether a `not` is among these words, or shortly before them without a comma between."""
     if at >= window.start:
         return at <= window.stop
-    return window.start - at <= REACH and not _parted(sentence, at, window.start)
+    return window.start - at <= NEGATION_REACH and not _comma_between(sentence, at, window.start)
 
 
 def _denies(at: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
     """Whether one of the next content words, before any comma, is shared: `shows no night` denies only the night."""
-    following = [place for place in range(at + 1, len(reading.content_terms)) if reading.content_terms[place]][:DENIED]
-    return any(reading.content_terms[place] in shared and not _parted(reading, at, place) for place in following)
+    following = [place for place in range(at + 1, len(reading.content_terms)) if reading.content_terms[place]][
+        :DENIED_WITHIN
+    ]
+    return any(reading.content_terms[place] in shared and not _comma_between(reading, at, place) for place in following)
 
 
-def _parted(reading: ParsedSentence, first: int, second: int) -> bool:
+def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
     between = reading.text[reading.word_offsets.ends[first] : reading.word_offsets.start(second)]
     return any(mark in between for mark in ",;:")
 
 
 def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
-    """The shortest run of the sentence's words with all that are wanted in it."""
+    """The shortest sequence of words of the sentence that contains all the wanted ones."""
     last: dict[str, int] = {}
     best = range(len(sentence.content_terms))
     for at, place in enumerate(sentence.content_terms):
@@ -359,12 +362,12 @@ def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
 
 
 def _same_before(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether the nearest content word before is the same, `roughly` and its like aside."""
+    """Whether the nearest content word before is the same; words such as `roughly` are ignored."""
     return _content_before(mine, there) == _content_before(theirs, here) != ""
 
 
 def _same_after(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether the first content word from there on is the same."""
+    """Whether the first content word from this position on is the same."""
     return _content(mine, there) == _content(theirs, here) != ""
 
 
@@ -381,7 +384,7 @@ def _content(reading: ParsedSentence, at: int) -> str:
 
 
 def _content_before(reading: ParsedSentence, at: int) -> str:
-    """The nearest content word before, `roughly` and its like aside."""
+    """The nearest content word before this position; words such as `roughly` are ignored."""
     return next((reading.content_terms[one] for one in reversed(range(at)) if _counts(reading, one)), "")
 
 

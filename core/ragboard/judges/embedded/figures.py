@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ragboard.judges.embedded.lexicon import (
+    BEFORE_A_LEVEL,
     FALLING,
-    FALLING_TO,
+    LOWERCASE_MONTHS,
     MONTHS,
     NUMBER_WORDS,
     SCALES,
-    SMALL_MONTHS,
     UNITS,
     word_set,
 )
@@ -30,7 +30,7 @@ SUFFIX = re.compile(r"(st|nd|rd|th|s)$")
 
 
 class Number(NamedTuple):
-    """A number in digits, as it reads by itself."""
+    """A number in digits, read without the words around it."""
 
     key: str
     value: float
@@ -39,7 +39,7 @@ class Number(NamedTuple):
 
 @lru_cache(maxsize=8)
 def numbers_of(language: Language) -> Remembered[Number | None]:
-    """Numbers in plain digits by how they are written; None for any other word."""
+    """Numbers in plain digits, by their spelling; None for any other word."""
 
     def known(word: str) -> Number | None:
         value = in_digits(word, language) if word[-1].isdigit() and not DOTTED_DATE.fullmatch(word) else None
@@ -51,13 +51,13 @@ def numbers_of(language: Language) -> Remembered[Number | None]:
 
 
 def is_plain(word: str, length: int) -> bool:
-    """Whether it is so many digits and nothing else."""
+    """Whether the word consists of exactly this many digits."""
     return len(word) == length and word.isdecimal()
 
 
 @lru_cache(maxsize=4096)
 def in_digits(written: str, language: Language) -> float | None:
-    """Read a number in digits; None if it is none.
+    """Read a number in digits; None for any other word.
 
     `1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`.
     """
@@ -75,13 +75,13 @@ def in_digits(written: str, language: Language) -> float | None:
 
 
 def _groups(plain: str, mark: str, language: Language) -> bool:
-    """Whether the only mark separates thousands, not decimals."""
+    """Whether the only comma or point separates thousands, not decimals."""
     whole, _, rest = plain.partition(mark)
     return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))
 
 
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
-"""What follows an amount of money at once: `$1.5m`."""
+"""Letters directly after an amount of money, with their factor: `$1.5m`."""
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _ORDINAL_SUFFIXES = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
@@ -90,17 +90,17 @@ _WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende an
 
 
 class Figure(NamedTuple):
-    """A value said in the text, by the tokens from `first` up to, not including, `stop`."""
+    """A value in the text, in the words from `first` up to, not including, `stop`."""
 
     key: str
-    """Equal for equal values: `#5000m`, `#1990`, `#day7-1`."""
+    """A key that is the same for equal values: `#5000m`, `#1990`, `#day7-1`."""
     loose: str
     """The key without its unit."""
     kind: str
     """What it counts: a unit, `%`, `dollar` and other currencies, `year`, `date month`, `date day`, `phone`, `th` (an
     ordinal number), `s` (a decade), or nothing."""
     value: float
-    """In that unit; a day as month * 100 + day."""
+    """The value in this unit; for a day, month * 100 + day."""
     first: int
     stop: int
     start: int
@@ -108,7 +108,8 @@ class Figure(NamedTuple):
 
 
 _Found: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
-"""Key, loose key, kind and value of each figure; the word after them; where they start and end in the text."""
+"""Key, loose key, kind and value of each figure; the position of the word after them; their start and end in the
+text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
@@ -117,7 +118,7 @@ def figures(words: Words, language: Language) -> tuple[Figure, ...]:
 
 
 def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple[Figure, ...]:
-    """The same where it is known at which words a figure may begin."""
+    """All figures that begin at one of these words."""
     done = 0
     all_found: list[Figure] = []
     numbers = numbers_of(language)
@@ -139,7 +140,7 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
 def numeric(word: str) -> bool:
     """Whether a figure may begin with the word."""
     plain = word.lower()
-    month = plain in MONTHS and (word[0].isupper() or plain in SMALL_MONTHS)
+    month = plain in MONTHS and (word[0].isupper() or plain in LOWERCASE_MONTHS)
     return month or word[0].isdigit() or plain in NUMBER_WORDS
 
 
@@ -169,15 +170,15 @@ def _phone(words: Words, at: int) -> _Found | None:
 
 
 _MINUS = frozenset("-\u2212\u2013")
-"""The dash among them, which word processors make of a minus."""
+"""Characters for a minus; word processors replace it by a dash."""
 _MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
-"""What may make more of a number: a currency, a range, a date, `per cent`."""
+"""Characters beside a number that may belong to it: a currency, a range, a date, `per cent`."""
 _JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for each in (MONTHS, SCALES, UNITS)))
 """Whether a word may belong to the number before it."""
 
 
 def _bare(words: Words, at: int, number: Number) -> Figure | None:
-    """The number where nothing beside it can belong to it, as with most: told at a third of the cost of the rules."""
+    """The number, if nothing beside it can belong to it, as for most numbers: a quick check before the rules."""
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
@@ -209,7 +210,7 @@ def _date(words: Words, at: int) -> _Found | None:
 
 
 def _no_date(words: Words, at: int) -> bool:
-    """Whether what follows a number shows at once that it begins no date: no mark, and no name of a month."""
+    """Whether the number cannot begin a date, because no date character and no name of a month follows."""
     word = words.spelt[at]
     after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
     return (
@@ -262,13 +263,13 @@ def _year(words: Words, at: int) -> int:
 
 
 def _month(words: Words, at: int) -> int:
-    if at >= len(words.spelt) or not (words.spelt[at][0].isupper() or words.spelt[at] in SMALL_MONTHS):
+    if at >= len(words.spelt) or not (words.spelt[at][0].isupper() or words.spelt[at] in LOWERCASE_MONTHS):
         return 0
     return MONTHS.get(words.spelt[at].lower(), 0)
 
 
 def _after_of(words: Words, at: int) -> int:
-    """`4 de marzo de 1890`: the place of what follows the Spanish `de`."""
+    """The position after a Spanish `de`, as in `4 de marzo de 1890`."""
     return at + 1 if at < len(words.spelt) and words.spelt[at] == "de" else at
 
 
@@ -307,7 +308,7 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
 
 
 def _negative(words: Words, at: int, start: int) -> bool:
-    """Whether a minus stands right before the figure that starts there, and not between it and another number."""
+    """Whether there is a minus directly before the figure, which is not a hyphen after another number."""
     if at and words.spelt[at - 1].lower() == "minus":
         return at == 1 or not words.spelt[at - 2][0].isdigit()
     if not start or words.text[start - 1] not in _MINUS or (start > 1 and words.text[start - 2] not in " \u00a0("):
@@ -316,9 +317,9 @@ def _negative(words: Words, at: int, start: int) -> bool:
 
 
 def _falls(words: Words, at: int) -> bool:
-    """Whether a word says already what the minus says, as in `a loss of -5 million`; not so in `fell to -5%`."""
+    """Whether a word means the same as the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
     said = [word.lower() for word in words.spelt]
-    return not FALLING.isdisjoint(said) and FALLING_TO.isdisjoint(said[max(0, at - 2) : at])
+    return not FALLING.isdisjoint(said) and BEFORE_A_LEVEL.isdisjoint(said[max(0, at - 2) : at])
 
 
 def _century(words: Words, at: int) -> int:

@@ -1,4 +1,7 @@
-"""An index of the sentences of a task's passages, to look statements up in."""
+"""An index of the sentences of a task's passages, in which statements are looked up.
+
+A *term* is the stem of a word, by which its forms are compared.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from itertools import filterfalse, islice
 from math import fsum
 from typing import TypeAlias
 
-from ragboard.judges.embedded.lexicon import AKIN_IN_MEANING
-from ragboard.judges.embedded.reading import BEGINNING, ParsedSentence, clues_of, figure_terms, once, read
+from ragboard.judges.embedded.lexicon import NEAR_SYNONYMS
+from ragboard.judges.embedded.reading import BEGINNING_LETTERS, ParsedSentence, clues_of, figure_terms, once, read
 from ragboard.text.sentences import Language, language_of, sentence_spans, term
 
 __all__ = ["Claim", "Index", "Library", "Lookup", "Scope", "lookups"]
@@ -110,7 +113,7 @@ class Library:
 
     @classmethod
     def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
-        """Make a library of one passage from sentences, without splitting them."""
+        """Make a library of one passage from these sentences, which are not split."""
         readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
         return cls(language, readings, (0,) * len(readings), 1)
 
@@ -119,7 +122,7 @@ class Library:
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """Return all words of a passage, or of all passages, in lower case; some in their original spelling too."""
+        """Return all words of a passage, or of all passages (None), in lower case; some also as they are spelt."""
         return self._all_words if passage is None else self._words[passage]
 
     @once
@@ -162,12 +165,12 @@ class Weights:
         return rarity(self.sentences, self.seen.get(item, 0))
 
 
-SAME_MEANING, AKIN = 0.9, 0.8
+SAME_MEANING, SAME_ROOT = 0.9, 0.8
 """The weight of a near-synonym, and of a word with the same root, relative to the word itself."""
 MAX_SAME_BEGINNING = 50
-"""Maximum number of words with the same beginning to compare."""
-SHORTEST_AKIN, ROOT = 6, 0.7
-"""Words of at least 6 letters have the same root if the first 70% of the longer one's letters agree."""
+"""Maximum number of words with the same beginning that are compared."""
+MIN_ROOT_LETTERS, ROOT_SHARE = 6, 0.7
+"""Words of at least 6 letters have the same root if they agree in the first letters, 70% of the longer word."""
 
 Forms = tuple[tuple[str, float], ...]
 """The terms of the passages that match an item, each with its weight, best first."""
@@ -191,7 +194,7 @@ class Index:
         forms = {item: vocabulary.forms(item) for item in items}
         sought = frozenset(form for found in forms.values() for form, _ in found)
         told = clues_of((figure for claim in claims for figure in claim.reading.figures), library.language)
-        where = _places(library, sought, told)
+        where = _occurrences(library, sought, told)
         if missing := sought - where.keys():
             forms = {item: tuple(each for each in found if each[0] not in missing) for item, found in forms.items()}
         return cls(library, forms, where)
@@ -227,8 +230,12 @@ class _Vocabulary:
             return ((item, 1.0),)
         found = [(item, 1.0)] if item in self._terms else []
         found += [(other, SAME_MEANING) for other in self._same.get(item, ()) if other in self._terms]
-        if len(item) >= SHORTEST_AKIN:
-            found += [(other, AKIN) for other in self._of_one_beginning(item[:BEGINNING]) if _akin(item, other)]
+        if len(item) >= MIN_ROOT_LETTERS:
+            found += [
+                (other, SAME_ROOT)
+                for other in self._of_one_beginning(item[:BEGINNING_LETTERS])
+                if _same_root(item, other)
+            ]
         return tuple(found)
 
     def _of_one_beginning(self, beginning: str) -> Sequence[str]:
@@ -239,7 +246,7 @@ class _Vocabulary:
         return self._ordered[first:stop]
 
 
-def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:
+def _occurrences(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:
     """Return the sentences that contain each form; `told`: clues of the figures among them."""
     where: defaultdict[str, list[int]] = defaultdict(list)
     doubtful = sought & figure_terms(library.language)
@@ -252,10 +259,10 @@ def _places(library: Library, sought: frozenset[str], told: frozenset[str]) -> d
     return dict(where)
 
 
-def _akin(word: str, other: str) -> bool:
-    if word == other or len(other) < SHORTEST_AKIN:
+def _same_root(word: str, other: str) -> bool:
+    if word == other or len(other) < MIN_ROOT_LETTERS:
         return False
-    shared = int(ROOT * max(len(word), len(other)) + 0.5)
+    shared = int(ROOT_SHARE * max(len(word), len(other)) + 0.5)
     return word[:shared] == other[:shared]
 
 
@@ -263,7 +270,7 @@ def _akin(word: str, other: str) -> bool:
 def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
     """Return the near-synonyms of each term."""
     found: dict[str, set[str]] = {}
-    for group in AKIN_IN_MEANING.get(language, ()):
+    for group in NEAR_SYNONYMS.get(language, ()):
         terms = {term(word, language) for word in group.split()}
         for each in terms:
             found.setdefault(each, set()).update(terms - {each})
@@ -271,16 +278,16 @@ def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
 
 
 POSTINGS = 4000
-"""Maximum number of occurrences to examine per claim; rare words come first, so little is lost."""
+"""Maximum number of occurrences of words that are examined per claim; rare words come first, so little is lost."""
 CONTEXT_WEIGHT = 0.8
 """The weight of words of the passage for ranking a sentence that begins with a pronoun."""
 MAX_LEADS, MIN_LEAD_SHARE = 2, 0.6
 """Maximum number of sentences to compare closely, and the share of the best one's weight that they need."""
 COMPANIONS = 4
-"""Number of best sentences that are candidates for a second one, which adds what the first lacks."""
+"""Number of the best sentences in which a second sentence is searched that adds what the first lacks."""
 
 Scope: TypeAlias = int | None
-"""A passage, from 0, or all of them."""
+"""The number of a passage, from 0; None: all passages."""
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from ragboard.text.lexicon import word_set
 
 __all__ = [
-    "AKIN_IN_MEANING",
     "AUXILIARIES",
-    "BACKWARD",
+    "BEFORE_A_LEVEL",
     "BOUNDING",
-    "COMPARED",
     "FALLING",
-    "FALLING_TO",
     "FIRST_PERSON",
     "HAPPENS_ONCE",
     "HYPOTHETICAL",
+    "LOWERCASE_MONTHS",
     "MONTHS",
+    "NEAR_SYNONYMS",
     "NEGATORS",
+    "NOT_NEGATED_BY_NOT",
     "NUMBER_WORDS",
     "OPPOSITES",
+    "OPPOSITE_COMPARATIVES",
     "PRONOUNS",
+    "REFERS_BACK",
     "SCALES",
-    "SMALL_MONTHS",
     "STRONG",
     "TITLES",
     "UNITS",
-    "UNNEGATED",
     "word_set",
 ]
 
@@ -47,7 +47,7 @@ STRONG = word_set(
     "currently former several many few both main erste ersten letzte einzige alle jeder immer nie meisten beste größte "
     "kleinste höchste längste älteste genau ganz"
 )
-"""Words that make a claim narrower or stronger than its other words."""
+"""Words that make a claim narrower or stronger than it would be without them."""
 
 PRONOUNS = word_set("it its he him his she her they them their er ihn ihm sie ihr ihnen es sein seine ihre")
 
@@ -55,33 +55,33 @@ HYPOTHETICAL = word_set(
     "if whether unless until till except verify ensure check confirm suppose assume would might "
     "wenn falls ob sofern bis außer prüfe würde wäre"
 )
-"""A sentence with one of these may not state what it says as a fact."""
+"""A sentence with one of these words may be hypothetical, and so may not state a fact."""
 
 HAPPENS_ONCE = word_set(
     "born died founded established opened completed built erected incorporated inaugurated discovered invented "
     "geboren starb gestorben gegründet eröffnet fertiggestellt gebaut erbaut entdeckt erfunden"
 )
-"""Events with one date, as far as a sentence tells: a team wins again, an album is released again."""
+"""Verbs of events that happen only once, so that they have one date; a team can win again, so `won` is not here."""
 
 BOUNDING = word_set(
     "over under above below than least most up exceeding between from bis über unter mindestens höchstens zwischen"
 )
-"""Words before a number that bound it."""
+"""Words before a number that turn it into a bound, such as `over 50`."""
 
 TITLES = word_set(
     "mr mrs ms dr prof professor sir lord lady judg justic presid princ princess king queen saint st captain general "
     "senat minist chancellor pope bishop herr frau prasident konig kaiser"
 )
-"""Words before a name, by their terms, that are not part of it."""
+"""Titles before a name, which are not part of the name; as terms (see `index.py`)."""
 
-UNNEGATED = word_set("sure only just necessarily nur less more fewer")
-"""What follows a `not` that denies nothing."""
+NOT_NEGATED_BY_NOT = word_set("sure only just necessarily nur less more fewer")
+"""Words before which `not` does not negate the sentence: `not only`, `not necessarily`, `not more than`."""
 
-BACKWARD = word_set(
+REFERS_BACK = word_set(
     "it its he his him she her they their them this these that such "
     "er sein seine sie ihr ihre es dieser diese dieses dies"
 )
-"""A sentence that begins so goes on about what was named before it."""
+"""A sentence that begins with one of these words refers to something that an earlier sentence names."""
 
 AUXILIARIES = {
     "en": word_set("is are was were has have had can could will would may might must should does did"),
@@ -108,7 +108,7 @@ _OPPOSED = (
 OPPOSITES = {word: other for pair in _OPPOSED.split(";") for a, b in [pair.split()] for word, other in ((a, b), (b, a))}
 """Words that cannot both be said of the same thing."""
 
-COMPARED = {
+OPPOSITE_COMPARATIVES = {
     "more": word_set("less fewer"),
     "less": word_set("more"),
     "fewer": word_set("more"),
@@ -117,15 +117,15 @@ COMPARED = {
     "mehr": word_set("weniger"),
     "weniger": word_set("mehr"),
 }
-"""The same of words that every text has, so that they count only in the same place."""
+"""Opposite comparatives. They occur in every text, so they count only if the words around them match."""
 
 FALLING = word_set(
     "fell fall falls fallen drop drops dropped decline declines declined decrease decreases decreased shrank "
     "loss losses lost deficit depth below verlust rückgang sank gesunken fiel gefallen schrumpfte defizit tiefe"
 )
-"""Words that say of a number with a unit what a minus says."""
-FALLING_TO = word_set("to from below auf von unter")
-"""Before a number these say where something fell to, and a minus is a minus."""
+"""Words that mean the same as a minus before a number with a unit: `fell 3%` is -3%."""
+BEFORE_A_LEVEL = word_set("to from below auf von unter")
+"""Words before a number that is a level and not a change: `fell to 3%` is not -3%."""
 
 NUMBER_WORDS = {
     word: value
@@ -160,7 +160,7 @@ NUMBER_WORDS = {
     }.items()
     for word in words.split()
 }
-"""Numbers in words; `one` and `ein` are left out, being mostly pronoun and article."""
+"""Numbers in words; `one` and `ein` are left out, because they are mostly a pronoun or an article."""
 
 SCALES = {
     "hundred": 100,
@@ -222,11 +222,11 @@ MONTHS = {
     for name in names.split()
 }
 
-SMALL_MONTHS = word_set(
+LOWERCASE_MONTHS = word_set(
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre "
     "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
 )
-"""French and Spanish months, which are written in small letters."""
+"""French and Spanish months, which are written in lower case."""
 
 _UNITS = {
     ("m", 1.0): "m metre metres meter meters metern",
@@ -256,9 +256,9 @@ _UNITS = {
 }
 
 UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-"""Unit words, with the unit they are counted in and how much of it one is."""
+"""Each unit word, with the unit it is converted to and the factor."""
 
-AKIN_IN_MEANING = {
+NEAR_SYNONYMS = {
     "en": (
         "build construct erect make",
         "begin start commence",
@@ -454,4 +454,4 @@ AKIN_IN_MEANING = {
         "gipfel spitze",
     ),
 }
-"""Words of nearly one meaning, our own groups; each word is compared by its term."""
+"""Our own groups of words with nearly the same meaning; words are compared by their terms (see `index.py`)."""

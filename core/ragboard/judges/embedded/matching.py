@@ -46,9 +46,9 @@ FEATURES = {
     "sentence": "share of the claim's weight, rare words counting more, in the best sentence",
     "pair": "the same in that sentence and the one that adds most to it",
     "words": "share of all its words, function words too, in the sentence or two",
-    "new_words": "log of 1 + words of any sort, as they stand, that are said nowhere",
-    "name_missing": "1 where a word of its names is said nowhere",
-    "figure_missing": "1 where a number or date of it is said nowhere",
+    "new_words": "log of 1 + words of any sort, as they stand, that are said missing_key_item",
+    "name_missing": "1 where a word of its names is said missing_key_item",
+    "figure_missing": "1 where a number or date of it is said missing_key_item",
     "figures_away": "share of its numbers and dates that are not in the sentence or two",
     "other_figure": "1 where the sentence has another number or date in that place",
     "other_name": "1 where the sentence has another name in that place",
@@ -63,7 +63,7 @@ FEATURES = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A claim compared with one or two sentences."""
+    """The comparison of a claim with one or two sentences."""
 
     values: tuple[float, ...]
     """The features, in the order of `FEATURES`."""
@@ -74,13 +74,13 @@ class Seen:
     missing: frozenset[str]
     """Items that these sentences do not contain."""
     conflict: Conflict | None
-    nowhere: bool
+    missing_key_item: bool
     """Whether a name, number or date of the claim is missing in the scope or, for a short claim, a number or date in
     these sentences."""
 
 
 SHORT = 10
-"""Maximum number of words of a short statement, whose figures must be in the sentences themselves."""
+"""Maximum number of words of a short statement; its figures must be in the sentences themselves."""
 
 
 def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
@@ -105,8 +105,8 @@ def look(lookup: Lookup, lead: int, scope: Scope) -> Seen:
         *_manner(claim.reading, sentences, library.words(scope)),
     )
     missing = claim.items - both.keys()
-    nowhere = name_missing or figure_missing or bool(away and len(claim.reading.spelt) <= SHORT)
-    return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against, nowhere)
+    missing_key_item = name_missing or figure_missing or bool(away and len(claim.reading.spelt) <= SHORT)
+    return Seen(values, values[1], (lead,) if second is None else (lead, second), missing, against, missing_key_item)
 
 
 def _with_rough_figures(claim: Claim, sentence: ParsedSentence, held: dict[str, float]) -> dict[str, float]:
@@ -232,7 +232,7 @@ def best_match(lookup: Lookup, scope: Scope) -> Match:
 def judged(seen: Seen, weigh: Model) -> Match:
     """Return the label and probability of a comparison."""
     score = weigh(seen.values)
-    if seen.conflict or seen.nowhere:
+    if seen.conflict or seen.missing_key_item:
         certain = seen.conflict is not None and seen.conflict.certain
         return Match("contradicted" if certain else "unsupported", min(score, AT_MOST), seen)
     return Match("supported" if score >= SUPPORTED else "unsupported", score, seen)

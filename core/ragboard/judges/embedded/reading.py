@@ -12,21 +12,21 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 from ragboard.judges.embedded.figures import Figure, figures_at, in_digits, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
-    BACKWARD,
     MONTHS,
     NEGATORS,
+    NOT_NEGATED_BY_NOT,
     NUMBER_WORDS,
     PRONOUNS,
+    REFERS_BACK,
     SCALES,
     UNITS,
-    UNNEGATED,
     word_set,
 )
 from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
 
-__all__ = ["BEGINNING", "Name", "ParsedSentence", "clues_of", "entities", "figure_terms", "once", "read"]
+__all__ = ["BEGINNING_LETTERS", "Name", "ParsedSentence", "clues_of", "entities", "figure_terms", "once", "read"]
 
 
 Owner = TypeVar("Owner")
@@ -53,32 +53,32 @@ class once(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
         return made
 
 
-ANY = "=?"
-"""The clue of a number that does not tell by itself what its figure is.
+ANY_NUMBER_CLUE = "=?"
+"""The clue of a number word whose value depends on other words.
 
 A clue is `=` and the significant digits of a number (`=5`), a cheap key to find sentences that may contain it.
 """
-LONGEST = 9
-"""A sign, and digits that stay exact in any unit."""
-HUGE = 1e100
-"""A number that scales could make infinite."""
-COMPOUND = 20
-"""From this number word on another may follow: `twenty-one`."""
+MAX_CLUE_LENGTH = 9
+"""Maximum length of a clue: `=`, and digits that do not change if the unit changes."""
+MAX_NUMBER = 1e100
+"""Larger numbers have no clue, because a scale could make them infinite."""
+MIN_COMPOUND = 20
+"""From this value on, another number word may follow: `twenty-one`."""
 
 _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
-"""For what is counted in units that differ by no powers of ten, their sizes."""
+"""Sizes of units that do not differ by powers of ten."""
 
 
 def clue_in(word: str, language: Language) -> str:
-    """The clue of a number in digits or in letters. A word with two stops may be a date."""
+    """The clue of a number in digits or letters; a word with two points may be a date."""
     if word[0].isdigit():
-        value, most = in_digits(word, language), HUGE
+        value, most = in_digits(word, language), MAX_NUMBER
     else:
-        value, most = NUMBER_WORDS[word.lower()], COMPOUND
+        value, most = NUMBER_WORDS[word.lower()], MIN_COMPOUND
     if not value or value >= most or word.count(".") > 1:
-        return ANY
+        return ANY_NUMBER_CLUE
     clue = _clue(value)
-    return clue if len(clue) <= LONGEST else ANY
+    return clue if len(clue) <= MAX_CLUE_LENGTH else ANY_NUMBER_CLUE
 
 
 def month_clue(word: str) -> str:
@@ -87,8 +87,8 @@ def month_clue(word: str) -> str:
 
 
 def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
-    """The clues, and terms of months, of which a sentence has one if it says one of these figures."""
-    return frozenset((ANY, *(clue for figure in figures for clue in _clues_of(figure, language))))
+    """Clues, and terms of months: a sentence that contains one of these figures has at least one of them."""
+    return frozenset((ANY_NUMBER_CLUE, *(clue for figure in figures for clue in _clues_of(figure, language))))
 
 
 def _clues_of(figure: Figure, language: Language) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _clue(value: float) -> str:
 
 @lru_cache(maxsize=8)
 def figure_terms(language: Language) -> frozenset[str]:
-    """Terms of the words that may belong to a figure, and are no words of content there."""
+    """Terms of words that may belong to a figure, and then are not content words."""
     words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
     return frozenset(term(word, language) for word in words)
 
@@ -119,15 +119,15 @@ _BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
 """German prepositions: every noun is capitalised there, but one without article after these is a name."""
 
 _NOT = word_set("not nicht")
-"""What may begin an aside, `Not really,`; `No dogs, cats or birds` is none."""
+"""Words that may begin an aside such as `Not really,`; `No dogs, cats or birds` is not one."""
 
-BEGINNING = 5
+BEGINNING_LETTERS = 5
 """Number of first letters by which words with the same root are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Neighbouring capitalised words, tokens `first` up to, not including, `stop`."""
+    """A name: neighbouring capitalised words, from word `first` up to, not including, `stop`."""
 
     terms: tuple[str, ...]
     first: int
@@ -135,20 +135,20 @@ class Name:
 
 
 class _Read(NamedTuple):
-    """What is found out of every sentence; as a tuple it is made in half the time of a frozen dataclass."""
+    """What is computed for every sentence; a tuple is made in half the time of a frozen dataclass."""
 
     text: str
     start: int
     end: int
     language: Language
     spelt: Sequence[str]
-    """Its words as they stand."""
+    """Its words as they are spelt."""
     terms: Sequence[str]
     """For each word its term where it may be a content word, its clue where it is a number, else the empty string."""
 
 
 class ParsedSentence(_Read):
-    """A stretch of a text, by words; rarely used parts are computed on first use."""
+    """A sentence as words; properties that are rarely needed are computed on first use."""
 
     @once
     def figures(self) -> tuple[Figure, ...]:
@@ -181,43 +181,43 @@ class ParsedSentence(_Read):
 
     @once
     def lowered(self) -> Sequence[str]:
-        """Its words in small letters."""
+        """Its words in lower case."""
         return list(map(str.lower, self.spelt))
 
     @once
     def word_offsets(self) -> Words:
-        """Its words with their places in the text."""
+        """Its words with their positions in the text."""
         return Words.of(self.text, self.start, self.spelt)
 
     @once
     def words(self) -> frozenset[str]:
-        """All words as they stand, in small letters, function words among them."""
+        """All words in lower case, including function words."""
         return frozenset(map(str.lower, self.spelt))
 
     @once
     def hedged(self) -> float:
-        """The share of hedging words; a question mark counts as one of them."""
+        """The share of hedging words; a question mark counts as a hedging word."""
         said = self.text[self.start : self.end]
         return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @once
     def refers_back(self) -> bool:
-        """Whether it begins with a pronoun, and so is about what was named before it."""
-        return bool(self.spelt) and self.spelt[0].lower() in BACKWARD
+        """Whether it begins with a pronoun, and so is about something that was named before."""
+        return bool(self.spelt) and self.spelt[0].lower() in REFERS_BACK
 
     @once
     def has_pronoun(self) -> bool:
-        """Whether a pronoun in it stands for something named elsewhere."""
+        """Whether it has a pronoun for something that is named elsewhere."""
         return not self.words.isdisjoint(PRONOUNS)
 
     @once
     def names(self) -> tuple[Name, ...]:
-        """Names, by their capitals."""
+        """Its names, recognised by their capitals."""
         return tuple(_names(self))
 
     @once
     def denials(self) -> tuple[int, ...]:
-        """Where a word such as not stands that denies something; `not only`, `not,` and `Not really,` deny nothing."""
+        """Positions of words such as `not` that negate something; `not only`, `not,` and `Not really,` do not."""
         negators = compress(count(), map(_NEGATES.__getitem__, self.spelt))
         return tuple(at for at in negators if self._denies(at))
 
@@ -226,14 +226,18 @@ class ParsedSentence(_Read):
         aside = at == 0 and self.lowered[0] in _NOT
         ends = self.word_offsets.ends[at : at + 1 + aside]
         numbered = self.spelt[at] == "No" and following[:1].isdigit()
-        return not numbered and following not in UNNEGATED and all(self.text[end : end + 1] != "," for end in ends)
+        return (
+            not numbered
+            and following not in NOT_NEGATED_BY_NOT
+            and all(self.text[end : end + 1] != "," for end in ends)
+        )
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
-        """Where in the text the words from `first` up to `stop` stand."""
+        """The start and end in the text of the words from `first` up to, not including, `stop`."""
         return self.word_offsets.start(first), self.word_offsets.ends[stop - 1]
 
     def said(self, first: int, stop: int) -> str:
-        """The words from `first` up to `stop`, as they stand."""
+        """The words from `first` up to, not including, `stop`, as they are spelt."""
         start, end = self.span(first, stop)
         return self.text[start:end]
 
@@ -246,7 +250,7 @@ def read(text: str, start: int, end: int, language: Language) -> ParsedSentence:
 
 
 def _negates(word: str) -> bool:
-    """French `ne` comes with the word that denies."""
+    """Whether the word negates; French `ne` does not count, because it comes with another negating word."""
     plain = normal(word)
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
@@ -288,7 +292,7 @@ def _capitalised(reading: ParsedSentence) -> list[int]:
 
 
 def _capitals(reading: ParsedSentence, at: int) -> int:
-    """Where the run of capitalised content words that starts at token `at` stops."""
+    """The position after the run of capitalised content words that starts at word `at`."""
     stop = at
     while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
         if stop > at and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
@@ -314,7 +318,7 @@ def _is_name(reading: ParsedSentence, at: int, stop: int) -> bool:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Names, numbers and dates in reading order, each once; for Hindi and Chinese, without capitals, no names."""
+    """Names, numbers and dates in reading order, each once; no names in Hindi and Chinese, which have no capitals."""
     language = language_of(text)
     readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
     return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))

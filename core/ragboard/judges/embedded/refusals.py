@@ -1,4 +1,4 @@
-"""Refusals: sentences that decline to answer, or say that the sources do not.
+"""Refusals: sentences that decline to answer, or say that the sources do not answer.
 
 Patterns are thorough for English and German, and rough for four other languages.
 """
@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 __all__ = ["is_refusal"]
 
-SEARCHED_CHARACTERS = 400
+MAX_SEARCHED_CHARS = 400
 """Number of characters of a sentence that are searched for a refusal."""
 
 
-class _Ways(NamedTuple):
-    """The patterns of a language, and letters for a quick check: without one of them no pattern matches."""
+class _RefusalPatterns(NamedTuple):
+    """The patterns of a language, and substrings for a quick check: a text with none of them matches no pattern."""
 
     letters: tuple[str, ...]
     patterns: re.Pattern[str]
 
 
-def _ways(letters: str, *patterns: str) -> _Ways:
-    return _Ways(tuple(letters.split("|")), re.compile("|".join(patterns)))
+def _refusal_patterns(letters: str, *patterns: str) -> _RefusalPatterns:
+    return _RefusalPatterns(tuple(letters.split("|")), re.compile("|".join(patterns)))
 
 
 _GIVEN = r"(?=the |this |these |your |any |either |provided |given |retrieved |available |supplied )"
@@ -36,7 +36,7 @@ _SOURCES = (
 _TEXTS = rf"(?:{_GIVEN}{_SOURCES}|contexts?|passages?)\b"
 """Words for the passages, with a determiner; `magnetic materials` does not match."""
 _ENDS = rf"(?:\W*$|,? (?:who|what|when|where|which|why|how|whether|if)\b| (?:in|by|from) {_TEXTS})"
-"""What may follow a refusal; `is not available in Germany` is a statement."""
+"""What may come after a refusal; `is not available in Germany` is a statement, not a refusal."""
 _SAY = (
     r"(?:say|state|mention|contain|provide|include|specify|answer|tell|give|indicate|address|cover|explain|describe"
     r"|discuss|name|list|report|reveal|settle|support|offer)"
@@ -51,7 +51,7 @@ _LITTLE = r"(?:no|not enough|insufficient|n't enough|n't any|not any|not suffici
 _MATTERS = r"(?:information|mention|details?|indication|answer|context|reference)"
 _FACTS = r"(?:answer|date|details?|explanation|figure|name|number|price|reason|source)s?"
 
-_ENGLISH = _ways(
+_ENGLISH = _refusal_patterns(
     "n't|not|no |none|neither|never|unable|fail|insufficient|silent|unknown|unclear",
     r"\bi (?:do not|don't|didn't|did not) (?:actually |really )?(?:know|have (?:any |enough |sufficient |the |that )?"
     r"\s*(?:specific )?(?:information|details|data|knowledge|answer|access))",
@@ -88,7 +88,7 @@ _SAGT = r"(?:enthält|enthalten|sagt|sagen|nennt|nennen|erwähnt|erwähnen|gibt|
 _STEHT = r"\b(?:geht|lässt sich|ergibt sich|ist|wird|steht)\b.{0,40}"
 _AUS_QUELLEN = rf"\b(?:im|(?:aus|in) (?=de|diese)){_QUELLEN}\b"
 
-_GERMAN = _ways(
+_GERMAN = _refusal_patterns(
     "nicht|kein",
     r"\bich wei(?:ß|ss) (?:es |das )?(?:leider )?nicht\b|\bwei(?:ß|ss) ich (?:leider )?nicht\b",
     r"\b(?:ich kann|ich konnte|kann ich|konnte ich) .{0,60}\b(?:nicht|keine?)\b.{0,60}\b(?:beantworten|finden|sagen"
@@ -104,7 +104,7 @@ _GERMAN = _ways(
     r"(?:\W*$|, (?:wer|was|wann|wo|wie|warum|ob))",
 )
 
-_FRENCH = _ways(
+_FRENCH = _refusal_patterns(
     "ne | n'|aucun|pas ",
     r"\b(?:contexte|textes?|passages?|documents?|sources?|extraits?|articles?)\b.{0,30}? n(?:e |')"
     r"(?:mentionne|di[ts]|précise|indique|contien|donne|fourni|parle|explique|répond)\w*\b(?! qu)",
@@ -116,7 +116,7 @@ _FRENCH = _ways(
     r"\b(?:il n'y a|je n'ai) (?:aucune|pas (?:assez |suffisamment )?d') ?(?:informations?|mention|indications?)\b",
 )
 
-_SPANISH = _ways(
+_SPANISH = _refusal_patterns(
     "no |ningun",
     r"\b(?:contexto|textos?|pasajes?|documentos?|fuentes?|fragmentos?)\b.{0,30}? no "
     r"(?:menciona|dice|especifica|indica|contiene|proporciona|da|explica|incluye|ofrece|responde)n?\b",
@@ -127,7 +127,7 @@ _SPANISH = _ways(
     r"(?:\W*$| (?:a partir|según|con (?:el|los)|en (?:el|los)) )",
 )
 
-_CHINESE = _ways(
+_CHINESE = _refusal_patterns(
     "没|沒|未|无|無|不|难|缺",
     r"(?:上下文|文中|文章|文本|段落|资料|文档|原文)[\u4e00-\u9fff]{0,12}?(?:没有|沒有|并未|未)[\u4e00-\u9fff]{0,3}?"
     r"(?:提到|提及|说明|给出|提供|包含|涉及|指出|显示|回答)",
@@ -135,17 +135,17 @@ _CHINESE = _ways(
     r"(?:没有|沒有|缺乏|未找到)(?:足够的?|任何|相关的?)+(?:信息|资料|内容|答案)",
 )
 
-_HINDI = _ways(
+_HINDI = _refusal_patterns(
     "नहीं",
     r"(?:संदर्भ|पाठ|अंशों?|दस्तावेज़ों?|दस्तावेजों?|स्रोतों?) (?:में|से|ने) "
     r".{0,60}(?:(?:उल्लेख|जानकारी|उत्तर|विवरण) .{0,6}?नहीं|नहीं (?:बताया|दिया|कहा))",
     r"मुझे (?:यह )?नहीं (?:पता|मालूम)|नहीं बताया गया|(?:पता|ज्ञात|स्पष्ट) नहीं|कोई (?:जानकारी|उल्लेख) नहीं",
 )
 
-_ALL: Sequence[_Ways] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
+_ALL: Sequence[_RefusalPatterns] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether it declines to answer, or says that the sources do not."""
-    plain = sentence[:SEARCHED_CHARACTERS].replace("\u2019", "'").lower()
+    """Whether the sentence declines to answer, or says that the sources do not answer."""
+    plain = sentence[:MAX_SEARCHED_CHARS].replace("\u2019", "'").lower()
     return any(any(map(plain.__contains__, ways.letters)) and ways.patterns.search(plain) for ways in _ALL)

@@ -24,12 +24,13 @@ from ragboard.text.sentences import language_of, sentence_spans
 __all__ = ["FEATURES", "HELPS", "helpful_sentences", "question_parts", "rate", "sentence_features"]
 
 
-Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
+Kind = Literal["date", "figure", "person", "index", "reason", "manner", "yes or no", "thing"]
 
 FITS, TOPIC, NEW = 0.4, 0.25, 0.35
-"""Weights in a score of the right kind of information, the words of the question, and new words; their sum is 1."""
+"""Weights of three parts of a score: information of the right kind, words of the question, new words; their sum is
+1."""
 ENOUGH = 4.0
-"""The scale of new words, where figures and names count twice: this many give 63% of their weight in the score."""
+"""The number of new words that gives 63% of their weight in the score; figures and names count as two."""
 HEDGED = 0.5
 """Factor for a sentence that hedges."""
 DECLINED = 0.2
@@ -38,12 +39,12 @@ DECLINES = "It declines to answer, at least in part."
 PLAIN_YES = 0.7
 """The score of a bare yes or no to a yes-or-no question."""
 SHORT, UNDERSTOOD = 5, 0.7
-"""Maximum number of words of a terse sentence. It, or a sentence about `it`, counts as containing at least the second
-number as a share of the question's words."""
+"""Maximum number of words of a terse sentence, and the share of the question's words that a terse sentence, or one that
+begins with a pronoun, counts as containing, at least."""
 MENTIONED = 0.7
 """The weight of a word of the question that occurs in another sentence of the answer."""
 WRONG_KIND = 0.25
-"""The share of the weight of the right kind for a sentence with information of another kind."""
+"""The share of the weight `FITS` that a sentence gets for information of a wrong kind."""
 
 _KINDS: Sequence[tuple[Kind, str]] = (
     ("date", r"when|(?:what|which|in what|in which|on what|on which) (?:year|date|day|month|century|time)"
@@ -54,7 +55,7 @@ _KINDS: Sequence[tuple[Kind, str]] = (
     ("reason", r"why|what (?:is|was|were|are) the (?:purpose|reason|cause|aim|objective|goal|motive)s?"
                r"|what (?:made|causes?|caused)"
                r"|for what reason|how come|warum|weshalb|wieso|wozu"),
-    ("place", r"where|(?:what|which|in what|in which) (?:city|country|town|place|state|village|continent|region)"
+    ("index", r"where|(?:what|which|in what|in which) (?:city|country|town|index|state|village|continent|region)"
               r"|what is (?:its|the|their) (?:headquarters )?location|wohin|woher|wo\b"),
     ("person", r"who|whom|whose|which (?:man|woman|person|people)|wer|wen|wem|wessen"),
     ("manner", r"how|wie|wodurch|auf welche weise"),
@@ -143,7 +144,7 @@ def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
             return bool(new_figures) or bool(_COUNT.search(text))
         case "person":
             return bool(new_names) or (len(sentence.spelt) <= SHORT and bool(_capitalised(sentence) - known))
-        case "place":
+        case "index":
             return bool(new_names) or (bool(_SITE.search(text)) and bool(sentence.content - known))
         case "reason":
             return bool(_CAUSE.search(text)) and bool(sentence.content - known)
@@ -162,7 +163,7 @@ def _dates(figure: Figure) -> bool:
 
 def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
     return frozenset(
-        place for word, place in zip(sentence.spelt, sentence.content_terms, strict=True) if place and word[0].isupper()
+        index for word, index in zip(sentence.spelt, sentence.content_terms, strict=True) if index and word[0].isupper()
     )
 
 
@@ -237,10 +238,10 @@ HELPS = 0.6
 
 Above one half, because the scores are fitted to classes of equal weight and few sentences help."""
 FLOOR, BELOW = 0.2, 0.59
-"""A sentence with a smaller share of the question's weight than FLOOR shares only frequent words with it, and scores at
-most BELOW."""
+"""A sentence with a share of the question's weight below FLOOR has only frequent words in common with it, so its score
+is at most BELOW."""
 INHERITED = 0.6
-"""The weight of words of the previous sentence for one that begins with a pronoun."""
+"""The weight of words of the previous sentence in a sentence that begins with a pronoun."""
 NEAR = 3
 """Number of sentences before and after a sentence that form its context."""
 HEAD = 20
@@ -265,7 +266,7 @@ def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[in
     helps = helpfulness_model()
     scored = [(values[0], helps(values)) for values in sentence_features(question, sentences)]
     scores = tuple(round(score if own >= FLOOR else min(score, BELOW), 4) for own, score in scored)
-    return tuple(place for place, score in enumerate(scores) if score >= HELPS), scores
+    return tuple(index for index, score in enumerate(scores) if score >= HELPS), scores
 
 
 def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
@@ -276,26 +277,26 @@ def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[flo
     if not lookup.weights:
         return [(0.0,) * len(FEATURES) for _ in sentences]
     held = [lookup.worth(sentence.everything) for sentence in library.sentences]
-    own = [lookup.share(_with_inherited(held, place, sentence)) for place, sentence in enumerate(library.sentences)]
+    own = [lookup.share(_with_inherited(held, index, sentence)) for index, sentence in enumerate(library.sentences)]
     wanted: list[Kind] = [each.kind for each in question_parts(question)]
     known = lookup.claim.reading.everything
     return [
         (
-            own[place],
-            lookup.share(_together(held[max(place - NEAR, 0) : place + NEAR + 1])),
+            own[index],
+            lookup.share(_together(held[max(index - NEAR, 0) : index + NEAR + 1])),
             math.fsum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
             math.log1p(len(sentence.everything - known)),
         )
-        for place, sentence in enumerate(library.sentences)
+        for index, sentence in enumerate(library.sentences)
     ]
 
 
-def _with_inherited(held: Sequence[dict[str, float]], place: int, sentence: ParsedSentence) -> dict[str, float]:
+def _with_inherited(held: Sequence[dict[str, float]], index: int, sentence: ParsedSentence) -> dict[str, float]:
     """Return the items of a sentence, and of the previous one with less weight if it refers back to that."""
-    own = held[place]
-    if not place or not sentence.refers_back:
+    own = held[index]
+    if not index or not sentence.refers_back:
         return own
-    return {item: INHERITED * worth for item, worth in held[place - 1].items()} | own
+    return {item: INHERITED * worth for item, worth in held[index - 1].items()} | own
 
 
 def _together(held: Sequence[dict[str, float]]) -> dict[str, float]:

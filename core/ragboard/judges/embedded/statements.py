@@ -40,10 +40,10 @@ LEAD_WORD = re.compile(
     r"|klar)\s*[,.!:\u2013-]\s*",
     re.IGNORECASE,
 )
-"""A word of courtesy or assent before the statement itself."""
+"""Words of courtesy or assent at the start of a sentence, before the statement itself."""
 
-LONGEST_HEDGED = 400
-"""Characters of a sentence within which a hedge is looked for."""
+HEDGE_SEARCH_CHARS = 400
+"""Number of characters of a sentence, from its start, in which a hedge is searched."""
 
 _HEDGE = re.compile(
     r"\b(?:I think|I believe|I guess|I suppose|I assume|I would say|as far as I know"
@@ -73,7 +73,7 @@ _COURTESY = re.compile(
     re.I,
 )
 _ASSENT = re.compile(r"(?:yes|no|ja|nein|sure|ok|okay|well)\W*$", re.IGNORECASE)
-_LED_IN = re.compile(r":\W*$")
+_ENDS_IN_COLON = re.compile(r":\W*$")
 _ABOUT_THE_QUESTION = re.compile(
     r"\W*(?:well, |so, )?(?:it|that|this|the answer)\s+(?:really |all |mostly )?depends"
     r"(?:\s+on (?:what|which|how|whom?|whether|where|when)\b[^,;:]{0,60})?\W*$"
@@ -83,7 +83,7 @@ _ABOUT_THE_QUESTION = re.compile(
 )
 """Sentences about the question or the answer itself: `It depends on which one you mean.`"""
 _NUMERAL = re.compile(r"\W*\d{1,3}[.)]\W*")
-"""The number of a list item, which is a sentence of its own if the items are in one line."""
+"""The number of a list item. If all items are on one line, the number is split off as a sentence of its own."""
 
 
 _MAY_HEDGE = (
@@ -91,25 +91,27 @@ _MAY_HEDGE = (
     *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
     *("glaub", "denke", "vermut", "vielleicht", "möglich", "wohl", "soweit", "sicher", "könnte", "dürfte", "angeblich"),
 )
-"""Substrings for a quick check: without one of them the pattern does not match."""
+"""Substrings for a quick check: a sentence with none of them contains no hedge."""
 
 
-def _any_of(letters: tuple[str, ...], plain: str) -> bool:
-    return any(map(plain.__contains__, letters))
+def _contains_any(substrings: tuple[str, ...], text: str) -> bool:
+    return any(map(text.__contains__, substrings))
 
 
 def hedge(sentence: str) -> str:
     """Return the hedging words of a sentence; empty if there are none."""
-    found = _any_of(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(sentence[:LONGEST_HEDGED].replace("\u2019", "'"))
+    found = _contains_any(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(
+        sentence[:HEDGE_SEARCH_CHARS].replace("\u2019", "'")
+    )
     return found.group() if found else ""
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether the sentence is a question, a greeting, a courtesy, about the question, or a lead-in."""
+    """Whether the sentence states nothing: a question, greeting, courtesy or lead-in, or a remark on the question."""
     plain = sentence.replace("\u2019", "'").strip().strip("*_\"'\u201c\u201d")
     if (
         plain.endswith(("?", "\uff1f"))
-        or _LED_IN.search(plain)
+        or _ENDS_IN_COLON.search(plain)
         or _ASSENT.match(plain)
         or _ABOUT_THE_QUESTION.match(plain)
     ):
@@ -119,14 +121,14 @@ def is_filler(sentence: str) -> bool:
     )
 
 
-LONGEST_SUBJECT = 9
+MAX_SUBJECT_WORDS = 9
 """Maximum number of words of a subject."""
-READ = 300
-"""Number of characters in which a subject and its verb are searched."""
-LONGEST_SENTENCE = 1000
-"""Maximum characters of a sentence to split; longer ones stay whole."""
-NEAR_VERB = 6
-"""Number of words within which a clause must have its verb."""
+SUBJECT_SEARCH_CHARS = 300
+"""Number of characters of a clause, from its start, in which its subject and verb are searched."""
+MAX_SPLIT_CHARS = 1000
+"""Maximum characters of a sentence that is split into clauses; a longer one is kept whole."""
+VERB_SEARCH_WORDS = 6
+"""Number of words after a conjunction in which the verb of the second clause is searched."""
 
 _NOT_SUBJECT = word_set(
     "when while if although though because since after before during until as in on at by for from with to of "
@@ -150,7 +152,7 @@ _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
 
 
 class Clause(NamedTuple):
-    """The text of one statement, and its place in the sentence."""
+    """The text of one statement, and the span in the whole text that it comes from."""
 
     text: str
     start: int
@@ -163,13 +165,14 @@ class Subject(NamedTuple):
     text: str
     verb: str
     after: int
-    """Where the text goes on after the verb."""
+    """The position after the verb."""
     verb_at: int
+    """The position of the verb."""
 
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
-    """Return the subject with the auxiliary or English past tense after it; None if either is unclear."""
-    words = first_words(text, start, min(end, start + READ), LONGEST_SUBJECT + 1)
+    """Return the subject and its verb, an auxiliary or an English past tense; None if either is unclear."""
+    words = first_words(text, start, min(end, start + SUBJECT_SEARCH_CHARS), MAX_SUBJECT_WORDS + 1)
     if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
     auxiliaries = AUXILIARIES[language]
@@ -193,9 +196,9 @@ def _before_verb(text: str, words: Words) -> Subject | None:
 
 
 def _past_tense(text: str, words: Words, end: int) -> Subject | None:
-    """`The bridge opened in ...`: no auxiliary may follow, or the verb could be a participle."""
+    """Return the subject of `The bridge opened in ...`; None if an auxiliary follows: a participle is no verb."""
     stop = words.ends[-1]
-    after = words_in(text, stop, min(end, stop + READ))
+    after = words_in(text, stop, min(end, stop + SUBJECT_SEARCH_CHARS))
     follows = not after or after[0].lower() in _AFTER_VERB or after[0][0].isdigit()
     return None if not follows or _verb_within(after, "en") else _before_verb(text, words)
 
@@ -203,7 +206,7 @@ def _past_tense(text: str, words: Words, end: int) -> Subject | None:
 def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
     """Yield the clauses of the sentence `text[start:end]`, in order, without overlap."""
     for first, last in _parts(text, start, end):
-        if last - first > LONGEST_SENTENCE:
+        if last - first > MAX_SPLIT_CHARS:
             yield Clause(text[first:last], first, last)
         else:
             yield from _coordinated(text, first, last, language)
@@ -220,7 +223,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _coordinated(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
     for found in _CONJUNCTION.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
-        restated = _second(text, start, found, end, language)
+        restated = _second_clause(text, start, found, end, language)
         if restated is None:
             continue
         yield from _relative(text, start, found.start())
@@ -232,13 +235,13 @@ def _coordinated(text: str, start: int, end: int, language: Language) -> Iterato
     yield from _relative(text, start, end)
 
 
-def _second(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
-    """Return the clause after the conjunction, restated; "" if it needs no change, None if it is no clause."""
+def _second_clause(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
+    """Return the clause after the conjunction, with its subject added; "" if it has one, None if it is no clause."""
     subject = subject_of(text, start, conjunction.start(), language)
-    words = first_words(text, conjunction.end(), end, NEAR_VERB + 1)
+    words = first_words(text, conjunction.end(), end, VERB_SEARCH_WORDS + 1)
     if subject is None or len(words) < 2:
         return None
-    if conjunction[1] and _opens(words) and _verb_within(words[1:], language):
+    if conjunction[1] and _opens_clause(words) and _verb_within(words[1:], language):
         return ""
     if conjunction[2].lower() not in {"and", "und"}:
         return None
@@ -250,7 +253,7 @@ def _second(text: str, start: int, conjunction: re.Match[str], end: int, languag
     return f"{subject.text} {verb_phrase}" if _is_verb_phrase(words) else None
 
 
-def _opens(words: Sequence[str]) -> bool:
+def _opens_clause(words: Sequence[str]) -> bool:
     return words[0].lower() in _OPENS_CLAUSE or words[0][0].isupper()
 
 
@@ -260,7 +263,7 @@ def _verb_within(words: Sequence[str], language: Language) -> bool:
 
 
 def _is_past(plain: str) -> bool:
-    """Whether the word, in small letters, may be a past tense."""
+    """Whether the word, in lower case, may be a past tense."""
     return plain in PAST or (plain.endswith("ed") and len(plain) > 4)
 
 
@@ -273,13 +276,16 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
 
 
 def _complete(text: str, subject: Subject, end: int) -> bool:
-    """Whether the first verb phrase is complete, so that nothing after the conjunction belongs to both."""
+    """Whether the first verb phrase is complete, so that it shares no words with the one after the conjunction."""
     words = list(map(str.lower, words_in(text, subject.after, end)))
     return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
 def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
-    """`Die Brücke wurde 1990 gebaut und 1995 eröffnet`: both halves end in a participle and contain a figure."""
+    """Return the second clause of `Die Brücke wurde 1990 gebaut und 1995 eröffnet`; None for other sentences.
+
+    Both halves must end in a participle and contain a number.
+    """
     first = text[subject.after : conjunction.start()]
     fits = all(_PARTICIPLE.search(half) and re.search(r"\d", half) for half in (first, second))
     return f"{subject.text} {subject.verb} {second}" if fits and not conjunction[1] else None
@@ -288,20 +294,20 @@ def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str
 def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
     """`X, which was A, is B` and `... B by X, which is A`: the relative clause becomes a clause of its own."""
     found = _RELATIVE.search(text, start, end)
-    noun = _named_before(text, start, found.start()) if found else None
+    noun = _name_before(text, start, found.start()) if found else None
     words = tokens(text, found.end(), end, most=1) if found else ()
     if found is None or noun is None or not words or words[0].text.lower() not in AUXILIARIES["en"]:
         yield Clause(text[start:end], start, end)
         return
-    close = text.find(",", found.end(), end)
+    comma = text.find(",", found.end(), end)
     if noun == text[start : found.start()]:
-        verb = tokens(text, close, end, most=1) if close > 0 else ()
+        verb = tokens(text, comma, end, most=1) if comma > 0 else ()
         if not verb or verb[0].text.lower() not in AUXILIARIES["en"]:
             yield Clause(text[start:end], start, end)
             return
-        yield Clause(f"{noun} {text[found.end() : close]}", start, close)
+        yield Clause(f"{noun} {text[found.end() : comma]}", start, comma)
         yield Clause(f"{noun} {text[verb[0].start : end]}", verb[0].start, end)
-    elif close < 0:
+    elif comma < 0:
         yield Clause(text[start : found.start()], start, found.start())
         yield Clause(f"{noun} {text[found.end() : end]}", found.start() + 2, end)
     else:
@@ -311,27 +317,27 @@ def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
 _NAME_AT_END = re.compile(r"(?:[Tt]he )?[A-Z][\w'-]*(?: (?:of |de |von |van )?[A-Z][\w'-]*)*$")
 
 
-def _named_before(text: str, start: int, end: int) -> str | None:
+def _name_before(text: str, start: int, end: int) -> str | None:
     found = _NAME_AT_END.search(text[start:end])
     return found.group() if found else None
 
 
-LONGEST_MARK, LONGEST_TAIL = 12, 80
-"""Numbers of characters to search: before a sentence for the mark of a heading, at its end for citations."""
+HEADING_MARK_CHARS, CITATION_TAIL_CHARS = 12, 80
+"""Numbers of characters searched: before a sentence, for `#` marks of a heading; at its end, for citations."""
 
 _HEADING = re.compile(r"(?:^|[\r\n])[ \t>]*#{1,6}[ \t]+\Z")
-_SOMETHING = re.compile(r"[^\s.,*_]")
+_FIRST_TEXT = re.compile(r"[^\s.,*_]")
 _BUT = re.compile(r",\s+(?:but|however|though|aber|allerdings|jedoch)\s+", re.IGNORECASE)
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _NEW_LINE = re.compile(r"[\r\n]")
-_EDGE = " \t\r\n*_,;"
-_EMPTY = re.compile(
+_EDGE_CHARS = " \t\r\n*_,;"
+_REACTION = re.compile(
     r"\W*(?:indeed|absolutely|exactly|definitely|correct|right|true|genau|stimmt"
     r"|(?:that|this|it)(?:'s| is| was| would be) (?:not |quite |absolutely )*"
     r"(?:true|accurate|correct|right|wrong|possible))\W*$",
     re.IGNORECASE,
 )
-"""A whole sentence that only says yes or no to another."""
+"""A whole sentence that only agrees or disagrees: `That is not correct.`"""
 _PRONOUNS = {"it": "thing", "he": "person", "she": "person"}
 _GERMAN_PRONOUNS = {"er": "der", "sie": "die", "es": "das"}
 
@@ -341,17 +347,17 @@ def extract(text: str) -> Extraction:
     language = language_of(text)
     refuses = False
     found: list[Extracted] = []
-    last: Subject | None = None
+    previous: Subject | None = None
     done = 0
     for first, end in _candidates(text, language):
         declines = is_refusal(text[first:end])
         refuses = refuses or declines
         start = _after_but(text, first, end) if declines else first
         if _NEW_LINE.search(text, done, first):
-            last = None
+            previous = None
         done = end
         for clause in clauses(text, start, end, language):
-            statement, last = _statement(text, clause, last, language)
+            statement, previous = _statement(text, clause, previous, language)
             found += [statement] if statement else []
     return Extraction(statements=tuple(found), refuses=refuses)
 
@@ -360,7 +366,7 @@ def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
     """Yield the sentences that may contain a statement, without citation marks and courtesies around them."""
     headed = "#" in text
     for first, last in sentence_spans(text, language):
-        if headed and _HEADING.search(text, max(0, first - LONGEST_MARK), first):
+        if headed and _HEADING.search(text, max(0, first - HEADING_MARK_CHARS), first):
             continue
         start, end = _without_lead(text, first, last), _without_citations(text, first, last)
         numeral = _NUMERAL.fullmatch(text, start, end) and (start, end) != (0, len(text.strip()))
@@ -370,7 +376,7 @@ def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
 
 def _without_lead(text: str, start: int, end: int) -> int:
     while found := CITATION.match(text, start, end) or LEAD_WORD.match(text, start, end):
-        following = _SOMETHING.search(text, found.end(), end)
+        following = _FIRST_TEXT.search(text, found.end(), end)
         start = following.start() if following else end
     return start
 
@@ -378,7 +384,7 @@ def _without_lead(text: str, start: int, end: int) -> int:
 def _without_citations(text: str, start: int, end: int) -> int:
     """`... in 1990 [1].` ends after 1990."""
     while True:
-        tail = max(start, end - LONGEST_TAIL)
+        tail = max(start, end - CITATION_TAIL_CHARS)
         last = next(reversed([*CITATION.finditer(text, tail, end)]), None) if _may_cite(text, tail, end) else None
         if last is None or text[last.end() : end].strip(" \t\r\n.,;!*_"):
             return end
@@ -386,12 +392,12 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 
 def _may_cite(text: str, start: int, end: int) -> bool:
-    """A quick check before the pattern: every citation mark ends in a bracket."""
+    """Whether there is a closing bracket, in which every citation mark ends: a quick check before `CITATION`."""
     return CITATION_END.search(text, start, end) is not None
 
 
 def _after_but(text: str, start: int, end: int) -> int:
-    """Return where a refusal continues with a statement; `end` if it does not, so nothing is left to extract."""
+    """Return the position after `but` where a refusal goes on to a statement; `end` if it does not."""
     found = _BUT.search(text, start, end)
     if found and not is_refusal(text[found.end() : end]) and is_refusal(text[start : found.start()]):
         return found.end()
@@ -399,20 +405,20 @@ def _after_but(text: str, start: int, end: int) -> int:
 
 
 def _statement(
-    text: str, clause: Clause, last: Subject | None, language: Language
+    text: str, clause: Clause, previous: Subject | None, language: Language
 ) -> tuple[Extracted | None, Subject | None]:
     restated = clause.text != text[clause.start : clause.end]
     start, end = _edges(text, clause.start, clause.end)
-    said = text[start:end] if not restated else clause.text.strip(_EDGE)
+    said = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
     cited = _may_cite(said, 0, len(said))
     plain = _EMPHASIS.sub("", CITATION.sub("", said) if cited else said)
-    if start >= end or not says_something(plain, 0, len(plain)) or _EMPTY.match(plain.replace("\u2019", "'")):
-        return None, last
+    if start >= end or not says_something(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
+        return None, previous
     words = map(str.lower, words_in(plain, 0, len(plain)))
     if (start, end) != (0, len(text)) and all(word in FUNCTION_WORDS[language] for word in words):
-        return None, last
+        return None, previous
     subject = subject_of(plain, 0, len(plain), language)
-    resolved = _resolved(plain, subject, last, language)
+    resolved = _resolved(plain, subject, previous, language)
     span = Span(start=start, end=end, how="verbatim" if resolved == text[start:end] else "aligned")
     if resolved != plain:
         subject = subject_of(resolved, 0, len(resolved), language)
@@ -421,16 +427,16 @@ def _statement(
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
-    left = len(piece) - len(piece.lstrip(_EDGE))
-    right = len(piece) - len(piece.rstrip(_EDGE))
+    left = len(piece) - len(piece.lstrip(_EDGE_CHARS))
+    right = len(piece) - len(piece.rstrip(_EDGE_CHARS))
     return start + left, end - right
 
 
-def _resolved(plain: str, subject: Subject | None, last: Subject | None, language: Language) -> str:
-    """Replace a leading pronoun by the subject of the previous statement, if the reference is clear."""
-    if subject is None or last is None or not _stands_for(subject.text.lower(), last.text, language):
+def _resolved(plain: str, subject: Subject | None, previous: Subject | None, language: Language) -> str:
+    """Replace a pronoun at the start by the subject of the previous statement, if it is clear whom it refers to."""
+    if subject is None or previous is None or not _stands_for(subject.text.lower(), previous.text, language):
         return plain
-    return last.text + plain[len(subject.text) :]
+    return previous.text + plain[len(subject.text) :]
 
 
 def _stands_for(pronoun: str, subject: str, language: Language) -> bool:

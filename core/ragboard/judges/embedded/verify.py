@@ -17,7 +17,7 @@ __all__ = ["verify"]
 SAME_WORDS = 0.92
 """Minimum coverage at which a passage says the statement in nearly the same words."""
 MAX_NAMED_WORDS = 3
-"""Maximum number of missing words in a reason."""
+"""Maximum number of missing words that a reason names."""
 NEAREST = 0.35
 """Minimum coverage at which a reason names the nearest passage."""
 

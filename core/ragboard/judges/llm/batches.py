@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ragboard.errors import JudgeError, SettingError, StoreError
-from ragboard.judges.base import Judge, NotAskedError
+from ragboard.judges.base import Judge, LimitReachedError
 from ragboard.judges.llm.endpoint import TRANSFER_SECONDS, Endpoint, ErrorResponse, GaveUpError
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
 
@@ -213,7 +213,7 @@ class BatchQueue:
     async def send(self, key: str, route: str, body: Mapping[str, Any]) -> str:
         """Send a request in the next batch and return the body of its response.
 
-        Raises ErrorResponse for an error, NotAskedError after `abandon`, JudgeError if no batch can succeed.
+        Raises ErrorResponse for an error, LimitReachedError after `abandon`, JudgeError if no batch can succeed.
         """
         if self._closed:
             raise self._closed
@@ -233,7 +233,7 @@ class BatchQueue:
 
     def abandon(self, reason: str) -> None:
         """Stop waiting. Batches go on at the server; a process that is started again collects them."""
-        self._close(NotAskedError(reason))
+        self._close(LimitReachedError(reason))
 
     def _name(self, key: str, route: str, body: Mapping[str, Any]) -> str:
         digest = blake2b(json.dumps([route, body]).encode(), digest_size=8).hexdigest()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
+from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import Prompts
@@ -34,11 +34,11 @@ def judge_from(
     examples: Path | None = None,
     batch_size: int = BATCH_SIZE,
 ) -> CallableJudge:
-    """Make a judge that calls `function` with a list of prompts; it returns as many texts, in order.
+    """Make a judge that calls `function` with a list of prompts; the function returns a reply to each, in order.
 
     The function gets at most `batch_size` prompts per call, one call at a time, in a separate thread; it can also be
-    async. None instead of a text means that this prompt got no answer; an exception ends the evaluation. Answers are
-    stored under `version`: change it with anything that changes them (model, settings). `prompts` and `examples` are as
+    async. None instead of a text means that this prompt got no reply; an exception ends the evaluation. Replies are
+    stored under `version`: change it whenever replies may change (model, settings). `prompts` and `examples` are as
     in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
@@ -79,7 +79,7 @@ class CallableJudge:
         """The name of the judge, which can have a price."""
         return self.name
 
-    def request(self, task: Task) -> Request | None:
+    def request(self, task: Task) -> RequestEstimate | None:
         """Return the prompt that the function would get."""
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
@@ -124,6 +124,6 @@ async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
     try:
         if dialogue.repairs:
             await RequestMeter(dialogue.task, on_call, size).admit()
-    except NotAskedError as error:
+    except LimitReachedError as error:
         dialogue.result = NotAsked(detail=str(error))
     return dialogue.result is None

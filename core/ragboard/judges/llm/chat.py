@@ -71,7 +71,7 @@ class Chat:
         """Return the model's reply; `first` goes before waiting requests, `key` names the request in a batch.
 
         `meter` makes the meter of a request of a given size. Raises CallFailedError without a reply (DeclinedError if
-        the model declined), NotAskedError if the meter admits no more requests.
+        the model declined), LimitReachedError if the meter admits no more requests.
         """
         about = _about_tokens(lines)
         unexplained: RefusedError | None = None

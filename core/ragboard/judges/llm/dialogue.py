@@ -5,7 +5,7 @@ The requested JSON value is found in whatever the model wrote: markdown fences, 
 repaired: a value that is truncated, repeats a key or contains NaN is malformed, and nothing inside it is used.
 
 Models may continue with code, or with questions of their own and answers to these. Therefore the first candidate
-counts; if it does not fit, no later one replaces it.
+counts; if it is invalid, later ones are not tried.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from ragboard.judges.base import Request
+from ragboard.judges.base import RequestEstimate
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.tasks import Failure, Reply, ReplyFormatError, Task
 
-__all__ = ["ECHOED", "REPAIRS", "Dialogue", "Line", "first_fitting", "first_request", "read_reply"]
+__all__ = ["MAX_QUOTED_CHARS", "REPAIRS", "Dialogue", "Line", "first_fitting", "first_request", "read_reply"]
 
 T = TypeVar("T")
 
 REPAIRS = 2
 """Maximum number of repair requests per task."""
 
-ECHOED = 8_000
-"""Maximum characters of a reply in a repair request."""
+MAX_QUOTED_CHARS = 8_000
+"""Maximum characters of a reply that a repair request quotes."""
 
-RAW_SHOWN = 2_000
-"""Maximum characters of a reply in a failure."""
+MAX_FAILURE_CHARS = 2_000
+"""Maximum characters of a reply that a failure quotes."""
 
-PROBLEM = 250
-"""Assumed characters of an error in a repair request, for estimates."""
+ASSUMED_PROBLEM_CHARS = 250
+"""Number of characters of an error in a repair request that cost estimates assume."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,11 +81,11 @@ class Dialogue:
     def _repair(self, text: str, problem: str) -> None:
         if self.repairs == REPAIRS:
             times = f"after {REPAIRS} requests to repair it"
-            self.fail(f"the reply does not fit what was asked, {times}: {problem}; reply: {text[:RAW_SHOWN]}")
+            self.fail(f"the reply does not fit what was asked, {times}: {problem}; reply: {text[:MAX_FAILURE_CHARS]}")
             return
         self.repairs += 1
         self.lines += (
-            Line(role="assistant", text=text.strip()[:ECHOED] or "(nothing)"),
+            Line(role="assistant", text=text.strip()[:MAX_QUOTED_CHARS] or "(nothing)"),
             Line(role="user", text=self.prompts.repair(problem)),
         )
 
@@ -98,14 +98,14 @@ def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") 
     return first_fitting(text, task.parse, task.reply_model.key, prompt=prompt, instructions=instructions)
 
 
-def first_request(task: Task, prompts: Prompts) -> Request | None:
+def first_request(task: Task, prompts: Prompts) -> RequestEstimate | None:
     """Return the first request of a dialogue about the task, or None if the reply is known without a call."""
     lines = Dialogue(task, prompts).lines
-    return Request(text=lines[0].text, repair=prompts.repair("." * PROBLEM)) if lines else None
+    return RequestEstimate(text=lines[0].text, repair=prompts.repair("." * ASSUMED_PROBLEM_CHARS)) if lines else None
 
 
-ECHO = 30
-"""A value of at least this many characters that occurs in the instructions is a copy, not a reply."""
+MIN_COPY_CHARS = 30
+"""Minimum characters of a value that counts as a copy, not a reply, if it occurs in the instructions."""
 
 MAX_THOUGHT_ENDS = 10
 """Maximum number of end tags of thoughts after which a value is searched, to tell tags inside values from others."""
@@ -122,7 +122,7 @@ def first_fitting(
 ) -> T:
     """Apply `read` to the first JSON object in the text with the key; if `key` is None, to the first list.
 
-    A copy of an example in the `instructions` of the prompt is no reply. A judged text can contain a valid reply by
+    A copy of an example in the `instructions` of the prompt does not count. A judged text can contain a valid reply by
     chance, so a copy from the rest of the `prompt` counts as a reply unless there is another candidate. Raises
     ReplyFormatError if `read` does, or if there is no candidate.
     """
@@ -131,7 +131,7 @@ def first_fitting(
     for _, raw, value in candidates:
         if value is _UNREADABLE:
             raise ReplyFormatError("it holds JSON that cannot be read")
-        if raw in instructions and len(raw) >= ECHO:
+        if raw in instructions and len(raw) >= MIN_COPY_CHARS:
             raise ReplyFormatError("it repeats the example")
         if (raw in instructions or raw in prompt) and any(other != raw for _, other, _ in candidates):
             copied = "the example" if raw in instructions else "a text that it was given"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ragboard.judges.base import NotAskedError, Request, RequestMeter, RequestSize
+from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
 from ragboard.judges.cosines import Vector, similarities, texts_of
 from ragboard.judges.llm.endpoint import Endpoint, Send
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, exchange
@@ -44,10 +44,10 @@ class OpenAiEmbedder:
         """Return model and address."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.identity}/{task.__name__}"
 
-    def request(self, task: Task) -> Request | None:
+    def request(self, task: Task) -> RequestEstimate | None:
         """Return the texts that would be sent."""
         texts = texts_of([self.endpoint.redaction.task(task)])
-        return Request(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
+        return RequestEstimate(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
@@ -58,7 +58,7 @@ class OpenAiEmbedder:
         for start in range(0, len(texts), BATCH):
             try:
                 vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call, key)
-            except NotAskedError as error:
+            except LimitReachedError as error:
                 return [NotAsked(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 

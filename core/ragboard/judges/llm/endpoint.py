@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ragboard.errors import JudgeError, SettingError
-from ragboard.judges.base import NotAskedError, RequestMeter
+from ragboard.judges.base import LimitReachedError, RequestMeter
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
@@ -46,12 +46,15 @@ Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Sends the body of a request to a path below the base URL, and returns the body of the response."""
 
 RETRIES = 4
+"""Maximum number of times that a request is sent again."""
 FIRST_PAUSE = 0.5
-"""Seconds before the second try; each further pause is twice as long, plus up to half of it at random."""
+"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random."""
 TRANSFER_SECONDS = 3600.0
 """Maximum seconds to send or fetch a file of a batch."""
-LONGEST_PAUSE = 60.0
-"""Maximum pause in seconds; if a server asks for more, the request is not sent again."""
+MAX_PAUSE = 60.0
+"""Maximum seconds before a retry; if a server asks for a longer pause, the request fails."""
+MAX_ERROR_CHARS = 300
+"""Maximum characters of an error message."""
 
 _DEPLOYMENT = re.compile(r"/openai/deployments/(?P<name>[^/]+)/?$")
 """Matches the end of a classic Azure address."""
@@ -61,29 +64,33 @@ SECRET_HEADERS = "RAGBOARD_SECRET_HEADERS"  # noqa: S105 - the name of a variabl
 NO_KEY = "none"
 """The key for servers that need none."""
 
-_SETUP = {
+_FATAL_STATUSES = {
     401: "the key is refused",
     402: "the account has no credit, or too little",
     403: "access is denied",
     404: "there is no such model or address",
 }
+"""Error statuses after which no request of the evaluation can succeed, with what they mean."""
 _NO_PROVIDER = re.compile(r"no (?:allowed )?(?:endpoints|providers)", re.I)
-"""Matches a gateway's 404: it knows the model, but no provider that may answer."""
+"""Matches the 404 of a gateway that knows the model, but has no provider for it."""
 
 FORMAT_NAMED = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
 )
-"""Matches the error of a server that does not support the format in which a reply is asked for."""
-_CAN_NAME_FORMAT = frozenset({404, 405, 415, 500, 501})
+"""Matches the error of a server that does not support the requested format of replies."""
+_FORMAT_REFUSED_STATUSES = frozenset({404, 405, 415, 500, 501})
+"""Statuses, besides 400 and 422, that may mean that the format of replies is not supported."""
 
-_LATER = frozenset({408, 409, 425, 429})
-_GIVEN_UP = frozenset({408, 502, 504, 524})
-"""The status of a server that gave up waiting for a model, which may still have replied."""
-_TOO_MANY = frozenset({429, 503})
+_RETRY_STATUSES = frozenset({408, 409, 425, 429})
+"""Statuses below 500 after which a request is sent again, as it is after every status from 500 up."""
+_TIMEOUT_STATUSES = frozenset({408, 502, 504, 524})
+"""Statuses of a server that gave up waiting for a model. The model may have replied, so the request may be billed."""
+_OVERLOAD_STATUSES = frozenset({429, 503})
+"""Statuses of a server that gets too many requests."""
 
 
 class RefusedError(CallFailedError):
-    """The server rejected the request as invalid: status 400 or 422, or another that names the format of replies."""
+    """The server rejected the request: status 400 or 422, or an error about the requested format of replies."""
 
     def __init__(self, message: str, param: str | None) -> None:
         self.param = param
@@ -132,12 +139,12 @@ class _Session:
     traffic: Traffic
     users: int = 0
     closed: JudgeError | None = None
-    """Why open calls send no further request, as none can succeed; None if they may."""
+    """The error of all open calls, because no request can succeed; None as long as requests may be sent."""
 
 
 @dataclass
 class Endpoint:
-    """A server with its limits, timeout and retries. Its `repr` shows neither the key nor details of the address.
+    """A server with its limits, timeout and retries. Its `repr` hides the key and secrets in the address.
 
     Calls in one event loop share a client, which is closed when the loop shuts down. An evaluation runs in a loop of
     its own, so it has one client and leaves nothing open.
@@ -152,16 +159,17 @@ class Endpoint:
     """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
     redaction: Redaction = NOTHING_REDACTED
-    """What is hidden in texts of samples before they are sent."""
+    """Hides parts of the samples' texts before they are sent."""
     batch: bool = False
-    """Whether an evaluation sends its requests in batches (`POST /batches`): cheaper, and hours later."""
+    """Whether an evaluation sends its requests in batches (`POST /batches`), which is cheaper but can take hours."""
     batch_interval: float = 60.0
-    """Maximum seconds between two looks at a batch."""
+    """Maximum seconds between two requests for the state of a batch."""
     retries: int = RETRIES
     """Maximum number of retries of a request."""
-    pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
-    chance: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Returns a random number between two, as `random.uniform`: pauses then do not all end at the same time."""
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    """Waits before a retry; tests replace it."""
+    jitter: Callable[[float, float], float] = field(default=random.uniform, repr=False)
+    """Returns a random number between two others, so that not all pauses end at the same time."""
     _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
         default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
         init=False,
@@ -197,18 +205,19 @@ class Endpoint:
     ) -> T:
         """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
-        With `first` it goes before other waiting requests. While it pauses before a retry, others are sent. `meter`
-        admits every attempt and records those without a reply. `key` names the request in a batch.
+        With `first`, the request goes before other waiting requests. During its pause before a retry, other requests
+        are sent. `meter` must admit every attempt, and is told of attempts that end without a result. `key` names the
+        request in a batch.
 
-        Raises NotAskedError if the meter admits no more, RefusedError for an invalid request, CallFailedError if all
-        retries fail, JudgeError if no call can succeed (key, access, address).
+        Raises LimitReachedError if the meter admits no more attempts, RefusedError for an invalid request,
+        CallFailedError if all retries fail, JudgeError if no call can succeed (key, access, address).
         """
         queue = self._queue
 
         async def operate(client: AsyncOpenAI) -> T:
             try:
                 return await request(partial(queue.send, key) if queue else partial(_post, client))
-            except NotAskedError:
+            except LimitReachedError:
                 if meter:
                     meter.unanswered(may_be_billed=False)
                 raise
@@ -254,7 +263,7 @@ class Endpoint:
                 if not isinstance(wait, _Wait):
                     return wait
                 if not queued:
-                    await self.pause(wait.seconds)
+                    await self.sleep(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
     async def _try(
@@ -269,7 +278,7 @@ class Endpoint:
         from openai import APIConnectionError, APIError
 
         pause = FIRST_PAUSE * 2 ** (self.retries - retries_left)
-        pause += self.chance(0, pause / 2)
+        pause += self.jitter(0, pause / 2)
         may_be_billed = True
         cause: Exception
         try:
@@ -280,10 +289,10 @@ class Endpoint:
         except TimeoutError as error:
             problem, cause = f"no reply within {seconds:g} s", error
         except ErrorResponse as error:
-            session.traffic.record_response(too_many=error.status in _TOO_MANY)
+            session.traffic.record_response(too_many=error.status in _OVERLOAD_STATUSES)
             if meter:
-                meter.unanswered(may_be_billed=error.status in _GIVEN_UP)
-            return self._after(error, session, retries_left, pause)
+                meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
+            return self._handle_error_status(error, session, retries_left, pause)
         except APIConnectionError as error:
             problem, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
             may_be_billed = not isinstance(getattr(error.__cause__, "__cause__", None), ClientConnectorError)
@@ -296,29 +305,29 @@ class Endpoint:
             return result
         if meter:
             meter.unanswered(may_be_billed=may_be_billed)
-        return self._again(retries_left, pause, problem, cause)
+        return self._wait_or_fail(retries_left, pause, problem, cause)
 
-    def _after(self, error: ErrorResponse, session: _Session, retries_left: int, pause: float) -> _Wait:
+    def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, pause: float) -> _Wait:
         problem = str(error)
         status = 402 if error.code == "insufficient_quota" else error.status
-        if status in (400, 422) or (status in _CAN_NAME_FORMAT and FORMAT_NAMED.search(problem)):
+        if status in (400, 422) or (status in _FORMAT_REFUSED_STATUSES and FORMAT_NAMED.search(problem)):
             raise RefusedError(self.plain(problem), error.param) from error
-        if status in _SETUP:
-            what = "no provider may answer this" if _NO_PROVIDER.search(problem) else _SETUP[status]
-            session.closed = JudgeError(f"{self.address}: {what} ({self._setup_detail(status, problem)})")
+        if status in _FATAL_STATUSES:
+            what = "no provider may answer this" if _NO_PROVIDER.search(problem) else _FATAL_STATUSES[status]
+            session.closed = JudgeError(f"{self.address}: {what} ({self._fatal_detail(status, problem)})")
             raise session.closed from error
-        if status not in _LATER and status < 500:
+        if status not in _RETRY_STATUSES and status < 500:
             raise CallFailedError(self.plain(problem)) from error
         requested = _retry_after(error.retry_after)
-        if requested is not None and requested > LONGEST_PAUSE:
-            raise GaveUpError(self.plain(f"{problem} (to be asked again after {requested:g} s)")) from error
-        return self._again(retries_left, pause if requested is None else requested, problem, error)
+        if requested is not None and requested > MAX_PAUSE:
+            raise GaveUpError(self.plain(f"{problem} (the server asks for a pause of {requested:g} s)")) from error
+        return self._wait_or_fail(retries_left, pause if requested is None else requested, problem, error)
 
-    def _setup_detail(self, status: int, problem: str) -> str:
-        """Describe the error. A server's message about a refused key can quote it, so it is left out."""
+    def _fatal_detail(self, status: int, problem: str) -> str:
+        """Describe the error. The server's message about a refused key is left out, because it may quote the key."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(problem)
 
-    def _again(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
+    def _wait_or_fail(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
         if retries_left:
             return _Wait(pause)
         raise GaveUpError(self.plain(f"{problem}, {self.retries + 1} times")) from error
@@ -347,10 +356,13 @@ class Endpoint:
         return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
     def plain(self, text: str) -> str:
-        """Return the text of an error as one short line, with secrets masked, also short ones and those of others."""
+        """Return an error message as one line of at most `MAX_ERROR_CHARS`, with secrets masked.
+
+        In an error message, even short secrets are masked, and whatever looks like a key of somebody else.
+        """
         text = whole_words(self._credentials).sub(MASK, self.masked(text))
         text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
-        return " ".join(text.split())[:300]
+        return " ".join(text.split())[:MAX_ERROR_CHARS]
 
     @asynccontextmanager
     async def _session(self) -> AsyncGenerator[_Session]:
@@ -379,7 +391,7 @@ class Endpoint:
     def route(self, operation: str, *, deployment: str = "") -> str:
         """Return the path of an operation below the base URL.
 
-        A classic Azure address names a deployment: it is that of the operation unless another one is given.
+        A classic Azure address contains the name of a deployment, which `deployment` replaces if it is given.
         """
         named = _DEPLOYMENT.search(urlsplit(self.base_url).path)
         return f"/deployments/{deployment or named['name']}/{operation}" if named else f"/{operation}"
@@ -419,6 +431,8 @@ async def _with_error_response(work: Awaitable[T]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
+    """The pause before a retry."""
+
     seconds: float
 
 
@@ -440,16 +454,18 @@ def _retry_after(header: str) -> float | None:
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
     """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
-    The lines of `RAGBOARD_SECRET_HEADERS` are headers that are treated like the key. Only OpenAI's own server always
-    needs a key. Raises JudgeError if it is missing, SettingError for an address that is not an http(s) URL and for
-    invalid headers.
+    The lines of `RAGBOARD_SECRET_HEADERS` are headers that are treated like the key. OpenAI's own server needs a key;
+    other servers may not. Raises JudgeError if OpenAI's key is missing, SettingError for an address that is not an
+    http(s) URL and for invalid headers.
     """
     known = os.environ if environment is None else environment
     address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
     key = known.get("OPENAI_API_KEY", "").strip()
     require_address(address)
     if not re.fullmatch(r"[!-~]*", key):
-        raise SettingError("OPENAI_API_KEY holds a space or a character that no key has; was it copied whole?")
+        raise SettingError(
+            "OPENAI_API_KEY contains a space or another character that no key has; was it copied correctly?"
+        )
     if not key and address == OFFICIAL:
         raise JudgeError("OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL for a server that needs no key")
     lines = known.get(SECRET_HEADERS, "").splitlines()
@@ -472,13 +488,16 @@ def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, 
 
 
 def _without_operation(address: str) -> str:
-    """Return the base URL of an address copied from a console, which ends with an operation."""
+    """Return the base URL of an address that ends with an operation, as copied from a provider's console."""
     head, mark, query = address.partition("?")
     return re.sub(r"/(?:chat/completions|embeddings)/?$", "", head) + mark + query
 
 
 def require_address(address: str) -> None:
-    """Raise SettingError for an invalid address. The message does not quote it, as it can contain a password."""
+    """Raise SettingError for an invalid address.
+
+    The message does not quote the address, which may contain a password.
+    """
     try:
         parts = urlsplit(address)
         possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -501,6 +520,6 @@ def require_address(address: str) -> None:
     of_azure = (urlsplit(address).hostname or "").endswith(".openai.azure.com") and path != "/openai/v1"
     if (classic or of_azure) and not (classic and "api-version" in names):
         raise SettingError(
-            "the base URL (OPENAI_BASE_URL) is no complete Azure address; expected https://NAME.openai.azure.com/openai/v1,"
+            "the base URL (OPENAI_BASE_URL) is not a complete Azure address; expected https://NAME.openai.azure.com/openai/v1,"
             " or https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT?api-version=2024-10-21"
         )

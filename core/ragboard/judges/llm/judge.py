@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.judges.base import NotAskedError, Request, RequestMeter
+from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter
 from ragboard.judges.llm.chat import Chat
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.endpoint import Endpoint
@@ -56,7 +56,7 @@ class LlmJudge:
         self.endpoint = endpoint
         self.parameters = dict(parameters or {})
         if reserved := sorted(_NOT_PARAMETERS & self.parameters.keys()):
-            raise SettingError(f"{reserved[0]} is no parameter of a judge; ragboard sets it itself")
+            raise SettingError(f"{reserved[0]} cannot be a parameter of a judge, because ragboard sets it")
         self.prompts = Prompts.read(prompts, examples)
         self._chat = Chat(endpoint, model)
 
@@ -74,7 +74,7 @@ class LlmJudge:
         prompts = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.identity}/{parameters}/{prompts}/{task.__name__}"
 
-    def request(self, task: Task) -> Request | None:
+    def request(self, task: Task) -> RequestEstimate | None:
         """Return the prompt that would be sent, without the schema of the reply."""
         return first_request(self.endpoint.redaction.task(task), self.prompts) if type(task) in self.answers else None
 
@@ -103,7 +103,7 @@ class LlmJudge:
             lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
             try:
                 exchange = await self._chat.complete(lines, schema, parameters, first=first, meter=meter, key=key)
-            except NotAskedError as error:
+            except LimitReachedError as error:
                 return NotAsked(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):

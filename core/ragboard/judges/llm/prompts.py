@@ -1,10 +1,10 @@
 """Prompts: a versioned set of Markdown files with `$fields`.
 
-A folder of the user overrides the set file by file. A file with an unknown field, or without a required one, is refused
-when it is read.
+Files in a folder of the user replace single files of the set. A file with an unknown field, or without a required
+field, is refused when it is read.
 
 A prompt gets two additions if necessary: the earlier turns of a conversation, and marked tags if a text imitates a tag.
-They come before the first text to judge; a file can place the turns elsewhere by `$history`.
+They come before the first text to judge; a file can put the turns elsewhere with `$history`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ragboard.tasks.markup import conversation, imitates, mark_for
 __all__ = ["MAX_EXAMPLES", "PROMPT_SET", "Prompts", "classify_examples"]
 
 PROMPT_SET = "1"
-"""The newest set of the package."""
+"""The newest version of the package's prompts."""
 
 MAX_EXAMPLES = 32
-"""Maximum number of examples of one quality: every call contains all of them."""
+"""Maximum number of examples of one quality, because every call contains all of them."""
 
 # Replies to marked tasks depend on these words; identities do not include them.
 MARKED = (
@@ -61,8 +61,8 @@ class Prompts:
         Raises SettingError for a file that the set does not have or with a wrong field, RunFileError for invalid
         examples.
         """
-        own = {} if folder is None else _own(folder)
-        texts = {name: own.get(name) or _packaged(name) for name in _FIELDS}
+        own = {} if folder is None else _user_files(folder)
+        texts = {name: own.get(name) or _package_file(name) for name in _FIELDS}
         if examples is None:
             return cls(texts)
         for name in Classify.prompts:
@@ -89,7 +89,7 @@ class Prompts:
         return self._fill(task.prompt_file(), instructions)
 
     def repair(self, problem: str) -> str:
-        """Return the repair request for a reply of the wrong form."""
+        """Return the request to repair an invalid reply."""
         return self._fill("repair", {"problem": problem})
 
     def digest(self, kind: type[Task]) -> str:
@@ -124,11 +124,11 @@ _FIRST_TEXT = re.compile(rf"^(?:<\w[^>\n]*>\n)?.*\$\{{?(?:{'|'.join(sorted(_SHOW
 """Matches the line of a prompt with the first text to judge, and the tag before it."""
 
 
-def _packaged(name: str) -> str:
+def _package_file(name: str) -> str:
     return files("ragboard.tasks").joinpath("prompts", PROMPT_SET, f"{name}.md").read_text("utf-8")
 
 
-def _own(folder: Path) -> dict[str, str]:
+def _user_files(folder: Path) -> dict[str, str]:
     try:
         texts = {path.stem: path.read_text("utf-8-sig") for path in sorted(folder.iterdir()) if path.suffix == ".md"}
     except OSError as error:
@@ -136,7 +136,9 @@ def _own(folder: Path) -> dict[str, str]:
     except UnicodeDecodeError as error:
         raise SettingError(f"{folder}: a prompt file is not UTF-8: {error}") from error
     if not texts:
-        raise SettingError(f"{folder}: holds no prompt file; there may be {', '.join(_FIELDS)}, each as .md")
+        raise SettingError(
+            f"{folder}: contains no prompt file; expected at least one of {', '.join(_FIELDS)}, with the ending .md"
+        )
     for name, text in texts.items():
         _check(folder / f"{name}.md", text)
     return texts
@@ -174,12 +176,13 @@ def classify_examples(path: Path) -> Mapping[str, tuple[LabelledExample, ...]]:
     rows = read_ares(path)
     by_quality = {quality: tuple(dict.fromkeys(_labelled(rows, quality))) for quality in get_args(AresQuality)}
     if not any(by_quality.values()):
-        raise RunFileError(path, "has no label to show; expected Yes or No in a column such as Context_Relevance_Label")
+        raise RunFileError(path, "has no label; expected Yes or No in a column such as Context_Relevance_Label")
     for quality, examples in by_quality.items():
         if len(examples) > MAX_EXAMPLES:
             raise RunFileError(
                 path,
-                f"has {len(examples)} examples of {quality}; every call contains them all: at most {MAX_EXAMPLES}",
+                f"has {len(examples)} examples of {quality}; at most {MAX_EXAMPLES} are allowed, because every call"
+                " contains them all",
             )
     return {quality: examples for quality, examples in by_quality.items() if examples}
 
@@ -194,7 +197,7 @@ def _labelled(rows: Sequence[AresRow], quality: AresQuality) -> Iterator[Labelle
 
 
 def _example(row: AresRow, quality: AresQuality, answer: str, *, holds: bool) -> LabelledExample:
-    """Return an example with only the texts that the quality is about."""
+    """Return an example with only those texts that the judge of the quality reads."""
     return LabelledExample(
         question=row.question,
         contexts=() if quality == "answer_relevance" else (row.document,),

@@ -1,7 +1,7 @@
 """Bodies of responses: a completion as JSON or as a stream of events, and the message of an error.
 
-Compatible servers differ: text comes as parts, as the arguments of a tool call, or in a stream that nobody asked for;
-the message of an error is in any of a dozen fields.
+Compatible servers differ: text may be in parts, in the arguments of a tool call, or in a stream that was not requested;
+the message of an error may be in any of a dozen fields.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ _MESSAGE_FIELDS = ("message", "msg", "detail", "details", "error", "errors", "er
 
 
 def error_message(body: str) -> str:
-    """Return the message in the body of an error: of its fields for messages, or its text; empty if it has none."""
+    """Return the message in the body of an error, from fields for messages or from its text; empty if there is none."""
     try:
         return _message_in(json.loads(body))
     except ValueError:
@@ -163,7 +163,7 @@ def error_message(body: str) -> str:
 
 
 def _message_in(value: Any) -> str:
-    """Return the messages in an error, each with its place if it has one: `body.stream: Field required`."""
+    """Return the messages in an error, each with its location if that is given: `body.stream: Field required`."""
     if isinstance(value, list):
         return "; ".join(filter(None, map(_message_in, value)))
     if not isinstance(value, dict):

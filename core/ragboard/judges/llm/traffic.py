@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 __all__ = ["Limits", "Traffic"]
 
-RECENT = 40
-"""The number of recent responses to look at."""
+RECENT_RESPONSES = 40
+"""Number of recent responses that are considered."""
 
-TOO_MANY = 0.25
-"""If a larger share of recent responses says "too many requests", fewer are sent."""
+MAX_OVERLOAD_SHARE = 0.25
+"""If a larger share of recent responses says "too many requests", the number of concurrent requests is reduced."""
 
-CUT = 0.7
-"""The factor by which the limit is then reduced."""
+REDUCTION = 0.7
+"""The factor by which it is then multiplied."""
 
 BURST_SECONDS = 2.0
-"""Seconds of the rate that can be used at once."""
+"""Requests may use this many seconds of their rate at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Limits:
     """Limits of requests to a server; None: no limit."""
 
     concurrency: int = 32
-    """The most requests at a time."""
+    """Maximum number of concurrent requests."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     """Tokens of prompts and replies; for a running request, an estimate of its prompt."""
@@ -70,7 +70,7 @@ class Traffic:
         self._in_progress = 0
         self._first: deque[asyncio.Future[None]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._recent: deque[bool] = deque(maxlen=RECENT)
+        self._recent: deque[bool] = deque(maxlen=RECENT_RESPONSES)
         rate, tokens = limits.requests_per_minute, limits.tokens_per_minute
         self._requests = None if rate is None else _Bucket(rate, clock())
         self._tokens = None if tokens is None else _Bucket(tokens, clock())
@@ -78,7 +78,7 @@ class Traffic:
 
     @property
     def allowed(self) -> int:
-        """The most requests that may run at a time now."""
+        """Maximum number of requests that may run at a time now."""
         return max(1, int(self._allowed))
 
     @asynccontextmanager
@@ -109,8 +109,8 @@ class Traffic:
         self._recent.append(too_many)
         if not too_many:
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        elif len(self._recent) >= RECENT // 2 and sum(self._recent) > TOO_MANY * len(self._recent):
-            self._allowed = max(1.0, self._allowed * CUT)
+        elif len(self._recent) >= RECENT_RESPONSES // 2 and sum(self._recent) > MAX_OVERLOAD_SHARE * len(self._recent):
+            self._allowed = max(1.0, self._allowed * REDUCTION)
             self._recent.clear()
 
     def _charge(self, tokens: int) -> None:

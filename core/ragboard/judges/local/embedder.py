@@ -26,15 +26,16 @@ __all__ = ["StEmbedder"]
 VERSION = "1"
 
 BATCH = 64
-"""Texts per batch of the model."""
+"""Number of texts that the model reads at once."""
 
 
 class StEmbedder:
     """Answers Similarity by cosines of a sentence-transformers model's embeddings.
 
-    The texts of a batch are embedded together, each once. Of a text longer than the model's limit, only the beginning
-    is embedded. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be downloaded or
-    is no sentence encoder. The weights are loaded with the first task; `answer` raises JudgeError if that fails.
+    The texts of a batch are embedded together, each once. If a text is longer than the model's limit, only its
+    beginning is embedded. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be
+    downloaded or is not a sentence encoder. The weights are loaded with the first task; `answer` raises JudgeError if
+    that fails.
     """
 
     heuristic = False

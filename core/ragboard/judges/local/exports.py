@@ -54,7 +54,7 @@ class Export:
 def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export, Any]:
     """Load the export in the folder of a model with this many outputs, and its tokenizer.
 
-    Raises JudgeError as `Export` does, and if there is no export or the tokenizer cannot be loaded.
+    Raises JudgeError in the same cases as `Export`, and if there is no export or the tokenizer cannot be loaded.
     """
     library = import_module("transformers")
     with loading_from(folder):

@@ -26,13 +26,13 @@ Texts: TypeAlias = tuple[str, ...]
 """What a model reads at a time: one text, or two that its tokenizer joins."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
-"""(start, end) of stretches of a text, in characters."""
+"""(start, end) of parts of a text, in characters."""
 
 BATCH = 32
-"""Texts per batch of the model."""
+"""Number of texts that the model reads at once."""
 
 SPARE = 4
-"""Spare tokens: a piece of a text can have a few more tokens than it had within the text."""
+"""Tokens kept free, because a piece of a text may have a few more tokens by itself than within the text."""
 
 MIN_PASSAGE_TOKENS = 16
 """Minimum number of tokens that a statement must leave for a passage."""
@@ -97,7 +97,7 @@ class Head(ABC):
             exported(folder)
 
     def _outputs(self) -> tuple[Label, ...]:
-        """Return what the outputs mean, and check that the folder fits."""
+        """Return what the outputs mean, and check that the folder has this kind of model."""
         config = read_json(self.folder, "config.json", "a model")
         config = config if isinstance(config, dict) else {}
         classes = [str(name) for name in config.get("architectures") or ()]
@@ -132,7 +132,7 @@ class Head(ABC):
 
     @property
     def tokenizer(self) -> Any:
-        """Its tokenizer."""
+        """The model's tokenizer."""
         return self._parts[1]
 
     @cached_property
@@ -141,9 +141,9 @@ class Head(ABC):
         return int(self.reading.length or self.tokenizer.model_max_length)
 
     def clean(self, text: str) -> str:
-        """Return the text as the model can read it; its length stays the same.
+        """Return the text as the model can read it, with the same length.
 
-        If the model reads one text, marks such as `</s>` separate statement and passage, so those within are blanked.
+        If the model reads one text, marks such as `</s>` separate statement and passage, so marks in them are blanked.
         """
         text = readable(text)
         return text if len(self.reading.texts) > 1 else self._marks.sub(lambda mark: " " * len(mark[0]), text)
@@ -277,7 +277,7 @@ class Seq2SeqHead(Head):
         found = [self.tokenizer(answer, add_special_tokens=False)["input_ids"][:1] for answer in self.reading.answers]
         first = [token for tokens in found for token in tokens]
         if len(set(first)) < len(self.reading.answers):
-            raise JudgeError(f"{self.folder}: its tokenizer does not tell {' from '.join(self.reading.answers)}")
+            raise JudgeError(f"{self.folder}: its tokenizer does not distinguish {' from '.join(self.reading.answers)}")
         return first
 
     def _read(self, batch: Sequence[Texts]) -> Iterable[Scores | None]:
@@ -291,5 +291,5 @@ _HEADS: Mapping[str, type[Head]] = {"sequence": SequenceHead, "tokens": TokensHe
 
 
 def head_of(folder: Path, reading: Reading, hardware: Hardware) -> Head:
-    """Return the model in a folder, to be read so. Raises JudgeError if it cannot be."""
+    """Return the model in a folder, with this way to read it. Raises JudgeError if the model does not fit."""
     return _HEADS[reading.head](folder, reading, hardware)

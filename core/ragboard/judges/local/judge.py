@@ -1,4 +1,4 @@
-"""A judge that verifies statements by a model on this machine."""
+"""A judge that verifies statements with a model on this machine."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class LocalJudge:
 
     A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
     that of contradiction is at least `contradicts`. The verdict of a passage is supported if one of its windows
-    supports, else contradicted if one contradicts, else unsupported. The joint verdict is that over the windows of all
-    passages, so a statement that only two passages together support is unsupported.
+    supports, else contradicted if one contradicts, else unsupported. The joint verdict follows the same rule over the
+    windows of all passages, so a statement that only two passages together support is unsupported.
 
     `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face; without a preset the model's labels must
     be those of entailment. Raises SettingError if there is no such model and for invalid thresholds or windows,
-    JudgeError if the model cannot be had or is of another kind. The weights are loaded with the first task; `answer`
-    raises JudgeError if that fails.
+    JudgeError if the model cannot be downloaded or is of another kind. The weights are loaded with the first task;
+    `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -97,7 +97,7 @@ class LocalJudge:
 
     def _folder(self, chosen: ModelChoice, hardware: Hardware) -> Path:
         try:
-            return model_folder(chosen.place, hardware.backend)
+            return model_folder(chosen.location, hardware.backend)
         except SettingError as error:
             known = ", ".join(name for name, preset in presets().items() if not preset.refused)
             raise SettingError(f"{error}; there are presets too: {known}") from error
@@ -111,7 +111,7 @@ class LocalJudge:
         return f"{type(self).__name__}({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model with a digest of its files and of how it is asked, window and thresholds."""
+        """Return the model with a digest of its files and input format, the window and the thresholds."""
         asked = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
         return self._identity(f"{self._digest}-{asked}", task)
 
@@ -181,7 +181,7 @@ class NliJudge(LocalJudge):
     prefix: ClassVar[str] = "nli"
 
     def _choose(self, model: str) -> ModelChoice:
-        return ModelChoice(name=model, place=model, reading=Reading())
+        return ModelChoice(name=model, location=model, reading=Reading())
 
     def identity(self, task: type[Task]) -> str:
         """Return the model with a digest of its files, window and thresholds."""

@@ -38,16 +38,16 @@ __all__ = [
     "running_on",
 ]
 
-PATIENCE = 5.0
-"""Seconds to wait for the server of models."""
+SERVER_TIMEOUT = 5.0
+"""Seconds to wait until the server of models responds."""
 
-_COUNTS = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
+_MODEL_FILES = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
 """Extensions of the files of a model: weights, settings, vocabulary."""
 
 _WEIGHTS = frozenset({".bin", ".safetensors"})
 
 _EXPORTS = ("onnx/model.onnx", "model.onnx")
-"""Where the ONNX export of a model is. Large weights are beside it, in files whose names begin with its name."""
+"""Where the ONNX export of a model is. Large weights are in files beside it whose names begin with its name."""
 
 _NUMBERS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 """The variable that makes torch read weights only; it overrides the settings of a model."""
@@ -64,7 +64,7 @@ _WANTED: Mapping[str, Mapping[str, list[str]]] = {
         "ignore_patterns": ["*/*.json", "*/*.txt", "*/*.model"],
     },
 }
-"""Files of a model that each backend downloads: not the same weights in formats that it does not read."""
+"""The files of a model that each backend downloads, without weights in formats that it does not read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,10 @@ class Hardware:
     threads: int | None = None
     """Threads of the CPU; None: as torch or onnxruntime chooses."""
     backend: str = "torch"
-    """What runs a model that verifies: `torch`, or `onnx` for its ONNX export. All other models run by torch."""
+    """The runtime of models that verify: `torch`, or `onnx` for their ONNX export. All other models run with torch."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Raise SettingError for an invalid device, number of threads or backend."""
         if self.device is not None and not re.fullmatch(r"cpu|mps|cuda(:[0-9]+)?", self.device):
             raise SettingError(f"no device is called {self.device!r}; there are cpu, cuda, cuda:NUMBER and mps")
         if self.threads is not None and self.threads < 1:
@@ -160,7 +160,7 @@ def _reached(address: str, absent: str) -> str:
     """Return the host of the address if it responds. Raises JudgeError if it does not."""
     host = urlsplit(address).hostname or address
     try:
-        with build_opener().open(Request(address, method="HEAD"), timeout=PATIENCE):  # noqa: S310 - the user's choice
+        with build_opener().open(Request(address, method="HEAD"), timeout=SERVER_TIMEOUT):  # noqa: S310 - the user's choice
             return host
     except HTTPError:
         return host
@@ -193,7 +193,9 @@ def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch"
 
     With the backend onnx its weights are those of its ONNX export. Raises JudgeError if there is none.
     """
-    files = [(part, path) for part in parts for path in sorted((folder / part).glob("*")) if path.suffix in _COUNTS]
+    files = [
+        (part, path) for part in parts for path in sorted((folder / part).glob("*")) if path.suffix in _MODEL_FILES
+    ]
     if backend == "onnx":
         export = exported(folder)
         files = [(part, path) for part, path in files if path.suffix not in _WEIGHTS]
@@ -245,7 +247,7 @@ def _device(hardware: Hardware) -> str:
 
 @contextmanager
 def running_on(hardware: Hardware) -> Generator[None]:
-    """Run a model within: without gradients, and with as many threads, which torch counts for each calling thread."""
+    """Run a model in the block, without gradients and with these threads, which torch sets per calling thread."""
     torch = import_module("torch")
     if hardware.threads:
         torch.set_num_threads(hardware.threads)
@@ -255,7 +257,10 @@ def running_on(hardware: Hardware) -> Generator[None]:
 
 @contextmanager
 def loading_from(folder: Path) -> Generator[None]:
-    """Load parts of a model within, silently and reading numbers only. Raises JudgeError if that fails."""
+    """Load parts of a model in the block, silently and without running pickled code.
+
+    Raises JudgeError if that fails.
+    """
     logging = import_module("transformers.utils.logging")
     damaged = cast("type[Exception]", import_module("safetensors").SafetensorError)
     no_numbers = cast("type[Exception]", import_module("pickle").UnpicklingError)
@@ -289,5 +294,5 @@ def _numbers_only() -> Generator[None]:
 
 
 def line(error: BaseException) -> str:
-    """Return what an error of a library says in one line, of at most 300 characters."""
+    """Return the message of a library's error as one line of at most 300 characters."""
     return (" ".join(str(error).split()) or type(error).__name__)[:300]

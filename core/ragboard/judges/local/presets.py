@@ -1,4 +1,4 @@
-"""Local models by name: how each is asked, and what is known of it."""
+"""Local models by name: what each is given as input, and what is known about it."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from ragboard.records import Label
 __all__ = ["DEFAULT", "HeadKind", "ModelChoice", "Preset", "Reading", "choose_model", "presets"]
 
 DEFAULT = "minicheck"
-"""The preset of `local` alone: of the fact checkers that fit a laptop, the one with the best published figure."""
+"""The preset that `local` alone stands for: the fact checker with the best published figure that runs on a laptop."""
 
 HeadKind: TypeAlias = Literal["sequence", "tokens", "seq2seq"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How a model is asked about a statement, and what its outputs mean."""
+    """The input that a model gets for a statement, and the meaning of its outputs."""
 
     head: HeadKind = "sequence"
     """`sequence`: one label for the text; `tokens`: a label for each token; `seq2seq`: the first token of an answer."""
     texts: tuple[str, ...] = ("{passage}", "{statement}")
-    """What the model reads: one text, or two that its tokenizer joins; the fields are question, passage, statement."""
+    """Templates of the input: one text, or two that the tokenizer joins; fields are question, passage and statement."""
     outputs: tuple[Label, ...] = ()
-    """What its outputs mean, in order; empty: the labels in its config.json say so."""
+    """The meaning of its outputs, in order; empty: as the labels in its config.json say."""
     answers: tuple[str, ...] = ()
     """For `seq2seq`, the answer that stands for each output."""
     window: int = 256
-    """The most tokens of a passage that are read at a time."""
+    """Maximum number of tokens of a passage that are read at a time."""
     length: int | None = None
-    """The most tokens that the model reads in all; None: as its files say."""
+    """Maximum number of tokens of the whole input; None: the limit in the model's files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A published model. We have run none of them: the figures are those of its makers."""
+    """A published model. We have not run it: the figures are from its authors."""
 
     name: str
     model: str
@@ -50,15 +50,15 @@ class Preset:
     languages: str
     licence: str
     published: str
-    """A figure of its makers."""
+    """A figure that its authors published."""
     source: str
-    """Where that figure is from."""
+    """The source of the figure."""
     checked: str
-    """Where we looked up how it is asked."""
+    """Where we looked up the input that it expects."""
     download: float | None = None
-    """Size of its weights in GB; None if we could not look it up."""
+    """Size of its weights in GB; None if unknown."""
     refused: str = ""
-    """Why ragboard does not run it; empty if it does."""
+    """Why ragboard refuses to run it; empty if it does not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +66,9 @@ class ModelChoice:
     """What `local:NAME` means."""
 
     name: str
-    """The name without a place: `minicheck`, or the folder or Hugging Face name of a model without a preset."""
-    place: str
-    """The folder or the name on Hugging Face."""
+    """The name without the folder: `minicheck`, or the folder or Hugging Face name of a model without a preset."""
+    location: str
+    """The folder of the model, or its name on Hugging Face."""
     reading: Reading
 
 
@@ -92,12 +92,12 @@ def choose_model(name: str) -> ModelChoice:
     JudgeError for a model that ragboard does not run.
     """
     known = presets()
-    before, at, place = name.partition("@")
-    if at and place and before not in known:
+    before, at, location = name.partition("@")
+    if at and location and before not in known:
         raise SettingError(f"no preset is called {before!r}; there are {', '.join(known)}")
     preset = known.get(before) or next((one for one in known.values() if one.model == name), None)
-    if preset is None or (at and not place):
-        return ModelChoice(name=name, place=name, reading=Reading())
+    if preset is None or (at and not location):
+        return ModelChoice(name=name, location=name, reading=Reading())
     if preset.refused:
-        raise JudgeError(f"{preset.model} is not run: {preset.refused}")
-    return ModelChoice(name=preset.name, place=place or preset.model, reading=preset.reading)
+        raise JudgeError(f"{preset.model} is refused: {preset.refused}")
+    return ModelChoice(name=preset.name, location=location or preset.model, reading=preset.reading)

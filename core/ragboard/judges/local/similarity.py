@@ -27,7 +27,7 @@ __all__ = ["CrossSimilarity"]
 VERSION = "1"
 
 BATCH = 32
-"""Pairs per batch of the model."""
+"""Number of pairs that the model reads at once."""
 
 
 class CrossSimilarity:
@@ -49,7 +49,7 @@ class CrossSimilarity:
         config = read_json(self._folder, "config.json", "a cross-encoder")
         labels = config.get("id2label") if isinstance(config, dict) else None
         if not isinstance(labels, dict) or len(labels) != 1:
-            raise JudgeError(f"{model}: is no cross-encoder with one output; expected a model of similarity (STS)")
+            raise JudgeError(f"{model}: is not a cross-encoder with one output; expected a model of similarity (STS)")
         self._digest = digest(self._folder)
         self._reading = Lock()
 

@@ -13,26 +13,26 @@ from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["READS", "Classifier", "TextTooLongError"]
+__all__ = ["PARTS_READ", "Classifier", "TextTooLongError"]
 
-READS: Mapping[AresQuality, tuple[Part, ...]] = {
+PARTS_READ: Mapping[AresQuality, tuple[Part, ...]] = {
     "context_relevance": ("question", "document"),
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
 }
-"""The texts that the judge of each quality reads, as in Saad-Falcon et al. 2024, except that answer relevance is judged
-without the document, as the quality is defined."""
+"""The texts that the judge of piece quality reads, as in Saad-Falcon et al. 2024, except that answer relevance is
+judged without the document, as the quality is defined."""
 
-BETWEEN = " | "
+SEPARATOR = " | "
 
-SPARE = 8
-"""Spare tokens, for separators and for pieces that have more tokens than they had within the text."""
+SPARE_TOKENS = 8
+"""Tokens kept free for separators, and because a piece may have more tokens by itself than within its text."""
 
 MIN_DOCUMENT_TOKENS = 32
 """Minimum number of tokens that question and answer must leave for a document."""
 
-BATCH = 32
-"""Texts per batch of the model."""
+BATCH_SIZE = 32
+"""Number of texts that the model reads at once."""
 
 
 class TextTooLongError(Exception):
@@ -49,10 +49,10 @@ class Classifier:
         self.encoder = encoder
         self.reads = reads
         self.max_length = max_length
-        self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE
+        self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE_TOKENS
 
     def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
-        """Return the texts that the model reads: one for each window of the contexts.
+        """Return the texts that the model reads: one for piece window of the contexts.
 
         A window holds as many contexts as fit, in order; a longer context is cut, between sentences if possible.
         Empty if the model reads a document and there is none. Raises TextTooLongError if question and answer leave
@@ -66,16 +66,16 @@ class Classifier:
                 f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
             )
         if "document" not in self.reads:
-            return (BETWEEN.join(fixed),)
+            return (SEPARATOR.join(fixed),)
         packed = self._pack([*map(_clean, contexts)], room)
-        return tuple(BETWEEN.join((texts | {"document": window})[part] for part in self.reads) for window in packed)
+        return tuple(SEPARATOR.join((texts | {"document": window})[part] for part in self.reads) for window in packed)
 
     def _pack(self, contexts: Sequence[str], room: int) -> list[str]:
         """Join as many pieces of the contexts per window as fit into `room` tokens."""
         packed: list[str] = []
         window: list[str] = []
         used = 0
-        for piece, tokens in (each for context in contexts for each in self._pieces(context, room)):
+        for piece, tokens in (found for context in contexts for found in self._pieces(context, room)):
             if window and used + tokens > room:
                 packed.append(" ".join(window))
                 window, used = [], 0
@@ -87,9 +87,9 @@ class Classifier:
         offsets = self._offsets(text)
         borders = tokens_at(offsets, [start for start, _ in sentence_spans(text)])
         for window in windows(len(offsets), borders, room):
-            place = span(text, offsets, window)
-            if place:
-                yield text[slice(*place)], len(window)
+            found = span(text, offsets, window)
+            if found:
+                yield text[slice(*found)], len(window)
 
     def _offsets(self, text: str) -> Sequence[tuple[int, int]]:
         cut = self.encoder.tokenizer(
@@ -106,14 +106,14 @@ class Classifier:
 
     def logits(self, texts: Sequence[str]) -> list[float]:
         """Return the outputs as numbers, in order; texts of similar length share a batch."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         logits = [0.0] * len(texts)
         self.encoder.eval()
         with import_module("torch").inference_mode():
-            for start in range(0, len(order), BATCH):
-                batch = order[start : start + BATCH]
-                for place, output in zip(batch, self.outputs([texts[each] for each in batch]).tolist(), strict=True):
-                    logits[place] = output
+            for start in range(0, len(order), BATCH_SIZE):
+                batch = order[start : start + BATCH_SIZE]
+                for index, output in zip(batch, self.outputs([texts[index] for index in batch]).tolist(), strict=True):
+                    logits[index] = output
         return logits
 
 

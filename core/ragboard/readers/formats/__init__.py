@@ -1,4 +1,4 @@
-"""The formats of other tools: a module each, listed here in the order in which they are tried, the surest first."""
+"""The file formats of other tools, one module per tool. They are tried in this order, the most specific first."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FILE_FORMATS: tuple[FileFormat, ...] = (
 )
 
 REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
-"""Columns of a CSV whose names come again, for tools that write a group of columns for each of several outputs."""
+"""Columns that occur several times in a CSV, because the tool writes the same group of columns for each output."""
 
 
 def file_format_of(file: ParsedFile) -> FileFormat | None:
@@ -74,6 +74,6 @@ def file_format_of(file: ParsedFile) -> FileFormat | None:
 
 
 def format_of(columns: Sequence[str]) -> Format | None:
-    """The first format that these columns give away."""
+    """The first format whose characteristic columns are all among these."""
     names = frozenset(columns)
     return next((known for known in FORMATS if known.columns <= names), None)

@@ -20,17 +20,17 @@ __all__ = ["FileFormat", "Format", "ParsedFile", "PassageRows", "ToolFile", "Too
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedFile:
-    """A file as parsed, before anything is read from it."""
+    """A parsed file, before a format has read anything from it."""
 
     path: Path
     kind: str
     """JSON, JSONL, CSV, TSV, Parquet; SQLite, zip or protobuf, which a format opens by the path."""
     value: Any = None
-    """The value of a JSON file, else the rows as mappings by column; None where the format opens the file."""
+    """The value of a JSON file, else the rows as mappings by column; None if the format opens the file."""
     lines: Sequence[int] = ()
-    """The line of each row; empty where rows have none."""
+    """The line of each row; empty if rows have none."""
     lines_by_key: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
-    """Of a JSON object: the lines of the elements of each list in it, and the line where any other value begins."""
+    """For a JSON object: the lines of the elements of each list in it, and the line where any other value begins."""
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -40,17 +40,17 @@ class ParsedFile:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """The keys of the first rows; of a JSON object its keys."""
+        """The keys of the first rows, or of the JSON object."""
         return frozenset(self.value) if isinstance(self.value, dict) else frozenset().union(*self.rows[:20])
 
-    def line(self, place: int) -> int:
-        """The line of a row, or its number where rows have no line."""
-        return self.lines[place] if place < len(self.lines) else place + 1
+    def line(self, index: int) -> int:
+        """The line of a row; its number if rows have no lines."""
+        return self.lines[index] if index < len(self.lines) else index + 1
 
-    def line_in(self, key: str, place: int) -> int:
+    def line_in(self, key: str, index: int) -> int:
         """The line of an element of the list under a key, or the line where what is under that key begins."""
         lines = self.lines_by_key.get(key) or (1,)
-        return lines[place] if place < len(lines) else lines[0]
+        return lines[index] if index < len(lines) else lines[0]
 
 
 NOTHING_RECORDED = RecordedSample()
@@ -61,19 +61,19 @@ class ToolSample:
     """A sample of another tool's file."""
 
     cells: Mapping[str, JsonValue]
-    """By field of a sample, as a run file of ours has them: passages as texts, or as objects with text, id, score;
-    history as messages; all else that is worth keeping in an object `metadata`. None where the file has nothing."""
+    """Values by field of a sample, as in a run file in our own format: passages are texts, or objects with text, id and
+    score; history is a list of messages; everything else worth keeping is in an object `metadata`. None: missing."""
     line: int
-    place: str = ""
-    """Where it is in a JSON file: `testCases[3]`."""
+    location: str = ""
+    """Where the sample is in a JSON file: `testCases[3]`."""
     run: str = ""
-    """Which of several runs in the file it belongs to; empty if a file of the format always holds one."""
+    """The run that the sample belongs to; empty if a file of the format always has only one run."""
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
-    """By the tool's name of the metric."""
+    """The tool's scores, by its name of the metric."""
     recorded: RecordedSample = NOTHING_RECORDED
     """Statements, verdicts and reasons of the tool's judge."""
     notes: tuple[str, ...] = ()
-    """What had to be changed to read it, in words."""
+    """What had to be changed to read the sample, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +98,9 @@ class ToolFile:
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
     """By metric; `higher` where it is not said."""
     same_as: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Metrics that are the share of supported statements of the answer or reference, each with our metric of the same
-    formula. They count as ours only if that share is the file's score for every sample."""
+    """Metrics of the tool that are the share of supported statements of the answer or reference, each with the metric
+    of ragboard that has the same formula. Its scores count as that metric's only if this share is the file's score for
+    every sample."""
     notes: Sequence[str] = ()
 
 
@@ -118,14 +119,14 @@ class FileFormat:
     name: str
     """As a person names it: `DeepEval test run`."""
     recognises: Callable[[ParsedFile], bool]
-    """Quick and sure: looks at kinds, keys and the first rows, and does not raise."""
+    """Whether a file has this format. It is quick, looks only at kinds, keys and the first rows, and never raises."""
     read: Callable[[ParsedFile], ToolFile]
-    """Raises RunFileError where the file has no samples to read, saying which file to bring instead."""
+    """Raises RunFileError if the file has no samples to read, saying which file to bring instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassageRows:
-    """How a table with a row for each passage tells its samples apart, and what its rows say of a passage."""
+    """The columns of a table that has a row for each passage: those of the sample, and those of the passage."""
 
     sample: tuple[str, ...]
     """Columns that are the same in all rows of a sample."""
@@ -136,12 +137,12 @@ class PassageRows:
 
 
 def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """No column holds scores of the tool."""
+    """No column has scores of the tool."""
     return None
 
 
 def no_totals(_rest: Mapping[str, Any]) -> dict[str, float]:
-    """No mean over the whole file stands beside the samples."""
+    """The file has no means over all samples."""
     return {}
 
 
@@ -152,18 +153,18 @@ class Format:
     name: str
     """As a person names it, with the version where files differ: `ragas 0.1`."""
     columns: frozenset[str]
-    """The format is recognised where all of these are columns of the file."""
+    """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Column by field, where the tool gives a name another meaning than most tools."""
+    """The column of a field, if this tool uses column names in another sense than most tools."""
     passage_rows: PassageRows | None = None
-    """Where a row is a passage, not a sample."""
+    """The columns, if a row is a passage and not a sample; else None."""
     joined: str = ""
-    """What separates the passages within a cell."""
+    """The separator of passages that are joined in one cell; empty if they are not."""
     refused: str = ""
-    """Why such a file holds no samples, and what to bring instead; empty where it can be read."""
+    """Why such a file holds no samples, and what to bring instead; empty if it can be read."""
     sample_keys: tuple[str, ...] = ()
     """Keys under which a JSON object of this tool keeps its samples."""
     scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
-    """Find the scores that the file brings, among columns that nothing else is read from."""
+    """Find the scores in the file, among the columns that no field is read from."""
     totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
-    """Find the file's own means, in percent by metric, in what stands beside its samples."""
+    """Find the file's own means, in percent by metric, in the parts of the file besides its samples."""

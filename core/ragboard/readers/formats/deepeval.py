@@ -150,12 +150,12 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
     samples: list[ToolSample] = []
     judges: set[str] = set()
     for name, run in runs.items():
-        for key, place, case in _cases(run):
+        for key, index, case in _cases(run):
             metrics = [_snake(metric) for metric in as_objects(case.get("metrics_data"))]
             judges |= {as_text(metric.get("evaluation_model")) for metric in metrics}
             wrapper = key if key in file.lines_by_key else "testRunData"
-            line = file.line(place) if file.rows else file.line_in(wrapper, place)
-            blank = ToolSample(cells={}, line=line, place=f"{key}[{place}]", run=name)
+            line = file.line(index) if file.rows else file.line_in(wrapper, index)
+            blank = ToolSample(cells={}, line=line, location=f"{key}[{index}]", run=name)
             samples += (_conversation if isinstance(case.get("turns"), list) else _sample)(case, metrics, blank)
     bare = sum(sample.cells.get("contexts") is None for sample in samples)
     return ToolFile(
@@ -173,9 +173,9 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
 def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
     """The test cases with their places, in the order in which they were given, not that in which they finished."""
     placed = [
-        (key, place, _case(case))
+        (key, index, _case(case))
         for key in ("testCases", "test_results", "conversationalTestCases")
-        for place, case in enumerate(run[key] if isinstance(run.get(key), list) else [])
+        for index, case in enumerate(run[key] if isinstance(run.get(key), list) else [])
         if isinstance(case, Mapping)
     ]
     orders: list[Any] = [case.get("order", case.get("index")) for *_, case in placed]
@@ -212,17 +212,17 @@ def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]],
     said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
     name = as_text(case.get("name"))
     found: list[ToolSample] = []
-    for place, (before, turn) in enumerate(pairwise(turns), 1):
+    for index, (before, turn) in enumerate(pairwise(turns), 1):
         if (before.get("role"), turn.get("role")) == ("user", "assistant"):
             cells = {
-                "id": f"{name} turn {place + 1}" if name and not UNNAMED.fullmatch(name) else None,
+                "id": f"{name} turn {index + 1}" if name and not UNNAMED.fullmatch(name) else None,
                 "question": before.get("content"),
                 "answer": turn.get("content"),
                 "contexts": turn.get("retrieval_context"),
-                "history": said[: place - 1],
+                "history": said[: index - 1],
                 "metadata": _metadata(case),
             }
-            found.append(replace(blank, cells=cells, place=f"{blank.place}.turns[{place}]"))
+            found.append(replace(blank, cells=cells, location=f"{blank.location}.turns[{index}]"))
     if found:
         found[-1] = _judged(found[-1].cells, metrics, found[-1])
     return found
@@ -273,7 +273,7 @@ def _judged(cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]]
 
 
 def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
-    """The verdicts of a log, each with the statement it is about; None where it is unclear which belong together.
+    """The verdicts of a log, each with the statement it is about; None if it is unclear which belong together.
 
     Verdicts are JSON. Statements only look it: what is quoted in them is not escaped.
     """

@@ -1,4 +1,4 @@
-"""What a tool or a person says of a whole answer: a number, a word or a yes, with an explanation."""
+"""Feedback of a tool or a person on a whole answer: a number, a word, or yes or no, with an explanation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, Score, Unsco
 __all__ = ["Feedback", "Judged", "judged"]
 
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "pass": 1.0, "no": 0.0, "false": 0.0, "fail": 0.0}
-"""Words that are a score of 1 or 0, as MLflow counts them in its means."""
+"""Words that count as a score of 1 or 0, as in MLflow's means."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback:
-    """One piece of feedback, as a tool keeps it beside an answer."""
+    """One piece of feedback that a tool stores with an answer."""
 
     name: str
     value: JsonValue = None
@@ -55,12 +55,12 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The feedback about one answer, by what becomes of it."""
+    """The feedback on one answer, sorted by how it is stored."""
 
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     judgements: tuple[RecordedJudgement, ...] = ()
     people: Sequence[JsonValue] = ()
-    """What persons said, without their names: for the metadata."""
+    """Feedback of people, without their names, for the metadata."""
 
 
 def judged(given: Sequence[Feedback]) -> Judged:

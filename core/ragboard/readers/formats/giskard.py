@@ -59,7 +59,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
     if unknown := next((one for one in metrics if one not in known), None):
         raise RunFileError(folder / METRICS, f"holds scores of {unknown!r}, which is no question of {TESTSET}")
     samples: list[ToolSample] = []
-    for place, (row, given) in enumerate(zip(file.rows, answers, strict=True)):
+    for index, (row, given) in enumerate(zip(file.rows, answers, strict=True)):
         answer = as_object(given)
         history = decoded(row.get("conversation_history"))
         scored = as_object(metrics.get(f"{row.get('id')}")) or {name: row[name] for name in row if _is_metric(name)}
@@ -76,7 +76,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
                     "history": history or None,
                     "metadata": decoded(row.get("metadata")),
                 },
-                line=file.line(place),
+                line=file.line(index),
                 scores={
                     name: _score(value, name, documents=not in_report or answer.get("documents") is not None)
                     for name, value in scored.items()
@@ -96,7 +96,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
 
 
 def _beside(path: Path, kind: type) -> Any:
-    """The value of a file of the report. Raises RunFileError where it is not one of that kind."""
+    """The value of a file of the report. Raises RunFileError if it is not one of that kind."""
     try:
         value = parse(file_text(path, encoding_of(path)))
     except (ValueError, RecursionError) as error:

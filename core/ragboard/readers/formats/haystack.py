@@ -86,19 +86,19 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
             message = f"holds {len(scores)} scores, expected {count}, one a question"
             raise RunFileError(file.path, message, field=f"results.{name}.individual_scores")
     samples: list[ToolSample] = []
-    for place in range(count):
-        cells: dict[str, JsonValue] = {field: lists[name][place] for name, field in fields.items()}
-        details = {name: _detail(result, place) for name, result in results.items()}
-        metadata = {name: values[place] for name, values in lists.items() if name not in fields}
+    for index in range(count):
+        cells: dict[str, JsonValue] = {field: lists[name][index] for name, field in fields.items()}
+        details = {name: _detail(result, index) for name, result in results.items()}
+        metadata = {name: values[index] for name, values in lists.items() if name not in fields}
         if metadata:
             cells["metadata"] = metadata
         samples.append(
             ToolSample(
                 cells=cells,
-                line=place + 1,
-                place=f"inputs[{place}]",
+                line=index + 1,
+                location=f"inputs[{index}]",
                 scores={
-                    name: _score(result["individual_scores"][place], details[name]) for name, result in results.items()
+                    name: _score(result["individual_scores"][index], details[name]) for name, result in results.items()
                 },
                 recorded=RecordedSample(
                     statements=statements_of("response", cells.get("answer"), _verdicts(details.values())),
@@ -128,9 +128,9 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
     )
 
 
-def _detail(result: Mapping[str, Any], place: int) -> Mapping[str, Any]:
+def _detail(result: Mapping[str, Any], index: int) -> Mapping[str, Any]:
     details = as_list(result.get("results"))
-    return as_object(details[place]) if place < len(details) else {}
+    return as_object(details[index]) if index < len(details) else {}
 
 
 def _has_statements(result: Mapping[str, Any]) -> bool:
@@ -199,14 +199,14 @@ def _replies(row: Mapping[str, Any]) -> bool:
 def _read_pipeline(file: ParsedFile) -> ToolFile:
     rows = _outputs(file)
     samples: list[ToolSample] = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         answers = _answers(row)
         if not answers:
             raise RunFileError(
                 file.path,
                 "holds no answer with its query; put an AnswerBuilder into the pipeline, or write the question, the"
                 " passages and the answer",
-                line=file.line(place),
+                line=file.line(index),
             )
         answer = answers[0]
         contexts = _retrieved(row, answer)
@@ -217,8 +217,8 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
                 cells=cells
                 | ({} if contexts is None else {"contexts": contexts})
                 | ({"metadata": metadata} if metadata else {}),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
                 notes=("answer: the first of several taken",) if len(answers) > 1 else (),
             )
         )

@@ -93,8 +93,8 @@ def _read_archive(file: ParsedFile) -> ToolFile:
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
         raise RunFileError(file.path, f"not readable as an Inspect log ({error}); {CONVERT}") from error
     order = as_object(as_object(header.get("eval")).get("dataset")).get("sample_ids")
-    places = {str(one): place for place, one in enumerate(order)} if isinstance(order, list) else {}
-    samples.sort(key=lambda named: (places.get(str(named[1].get("id")), len(places)), str(named[1].get("epoch"))))
+    order_of = {str(one): index for index, one in enumerate(order)} if isinstance(order, list) else {}
+    samples.sort(key=lambda named: (order_of.get(str(named[1].get("id")), len(order_of)), str(named[1].get("epoch"))))
     return _tool_file(file, header, [(number, *named) for number, named in enumerate(samples, 1)])
 
 
@@ -104,7 +104,7 @@ def _sample(value: object) -> dict[str, Any]:
 
 
 def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """The value of a member. Raises RunFileError where it is no JSON, errors of zipfile, pyarrow and zlib."""
+    """The value of a member. Raises RunFileError if it is no JSON, errors of zipfile, pyarrow and zlib."""
     content = _unpacked(file, info) if info.compress_type == ZSTANDARD else archive.read(info)
     try:
         return parse(content.decode())
@@ -114,7 +114,7 @@ def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
 
 
 def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member that Zstandard packed. Raises OSError or ValueError where they are damaged."""
+    """The bytes of a member that Zstandard packed. Raises OSError or ValueError if they are damaged."""
     import pyarrow as pa
 
     if not pa.Codec.is_available("zstd"):
@@ -142,8 +142,8 @@ def _read_log(file: ParsedFile) -> ToolFile:
     samples = file.value.get("samples")
     listed = samples if isinstance(samples, list) else []
     placed = [
-        (file.line_in("samples", place), f"samples[{place}]", one)
-        for place, one in enumerate(listed)
+        (file.line_in("samples", index), f"samples[{index}]", one)
+        for index, one in enumerate(listed)
         if isinstance(one, Mapping)
     ]
     return _tool_file(file, file.value, placed)
@@ -166,13 +166,15 @@ def _tool_file(
     metrics = dict.fromkeys(metric for found in scores for metric in found)
     runs = _runs(name, [one.get("epoch") for *_, one in placed])
     samples: list[ToolSample] = []
-    for (line, place, one), given, found, run in zip(placed, said_scores, scores, runs, strict=True):
+    for (line, location, one), given, found, run in zip(placed, said_scores, scores, runs, strict=True):
         error = as_text(as_object(one.get("error")).get("message"))
         failed = dict.fromkeys(metrics, Unscored(reason="failed", detail=error)) if error else {}
         cells = _cells(one, answered=not error)
         recorded = _recorded(cells, given)
         samples.append(
-            ToolSample(cells=cells, line=line, place=place, run=run, scores={**failed, **found}, recorded=recorded)
+            ToolSample(
+                cells=cells, line=line, location=location, run=run, scores={**failed, **found}, recorded=recorded
+            )
         )
     return ToolFile(
         tool="Inspect",
@@ -215,7 +217,7 @@ def _cells(said: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
 
 
 def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
-    """What tools that search replied, a passage each; None where no such tool was called."""
+    """What tools that search replied, a passage each; None if no such tool was called."""
     messages = as_objects(said.get("messages"))
     replies = [one for one in messages if one.get("role") == "tool" and SEARCH.search(as_text(one.get("function")))]
     return [one.get("content") for one in replies] or None
@@ -313,7 +315,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
     epochs = [row.get("epoch") for row in file.rows]
     runs = _runs("", epochs)
     samples: list[ToolSample] = []
-    for place, (row, log, run) in enumerate(zip(file.rows, logs, runs, strict=True)):
+    for index, (row, log, run) in enumerate(zip(file.rows, logs, runs, strict=True)):
         metadata = {name.removeprefix("metadata_"): one for name, one in row.items() if name.startswith("metadata_")}
         decoding = {
             name: decoded(one) if as_text(one).startswith(("[", "{")) else one for name, one in metadata.items()
@@ -324,7 +326,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=_cells({**row, "input": _messages(row.get("input")), "metadata": decoding}, answered=False),
-                line=file.line(place),
+                line=file.line(index),
                 run=" ".join(filter(None, (log, run))),
                 scores=failed or scores,
             )

@@ -41,9 +41,9 @@ def _read(file: ParsedFile) -> ToolFile:
     documents = {f"{one.get('document_id')}": one for one in as_objects(whole.get("documents"))}
     samples: list[ToolSample] = []
     people: set[str] = set()
-    for place, found in enumerate(whole[key]):
+    for index, found in enumerate(whole[key]):
         said = as_object(found)
-        line, where = file.line_in(key, place), f"{key}[{place}]"
+        line, where = file.line_in(key, index), f"{key}[{index}]"
         task = tasks.get(f"{said.get('task_id')}")
         if task is None:
             message = f"task {said.get('task_id')!r} is not among the tasks"
@@ -63,7 +63,7 @@ def _read(file: ParsedFile) -> ToolFile:
                     "metadata": {name: one for name, one in task.items() if name not in READ},
                 },
                 line=line,
-                place=where,
+                location=where,
                 run=models.get(f"{said.get('model_id')}", f"{said.get('model_id')}"),
                 scores=scores,
                 recorded=RecordedSample(judgements=judgements),
@@ -105,11 +105,11 @@ def _said(
             for value in as_objects(metric.get("values"))
             if "value" in value
         }
-        for place, (annotator, annotation) in enumerate(as_object(given).items(), 1):
+        for index, (annotator, annotation) in enumerate(as_object(given).items(), 1):
             value = as_object(annotation).get("value")
             number = as_number(numbers.get(f"{value}", value))
             if isinstance(value, str):
-                texts.append(RecordedJudgement(about=name, number=place, says=value, value=number))
+                texts.append(RecordedJudgement(about=name, number=index, says=value, value=number))
             if not isinstance(value, str) or number is not None:
                 scores[name if name not in scores else f"{name} ({annotator})"] = read_score(number)
     return scores, tuple(texts), people

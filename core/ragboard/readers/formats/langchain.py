@@ -56,7 +56,7 @@ def _document(value: object) -> Mapping[str, Any]:
 
 
 def _printed(text: str) -> Mapping[str, Any]:
-    """`page_content='..' metadata={..}`; empty where only reading it as a passage can say what is wrong."""
+    """`page_content='..' metadata={..}`; empty if only reading it as a passage can say what is wrong."""
     try:
         found = read_printed(text)
     except PrintedError:
@@ -102,7 +102,7 @@ def _read_chain(file: ParsedFile) -> ToolFile:
     gold = {"reference": "answer"} if chain["answer"] == "result" and "answer" in file.columns else {}
     read = {**chain, **gold, "history": HISTORY, "id": "id", "metadata": "metadata"}
     samples: list[ToolSample] = []
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         rest = without(row, *read.values())
         cells = {field: row.get(key) for field, key in read.items()}
         cells["contexts"] = _passages(cells["contexts"])
@@ -111,8 +111,8 @@ def _read_chain(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells) | ({"metadata": metadata} if metadata else {}),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
                 notes=("contexts: documents as Python prints them, without their ids",) if printed else (),
             )
         )
@@ -132,22 +132,22 @@ def _is_runs(file: ParsedFile) -> bool:
 
 def _read_runs(file: ParsedFile) -> ToolFile:
     """A root run is a sample; its retrievers' documents are the passages where it put out none itself."""
-    roots = [place for place, row in enumerate(file.rows) if row.get("parent_run_id") is None]
+    roots = [index for index, row in enumerate(file.rows) if row.get("parent_run_id") is None]
     if not roots:
         raise RunFileError(file.path, "holds only inner runs, expected the run of the whole chain (no parent_run_id)")
-    roots.sort(key=lambda place: as_text(file.rows[place].get("dotted_order")))
+    roots.sort(key=lambda index: as_text(file.rows[index].get("dotted_order")))
     retrieved: dict[str, Any] = {}
     for row in sorted(file.rows, key=lambda row: as_text(row.get("dotted_order"))):
         if row.get("run_type") == "retriever" and row.get("parent_run_id") is not None:
             retrieved[str(row.get("trace_id"))] = as_object(row.get("outputs")).get("documents")
     samples: list[ToolSample] = []
     fields: dict[str, str] = {}
-    for place in roots:
-        row = file.rows[place]
+    for index in roots:
+        row = file.rows[index]
         inputs, outputs = as_object(row.get("inputs")), as_object(row.get("outputs"))
-        where = f"[{place}]"
-        asked = _key(file, inputs, QUESTIONS, f"{where}.inputs", place)
-        answered = _key(file, outputs, ANSWERS, f"{where}.outputs", place, beside=inputs) if outputs else ""
+        where = f"[{index}]"
+        asked = _key(file, inputs, QUESTIONS, f"{where}.inputs", index)
+        answered = _key(file, outputs, ANSWERS, f"{where}.outputs", index, beside=inputs) if outputs else ""
         context = next((name for name in CONTEXTS if isinstance(outputs.get(name), list)), "")
         contexts = outputs[context] if context else retrieved.get(str(row.get("trace_id")))
         metadata = {
@@ -162,12 +162,12 @@ def _read_runs(file: ParsedFile) -> ToolFile:
             "history": inputs.get(HISTORY) or outputs.get(HISTORY),
             "metadata": metadata or None,
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(place), place=where))
+        samples.append(ToolSample(cells=without(cells), line=file.line(index), location=where))
         fields |= {f"inputs.{asked}": "question"} | ({f"outputs.{answered}": "answer"} if answered else {})
         fields |= {f"outputs.{context}": "contexts"} if context else {}
     if retrieved:
         fields["outputs.documents of retrievers"] = "contexts"
-    projects = {as_text(file.rows[place].get("session_name")) for place in roots} - {"", "default"}
+    projects = {as_text(file.rows[index].get("session_name")) for index in roots} - {"", "default"}
     return ToolFile(
         tool="LangChain",
         samples=samples,
@@ -183,7 +183,7 @@ def _read_runs(file: ParsedFile) -> ToolFile:
 
 
 def _key(
-    file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], where: str, place: int, beside: Any = ()
+    file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], where: str, index: int, beside: Any = ()
 ) -> str:
     """The key under which a chain has its text: one of the usual names, else the only text that is not in `beside`."""
     usual = [name for name in names if values.get(name) is not None]
@@ -193,7 +193,7 @@ def _key(
         raise RunFileError(
             file.path,
             f"has {listed}, expected one text or {' or '.join(names)}",
-            line=file.line(place),
+            line=file.line(index),
             field=where,
             remedy="; name the fields with --map question=inputs.KEY --map answer=outputs.KEY",
         )
@@ -238,7 +238,7 @@ def _read_states(file: ParsedFile) -> ToolFile:
     """
     samples: list[ToolSample] = []
     context = next((name for name in CONTEXTS if name in file.columns), "")
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         contexts = row.get(context)
         messages = as_list(row.get("messages"))
         asked = max((at for at, one in enumerate(messages) if _message(one).get("type") == "human"), default=0)
@@ -255,8 +255,8 @@ def _read_states(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
             )
         )
     return ToolFile(

@@ -126,7 +126,7 @@ def _is_observations(file: ParsedFile) -> bool:
 def _read_observations(file: ParsedFile) -> ToolFile:
     spans: list[Span] = []
     rows = [_camel(row) for row in _rows(clean_value(file))]
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         failed = row.get("level") == "ERROR"
         spans.append(
             Span(
@@ -136,8 +136,8 @@ def _read_observations(file: ParsedFile) -> ToolFile:
                 start=nanoseconds(row.get("startTime")),
                 end=nanoseconds(row.get("endTime")),
                 error=(text_of(row.get("statusMessage")) or "failed") if failed else "",
-                line=file.line(place) if file.rows else 1,
-                place=f"data[{place}]" if isinstance(file.value, dict) else "",
+                line=file.line(index) if file.rows else 1,
+                location=f"data[{index}]" if isinstance(file.value, dict) else "",
                 **_step(
                     kind=text_of(row.get("type")),
                     given=decoded(row.get("input")),
@@ -180,7 +180,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
-    for place, row in enumerate(map(_camel, _rows(clean_value(file)))):
+    for index, row in enumerate(map(_camel, _rows(clean_value(file)))):
         item = _camel(as_object(row.get("item"))) or row
         said = decoded(row.get("output"))
         results = judged([_feedback(one) for one in as_objects(row.get("evaluations", row.get("scores")))])
@@ -197,7 +197,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=cells,
-                line=file.line(place) if file.rows else 1,
+                line=file.line(index) if file.rows else 1,
                 run=text_of(row.get("experimentName")),
                 scores=results.scores,
                 recorded=RecordedSample(judgements=results.judgements),

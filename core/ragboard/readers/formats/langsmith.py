@@ -52,7 +52,7 @@ def _is_rows(file: ParsedFile) -> bool:
 def _read_rows(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     names: list[str] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         run, example = as_object(row.get("run")), as_object(row.get("example"))
         results = as_objects(as_object(row.get("evaluation_results")).get("results"))
         said = judged([_feedback(one) for one in results])
@@ -79,8 +79,8 @@ def _read_rows(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
                 run=names[-1],
                 scores=said.scores,
                 recorded=RecordedSample(judgements=said.judgements),
@@ -136,7 +136,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
         for side in ("inputs", "outputs", "reference", "feedback")
     }
     samples: list[ToolSample] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         given, said, gold, scores = ({key: row.get(column) for column, key in of.items()} for of in inner.values())
         passages = next((said[name] for name in PASSAGES if name in said), None)
         metadata = {
@@ -153,7 +153,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             "metadata": without(metadata),
         }
         results = judged([Feedback(name=name, value=value) for name, value in scores.items()])
-        samples.append(ToolSample(cells=without(cells), line=file.line(place), scores=results.scores))
+        samples.append(ToolSample(cells=without(cells), line=file.line(index), scores=results.scores))
     fields = {
         **{column: "contexts" if key in PASSAGES else "answer" for column, key in inner["outputs"].items()},
         **dict.fromkeys(inner["inputs"], "question"),
@@ -190,7 +190,7 @@ def _is_examples(file: ParsedFile) -> bool:
 
 def _read_examples(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         cells = {
             "id": row.get("id"),
             "question": pick(row.get("inputs"), QUESTIONS),
@@ -198,7 +198,7 @@ def _read_examples(file: ParsedFile) -> ToolFile:
             "reference_contexts": _contexts(row.get("outputs")),
             "metadata": as_object(row.get("metadata")) or None,
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(place)))
+        samples.append(ToolSample(cells=without(cells), line=file.line(index)))
     return ToolFile(tool="LangSmith", samples=samples, fields=EXAMPLE)
 
 

@@ -39,7 +39,7 @@ def _is_node(node: object) -> bool:
 
 def _read_responses(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         nodes = row.get("source_nodes")
         notes: list[str] = []
         cells = {
@@ -53,8 +53,8 @@ def _read_responses(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells, *(() if cells["metadata"] else ("metadata",))),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
                 notes=tuple(notes),
             )
         )
@@ -127,12 +127,12 @@ def _read_batch(file: ParsedFile) -> ToolFile:
         if len(listed) != len(results[first]):
             message = f"holds {len(listed)} results, expected {len(results[first])} as in {first!r}"
             raise RunFileError(file.path, message, field=name)
-    for place in range(len(results[first])):
-        judged = {name: as_object(listed[place]) for name, listed in results.items()}
+    for index in range(len(results[first])):
+        judged = {name: as_object(listed[index]) for name, listed in results.items()}
         for name, one in judged.items():
             if (one.get("query"), one.get("response")) != (judged[first].get("query"), judged[first].get("response")):
                 message = f"is about another question or answer than the result of {first!r} at this place"
-                raise RunFileError(file.path, message, field=f"{name}[{place}]")
+                raise RunFileError(file.path, message, field=f"{name}[{index}]")
         contexts = next((one["contexts"] for one in judged.values() if one.get("contexts") is not None), None)
         samples.append(
             ToolSample(
@@ -143,8 +143,8 @@ def _read_batch(file: ParsedFile) -> ToolFile:
                         "contexts": contexts,
                     }
                 ),
-                line=place + 1,
-                place=f"{first}[{place}]",
+                line=index + 1,
+                location=f"{first}[{index}]",
                 scores={name: _score(one) for name, one in judged.items()},
                 recorded=RecordedSample(
                     judgements=tuple(
@@ -191,9 +191,9 @@ def _read_dataset(file: ParsedFile) -> ToolFile:
 
 def _dataset(examples: Sequence[Any], predictions: Sequence[Any] | None) -> ToolFile:
     samples: list[ToolSample] = []
-    for place, value in enumerate(examples):
+    for index, value in enumerate(examples):
         example = as_object(value)
-        prediction = as_object(predictions[place]) if predictions else {}
+        prediction = as_object(predictions[index]) if predictions else {}
         cells = {
             "question": example.get("query"),
             "answer": prediction.get("response"),
@@ -201,7 +201,7 @@ def _dataset(examples: Sequence[Any], predictions: Sequence[Any] | None) -> Tool
             "reference": example.get("reference_answer"),
             "reference_contexts": example.get("reference_contexts"),
         }
-        samples.append(ToolSample(cells=without(cells), line=place + 1, place=f"examples[{place}]"))
+        samples.append(ToolSample(cells=without(cells), line=index + 1, location=f"examples[{index}]"))
     return ToolFile(
         tool="LlamaIndex",
         samples=samples,

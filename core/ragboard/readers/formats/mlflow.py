@@ -136,8 +136,8 @@ def _tool_file(
 ) -> ToolFile:
     spans = [
         span
-        for place, (info, steps) in enumerate(traces)
-        for span in _spans(info, steps, file.line(place), f"[{place}]" if len(traces) > 1 else "")
+        for index, (info, steps) in enumerate(traces)
+        for span in _spans(info, steps, file.line(index), f"[{index}]" if len(traces) > 1 else "")
     ]
     judges = {
         text_of(as_object(one.get("source")).get("source_id"))
@@ -149,7 +149,7 @@ def _tool_file(
 
 
 def _spans(
-    info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, place: str
+    info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, location: str
 ) -> list[Span]:
     """The spans of a trace; feedback, reference and metadata of the trace are with its first root."""
     given = [one for one in as_objects(info.get("assessments")) if one.get("valid") is not False]
@@ -163,7 +163,7 @@ def _spans(
     if reference is None and isinstance(facts, list):
         reference = "\n".join(text_of(fact) for fact in facts)
     tags = {key: value for key, value in as_object(info.get("tags")).items() if not key.startswith("mlflow.")}
-    root = next((place for place, step in enumerate(steps) if not step.get("parent_span_id")), 0)
+    root = next((index for index, step in enumerate(steps) if not step.get("parent_span_id")), 0)
     spans: list[Span] = []
     for number, step in enumerate(steps):
         about: dict[str, Any] = {
@@ -183,7 +183,7 @@ def _spans(
                 end=nanoseconds(step.get("end_time_unix_nano")),
                 error=(text_of(status.get("message")) or "failed") if failed else "",
                 line=line,
-                place=place,
+                location=location,
                 **attributes_of(as_object(step.get("attributes"))),
                 **(about if number == root else {}),
             )

@@ -41,14 +41,14 @@ def _is_answers(file: ParsedFile) -> bool:
 def _read_answers(file: ParsedFile) -> ToolFile:
     """Rows of one query and run are one sample; the answer is in the first of them."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for place, row in enumerate(file.rows):
-        groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(place)
+    for index, row in enumerate(file.rows):
+        groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(index)
     several = len({run for _, run in groups}) > 1
     references, note = _references(file)
     samples: list[ToolSample] = []
-    for (query, run), places in groups.items():
-        rows = [file.rows[place] for place in places]
-        given = {name: _once(file, places, name) for name in file.columns - {"passage", "passage_id"}}
+    for (query, run), indexes in groups.items():
+        rows = [file.rows[index] for index in indexes]
+        given = {name: _once(file, indexes, name) for name in file.columns - {"passage", "passage_id"}}
         answer = given["generated_answer"]
         failed = str(answer).strip() in NO_ANSWER
         passages = [
@@ -68,7 +68,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells),
-                line=file.line(places[0]),
+                line=file.line(indexes[0]),
                 run=f"run_{run}" if several else "",
                 notes=(f"answer: {answer} is no answer",) if failed else (),
             )
@@ -94,7 +94,7 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
     """The expected answers by query_id, from the tool's file of queries, and a note on where it was found.
 
     It is beside the answers, or above a folder `results`. Files without expected answers or of other queries are not
-    taken. Raises RunFileError where the file cannot be read.
+    taken. Raises RunFileError if the file cannot be read.
     """
     asked = {str(row.get("query_id")): row.get("query") for row in file.rows}
     folder = file.path.absolute().parent
@@ -115,13 +115,13 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
     return {}, ()
 
 
-def _once(file: ParsedFile, places: Sequence[int], column: str) -> Any:
+def _once(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
     """The one value of a column in the rows of a sample."""
-    found = [(place, value) for place in places if (value := file.rows[place].get(column)) is not None]
-    for place, value in found:
+    found = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
+    for index, value in found:
         if value != found[0][1]:
             message = f"column {column!r} differs between rows of one sample (those of one query_id and query_run)"
-            raise RunFileError(file.path, message, line=file.line(place), field=column)
+            raise RunFileError(file.path, message, line=file.line(index), field=column)
     return found[0][1] if found else None
 
 
@@ -164,16 +164,16 @@ def _is_evaluation(file: ParsedFile) -> bool:
 def _read_evaluation(file: ParsedFile) -> ToolFile:
     runs = _names(file)
     samples: list[ToolSample] = []
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         for run, names in runs.items():
-            said = _Cells(path=file.path, line=file.line(place), run=run, row=row)
+            said = _Cells(path=file.path, line=file.line(index), run=run, row=row)
             parts = said["generated_answer"]
             if parts is None and len(runs) > 1:
                 continue
             samples.append(
                 ToolSample(
                     cells=_sample_cells(row, said),
-                    line=file.line(place),
+                    line=file.line(index),
                     run=f"run_{run}" if len(runs) > 1 else "",
                     scores=dict(_scores(said, names)),
                     recorded=RecordedSample(judgements=tuple(_judgements(said))),
@@ -219,7 +219,9 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
     parts = said["generated_answer"]
     answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
     passages = said["retrieved_passages"]
-    citations = [part.get("citations") for part in as_objects(parts)]
+    citations: list[JsonValue] = [
+        {"text": as_text(part.get("text")), "citations": part.get("citations")} for part in as_objects(parts)
+    ]
     return without(
         {
             "id": row.get("query_id"),
@@ -229,7 +231,7 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
             if isinstance(passages, Mapping)
             else passages,
             "reference": said["generation_score_expected_answer"],
-            "metadata": {"citations": citations} if any(citations) else None,
+            "metadata": {"citations": citations} if any(part.get("citations") for part in as_objects(parts)) else None,
         }
     )
 

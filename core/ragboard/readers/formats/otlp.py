@@ -24,8 +24,8 @@ from ragboard.readers.formats.spans import (
     clean_value,
     decoded,
     field_uses,
-    gathered,
     nanoseconds,
+    objects_of_flat_keys,
     text_of,
     trace_file,
 )
@@ -55,7 +55,7 @@ class RawSpan:
     scope: str = ""
     version: str = ""
     line: int = 1
-    place: str = ""
+    location: str = ""
 
 
 def openinference(raw: RawSpan) -> dict[str, Any]:
@@ -69,10 +69,10 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
     )
     documents: Sequence[JsonValue] | None = None
     if kind == "reranker":
-        documents = gathered(of, "reranker.output_documents") or None
+        documents = objects_of_flat_keys(of, "reranker.output_documents") or None
     elif kind == "retriever":
         listing = decoded(said)
-        documents = gathered(of, "retrieval.documents") or (listing if isinstance(listing, list) else None)
+        documents = objects_of_flat_keys(of, "retrieval.documents") or (listing if isinstance(listing, list) else None)
         if documents is None and said in (None, "") and not of.get("retrieval.documents"):
             documents = []  # the convention writes nothing where nothing was found
     return {
@@ -90,8 +90,8 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
 def _chat(of: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
     """The messages with a text that OpenInference writes as flat keys; a message may have several parts."""
     messages: list[JsonValue] = []
-    for one in gathered(of, prefix):
-        parts = [text_of(part.get("message_content.text")) for part in gathered(one, "message.contents")]
+    for one in objects_of_flat_keys(of, prefix):
+        parts = [text_of(part.get("message_content.text")) for part in objects_of_flat_keys(one, "message.contents")]
         text = text_of(one.get("message.content")) or "\n".join(filter(None, parts))
         if text:
             messages.append({"role": text_of(one.get("message.role")) or "user", "content": text})
@@ -139,7 +139,7 @@ EVALUATION = "gen_ai.evaluation.result"
 
 
 def _messages(of: Mapping[str, JsonValue], name: str, old: str) -> JsonValue:
-    return decoded(of.get(name)) or decoded(of.get(old)) or [*gathered(of, old)] or None
+    return decoded(of.get(name)) or decoded(of.get(old)) or [*objects_of_flat_keys(of, old)] or None
 
 
 def _evaluation(attributes: Mapping[str, JsonValue]) -> Feedback:
@@ -215,7 +215,7 @@ def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFi
                 error=one.error,
                 run=_project(one.resource),
                 line=one.line,
-                place=one.place,
+                location=one.location,
                 feedback=[_evaluation(attributes) for name, attributes in one.events if name == EVALUATION],
                 **read(one),
             )
@@ -254,8 +254,8 @@ def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[Raw
             scope = as_object(within.get("scope"))
             named = (text_of(scope.get("name")), text_of(scope.get("version")))
             for number, span in enumerate(as_objects(within.get("spans"))):
-                place = f"{prefix}resourceSpans[{at}].scopeSpans[{inner}].spans[{number}]"
-                yield otlp_span(span, line, place, resource, *named)
+                location = f"{prefix}resourceSpans[{at}].scopeSpans[{inner}].spans[{number}]"
+                yield otlp_span(span, line, location, resource, *named)
     for group in as_objects(_either(as_object(request), "resourceLogs")):
         for within in as_objects(_either(group, "scopeLogs")):
             for record in as_objects(_either(within, "logRecords")):
@@ -276,7 +276,7 @@ def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[Raw
 def otlp_span(
     span: Mapping[str, JsonValue],
     line: int,
-    place: str,
+    location: str,
     resource: Mapping[str, JsonValue],
     scope: str = "",
     version: str = "",
@@ -297,7 +297,7 @@ def otlp_span(
         scope=scope,
         version=version,
         line=line,
-        place=place,
+        location=location,
     )
 
 
@@ -371,8 +371,8 @@ def _read_otlp(file: ParsedFile) -> ToolFile:
     value = clean_value(file)
     if not isinstance(value, list):
         return read_raw(file, [*_otlp_spans(value, 1)])
-    prefixes = ["" if file.kind == "JSONL" else f"[{place}]." for place in range(len(value))]
-    lines = [file.line(place) for place in range(len(value))]
+    prefixes = ["" if file.kind == "JSONL" else f"[{index}]." for index in range(len(value))]
+    lines = [file.line(index) for index in range(len(value))]
     return read_raw(file, [span for given in zip(value, lines, prefixes, strict=True) for span in _otlp_spans(*given)])
 
 
@@ -390,7 +390,7 @@ def _is_console(file: ParsedFile) -> bool:
 def _read_console(file: ParsedFile) -> ToolFile:
     value = clean_value(file)
     raw: list[RawSpan] = []
-    for place, row in enumerate(as_objects(value if isinstance(value, list) else [value])):
+    for index, row in enumerate(as_objects(value if isinstance(value, list) else [value])):
         context, status = as_object(row.get("context")), as_object(row.get("status"))
         failed = status.get("status_code") == "ERROR"
         raw.append(
@@ -404,8 +404,8 @@ def _read_console(file: ParsedFile) -> ToolFile:
                 attributes=_attributes(row),
                 events=[(text_of(event.get("name")), _attributes(event)) for event in as_objects(row.get("events"))],
                 resource=_attributes(as_object(row.get("resource"))),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
             )
         )
     return read_raw(file, raw)

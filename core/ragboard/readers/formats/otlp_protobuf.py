@@ -1,7 +1,7 @@
 """Reads an OTLP `ExportTraceServiceRequest` from its bytes, as the JSON that OTLP writes for the same request.
 
-Only the fields that are read are known here (opentelemetry-proto, `trace.proto` and `common.proto`, version 1); others
-are skipped, as protobuf means it.
+Only the fields that ragboard uses are listed here (opentelemetry-proto, `trace.proto` and `common.proto`, version 1);
+all others are skipped.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ __all__ = ["read_requests"]
 
 MAX_BYTES = 256 * 2**20
 MAX_LEVELS = 40
-"""Messages within messages: values may hold lists of values."""
+"""Maximum depth of messages within messages, such as values in lists of values."""
 
 Fields: TypeAlias = Mapping[int, tuple[str, str]]
-"""By number: the name of a field and its type, with `[]` where it repeats; a type is a message or one of the below."""
+"""The name and type of each field, by its number. A type is the name of a message, with `[]` if the field is repeated,
+or a type that `_read` knows."""
 
 MESSAGES: Mapping[str, Fields] = {
     "Request": {1: ("resourceSpans", "ResourceSpans[]")},
@@ -45,7 +46,7 @@ MESSAGES: Mapping[str, Fields] = {
     "KeyValue": {1: ("key", "text"), 2: ("value", "Value")},
     "Value": {
         1: ("stringValue", "text"),
-        2: ("boolValue", "yes"),
+        2: ("boolValue", "bool"),
         3: ("intValue", "signed"),
         4: ("doubleValue", "double"),
         5: ("arrayValue", "Values"),
@@ -55,28 +56,28 @@ MESSAGES: Mapping[str, Fields] = {
     "Pairs": {1: ("values", "KeyValue[]")},
 }
 
-BYTES = 2
-"""The wire type of texts and messages; numbers have 0, 1 or 5."""
+LENGTH_DELIMITED = 2
+"""The wire type of texts and messages; numbers have the wire types 0, 1 and 5."""
 
 
 def read_requests(path: Path) -> dict[str, Any]:
-    """The requests in a file as one; also if each has its length before it, as the collector's file exporter writes.
+    """The requests in a file, as one; each may have its length before it, as the collector's file exporter writes them.
 
-    Raises RunFileError for anything else.
+    Raises RunFileError for any other file.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunFileError(path, f"is larger than {MAX_BYTES // 2**20} MiB; export the traces as OTLP JSON, or fewer")
     data = path.read_bytes()
     try:
-        parts = [data] if data[:1] == b"\x0a" else list(_prefixed(data))
+        parts = [data] if data[:1] == b"\x0a" else list(_length_prefixed(data))
         found = [_message(memoryview(part), "Request", 0) for part in parts]
     except (ValueError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise RunFileError(path, "is not OTLP as protobuf (an ExportTraceServiceRequest)") from error
     return {"resourceSpans": [group for one in found for group in one.get("resourceSpans", ())]}
 
 
-def _prefixed(data: bytes) -> Iterator[bytes]:
-    """Messages that each follow their length in four bytes."""
+def _length_prefixed(data: bytes) -> Iterator[bytes]:
+    """Yield messages, each of which comes after four bytes with its length."""
     at = 0
     while at < len(data):
         (length,) = struct.unpack_from(">I", data, at)
@@ -94,8 +95,8 @@ def _message(data: memoryview, name: str, level: int) -> dict[str, Any]:
         if number not in known:
             continue
         field, kind = known[number]
-        if (wire == BYTES) is not (kind in ("text", "hex") or kind[0].isupper()):
-            raise ValueError(f"{field} has another type")
+        if (wire == LENGTH_DELIMITED) is not (kind in ("text", "hex") or kind[0].isupper()):
+            raise ValueError(f"{field} has an unexpected type")
         if kind.endswith("[]"):
             found.setdefault(field, []).append(_message(value, kind[:-2], level + 1))
         else:
@@ -111,7 +112,7 @@ def _read(value: Any, kind: str, level: int) -> Any:
             return value.hex()
         case "number":
             return value
-        case "yes":
+        case "bool":
             return bool(value)
         case "signed":
             return value - 2**64 if value >= 2**63 else value
@@ -132,7 +133,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int, Any]]:
             value, at = _varint(data, at)
             yield key >> 3, wire, value
             continue
-        if wire == BYTES:
+        if wire == LENGTH_DELIMITED:
             length, at = _varint(data, at)
         elif wire in (1, 5):
             length = 8 if wire == 1 else 4
@@ -141,7 +142,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, int, Any]]:
         if at + length > len(data):
             raise ValueError("cut short")
         part = data[at : at + length]
-        yield key >> 3, wire, part if wire == BYTES else int.from_bytes(part, "little")
+        yield key >> 3, wire, part if wire == LENGTH_DELIMITED else int.from_bytes(part, "little")
         at += length
 
 

@@ -67,7 +67,7 @@ def _is_frame(file: ParsedFile) -> bool:
 
 def _read_frame(file: ParsedFile) -> ToolFile:
     spans: list[RawSpan] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         attributes: dict[str, JsonValue] = {}
         for name, value in row.items():
             if name.startswith("attributes.") and value is not None:
@@ -82,7 +82,7 @@ def _read_frame(file: ParsedFile) -> ToolFile:
                 end=nanoseconds(row.get("end_time")),
                 error=_error(row),
                 attributes=attributes,
-                line=file.line(place),
+                line=file.line(index),
             )
         )
     return read_raw(file, spans, tool="Phoenix")
@@ -118,9 +118,9 @@ def _is_rest(file: ParsedFile) -> bool:
 def _read_rest(file: ParsedFile) -> ToolFile:
     spans: list[RawSpan] = []
     for number, span in enumerate(_data(clean_value(file))):
-        line, place = (file.line(number), f"[{number}]") if file.rows else (1, f"data[{number}]")
+        line, location = (file.line(number), f"[{number}]") if file.rows else (1, f"data[{number}]")
         if "context" not in span:
-            spans.append(otlp_span(span, line, place, {}))
+            spans.append(otlp_span(span, line, location, {}))
             continue
         context = as_object(span.get("context"))
         spans.append(
@@ -136,7 +136,7 @@ def _read_rest(file: ParsedFile) -> ToolFile:
                     **as_object(span.get("attributes")),
                 },
                 line=line,
-                place=place,
+                location=location,
             )
         )
     return read_raw(file, spans, tool="Phoenix")
@@ -174,7 +174,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 def _read_experiment(file: ParsedFile) -> ToolFile:
     """JSON, or a CSV with objects as JSON in its cells and five columns for each annotation."""
     samples: list[ToolSample] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         annotations = as_objects(row.get("annotations")) or _annotations(row)
         said = judged([_feedback(one) for one in annotations])
         given, output, reference = (decoded(row.get(name)) for name in ("input", "output", "reference_output"))
@@ -197,8 +197,8 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without(cells),
-                line=file.line(place),
-                place=f"[{place}]" if file.kind == "JSON" else "",
+                line=file.line(index),
+                location=f"[{index}]" if file.kind == "JSON" else "",
                 scores=said.scores,
                 recorded=RecordedSample(judgements=said.judgements),
             )
@@ -257,7 +257,7 @@ def _read_evals(file: ParsedFile) -> ToolFile:
     directions: dict[str, Direction] = {}
     judges: dict[str, None] = {}
     joined = False
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         feedback: list[Feedback] = []
         failed: dict[str, Outcome] = {}
         for name in names:
@@ -293,7 +293,7 @@ def _read_evals(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=without({**cells, "contexts": passages}),
-                line=file.line(place),
+                line=file.line(index),
                 scores={**failed, **results.scores},
                 recorded=RecordedSample(judgements=results.judgements),
             )
@@ -325,7 +325,7 @@ def _read_joined(file: ParsedFile) -> ToolFile:
     texts = "context" if "context" in file.columns else "reference"
     rest = sorted(file.columns - {*CONTEXT, texts})
     samples: list[ToolSample] = []
-    for place, row in enumerate(as_objects(clean_value(file))):
+    for index, row in enumerate(as_objects(clean_value(file))):
         text = row.get(texts)
         metadata = {name: row.get(name) for name in rest}
         cells = {
@@ -335,7 +335,7 @@ def _read_joined(file: ParsedFile) -> ToolFile:
             "contexts": [text] if isinstance(text, str) and text.strip() else None,
             "metadata": without(metadata),
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(place)))
+        samples.append(ToolSample(cells=without(cells), line=file.line(index)))
     notes = [JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)"]
     if texts == "reference":
         notes.append("Phoenix calls the passages `reference`; to read it as the reference, --map reference=reference")

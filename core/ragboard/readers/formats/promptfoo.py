@@ -57,7 +57,7 @@ class _Output:
     """The template, or what it is called."""
     sample: ToolSample
     error: str = ""
-    """Why there is no answer; empty where there is one."""
+    """Why there is no answer; empty if there is one."""
 
 
 def _is_results(file: ParsedFile) -> bool:
@@ -70,9 +70,9 @@ def _read_results(file: ParsedFile) -> ToolFile:
     templates = [as_text(prompt.get("raw")) for prompt in as_objects(inner.get("prompts"))]
     outputs = [
         _output(
-            one, ToolSample(cells={}, line=file.line_in("results", 0), place=f"results.results[{place}]"), templates
+            one, ToolSample(cells={}, line=file.line_in("results", 0), location=f"results.results[{index}]"), templates
         )
-        for place, one in enumerate(inner["results"])
+        for index, one in enumerate(inner["results"])
         if isinstance(one, Mapping)
     ]
     whole = as_object(as_object(file.value).get("config"))
@@ -86,7 +86,7 @@ def _is_lines(file: ParsedFile) -> bool:
 
 
 def _read_lines(file: ParsedFile) -> ToolFile:
-    outputs = [_output(row, ToolSample(cells={}, line=file.line(place)), ()) for place, row in enumerate(file.rows)]
+    outputs = [_output(row, ToolSample(cells={}, line=file.line(index)), ()) for index, row in enumerate(file.rows)]
     return _tool_file(outputs, {_provider(one) for row in file.rows for one in _graders(row)})
 
 
@@ -111,7 +111,7 @@ def _output(said: Mapping[str, Any], blank: ToolSample, templates: Sequence[str]
     judged = [one for part in graded if (one := as_object(part.get("metadata")).get("context")) is not None]
     answer, returned = _answer(response.get("output"))
     cells = _cells(as_object(said.get("vars")), metadata, as_text(prompt.get("raw")))
-    given = [_named(place, "contexts")[1] for place in (returned, as_object(response.get("metadata")))]
+    given = [_named(source, "contexts")[1] for source in (returned, as_object(response.get("metadata")))]
     contexts = next((one for one in (*given, cells.get("contexts"), *judged) if one is not None), None)
     cells |= {
         "answer": None if failed else answer,
@@ -189,9 +189,9 @@ def _is_table(file: ParsedFile) -> bool:
 def _read_table(file: ParsedFile) -> ToolFile:
     """Variables, then for each output its text, status, scores and reason; the names of those columns come again."""
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
-    starts = [place for place, name in enumerate(columns) if HEADING.fullmatch(name)]
+    starts = [index for index, name in enumerate(columns) if HEADING.fullmatch(name)]
     outputs: list[_Output] = []
-    for place, row in enumerate(file.rows):
+    for row_index, row in enumerate(file.rows):
         variables = {name: row[name] for name in columns[: starts[0]] if row.get(name) is not None}
         for index, (start, stop) in enumerate(pairwise((*starts, len(columns)))):
             heading = HEADING.fullmatch(columns[start])
@@ -208,7 +208,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             contexts = cells["contexts"]
             sample = ToolSample(
                 cells={**cells, "contexts": None if contexts is None else [contexts]},
-                line=file.line(place),
+                line=file.line(row_index),
                 scores={name: read_score(as_number(decoded(one))) for name, one in scores.items()},
                 recorded=RecordedSample(judgements=(graded,) if status and not failed else ()),
                 notes=() if contexts is None else (ONE_TEXT,),

@@ -57,7 +57,7 @@ def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | N
 
 
 def _metric_name(column: str) -> str:
-    """The metric of a column in one spelling, with its settings; empty where ragas has none such."""
+    """The metric of a column in one spelling, with its settings; empty if ragas has none such."""
     found = NAMED.fullmatch(column.strip())
     if found is None:
         return ""
@@ -233,7 +233,7 @@ def _read_run_tree(file: ParsedFile) -> ToolFile:
             ToolSample(
                 cells=cells,
                 line=number,
-                place=f"row {number - 1}",
+                location=f"row {number - 1}",
                 scores={name: read_score(value) for name, value in outputs.items() if is_score(value)},
                 recorded=_recorded(cells, calls),
             )
@@ -256,13 +256,13 @@ def _is_traced_samples(file: ParsedFile) -> bool:
 
 def _read_traced_samples(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         cells = _cells(as_object(row.get("sample")))
         samples.append(
             ToolSample(
                 cells=cells,
-                line=file.line(place),
-                place=f"[{place}]",
+                line=file.line(index),
+                location=f"[{index}]",
                 scores={
                     name: read_score(value) for name, value in as_object(row.get("scores")).items() if is_score(value)
                 },
@@ -323,7 +323,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
     scores = _scores([name for name in columns if name not in taken], file.rows)
     scored = {column: spec.partition(".")[2] for spec, column in scores.columns.items()} if scores else {}
     samples: list[ToolSample] = []
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         calls: dict[str, _Calls] = {}
         for column in called:
             kept = calls.setdefault(_trace_name(column.removesuffix("_calls")), _Calls())
@@ -334,7 +334,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
         samples.append(
             ToolSample(
                 cells=cells,
-                line=file.line(place),
+                line=file.line(index),
                 scores={
                     name: Unscored(reason="failed", detail=error)
                     if row.get(column) is None and error

@@ -115,7 +115,7 @@ class FileVerdicts:
 
 
 def read_file_verdicts(sample: Sample) -> FileVerdicts:
-    """The claims and verdicts in a sample's metadata. Raises UnusableError where they do not fit together."""
+    """The claims and verdicts in a sample's metadata. Raises UnusableError if they do not fit together."""
     there = sample.metadata
     claims: dict[Side, tuple[str, ...]] = {
         side: _claims(column, there[column]) for side, column in CLAIMS.items() if there.get(column) is not None
@@ -131,36 +131,36 @@ def read_file_verdicts(sample: Sample) -> FileVerdicts:
 
 
 def _claims(column: str, value: object) -> tuple[str, ...]:
-    return tuple(_claim(column, place, claim) for place, claim in enumerate(_list(column, value, "claims"), 1))
+    return tuple(_claim(column, number, claim) for number, claim in enumerate(_list(column, value, "claims"), 1))
 
 
-def _claim(column: str, place: int, value: object) -> str:
+def _claim(column: str, number: int, value: object) -> str:
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in cast("list[Any]", parts)):
-        raise UnusableError(column, f"claim {place} is neither a text nor a list of texts")
+        raise UnusableError(column, f"claim {number} is neither a text nor a list of texts")
     text = " ".join(part.strip() for part in cast("list[str]", parts)).strip()
     if not text:
-        raise UnusableError(column, f"claim {place} is empty")
+        raise UnusableError(column, f"claim {number} is empty")
     return text
 
 
 def _rows(column: str, value: object, claims: int, width: int | None) -> Rows:
-    """`width` is None where each claim has one label, else how many it has, as a list."""
+    """`width` is None if each claim has one label, else how many it has, as a list."""
     rows = _list(column, value, "labels")
     _count(column, "", len(rows), claims, "claims")
     if width is None:
-        return tuple((_verdict(column, place, label),) for place, label in enumerate(rows, 1))
+        return tuple((_verdict(column, number, label),) for number, label in enumerate(rows, 1))
     found: list[tuple[Verdict, ...]] = []
-    for place, row in enumerate(rows, 1):
+    for number, row in enumerate(rows, 1):
         labels = _list(column, row, "labels")
-        _count(column, f"claim {place}: ", len(labels), width, "passages")
-        found.append(tuple(_verdict(column, place, label) for label in labels))
+        _count(column, f"claim {number}: ", len(labels), width, "passages")
+        found.append(tuple(_verdict(column, number, label) for label in labels))
     return tuple(found)
 
 
-def _verdict(column: str, place: int, label: object) -> Verdict:
+def _verdict(column: str, number: int, label: object) -> Verdict:
     if not isinstance(label, str) or label not in LABELS:
-        raise UnusableError(column, f"claim {place}: got {str(label)[:40]!r}, expected one of {', '.join(LABELS)}")
+        raise UnusableError(column, f"claim {number}: got {str(label)[:40]!r}, expected one of {', '.join(LABELS)}")
     return Verdict(label=LABELS[label], reason=f"The run file says {label}.")
 
 

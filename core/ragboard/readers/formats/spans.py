@@ -1,4 +1,4 @@
-"""From the spans of traces to samples, whichever tool recorded them.
+"""From the spans of traces to samples, for all tools that record traces.
 
 A trace is one sample. Its question is what the topmost span was given and its answer what that span returned; passages
 are those of the last retriever or reranker. Traces of one session are turns of one conversation.
@@ -31,8 +31,8 @@ __all__ = [
     "decoded",
     "earlier_turns",
     "field_uses",
-    "gathered",
     "nanoseconds",
+    "objects_of_flat_keys",
     "passages_of",
     "pick",
     "text_of",
@@ -54,7 +54,7 @@ IDS = ("id", "document.id", "document_id", "doc_id", "chunk_id", "node_id")
 SCORES = ("score", "document.score", "relevance_score", "similarity")
 
 STEPS = frozenset({"llm", "retriever", "reranker", "embedding", "tool", "guardrail", "evaluator", "prompt", "parser"})
-"""Kinds of spans that are a step of an answer, not the whole."""
+"""Kinds of spans that are only a step on the way to an answer."""
 KINDS = {
     "generation": "llm",
     "chat": "llm",
@@ -66,15 +66,16 @@ KINDS = {
     "execute_tool": "tool",
     "evaluation": "evaluator",
 }
-"""Other names of kinds."""
-TURNS_KEPT = 10
-"""Earlier questions of a session that are kept, with their answers, as history of each."""
+"""Other names that tools have for these kinds."""
+MAX_EARLIER_QUESTIONS = 10
+"""Maximum number of earlier questions of a session that are kept, with their answers, as the history of a sample."""
 UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
-"""By the least number that is too large for it: nanoseconds in a second, a millisecond and a microsecond."""
-PATHS_NAMED = 12
-"""Parts of a file that one note names."""
-LEVELS = 5
-"""Objects within objects that a question or an answer is looked for in."""
+"""How the unit of a time is told from its size: a number below the first value has the second in nanoseconds as its
+unit (seconds, milliseconds, microseconds); a larger number is in nanoseconds."""
+MAX_NAMED_PARTS = 12
+"""Maximum number of parts of a file that one note lists."""
+MAX_DEPTH = 5
+"""Maximum depth of objects in objects in which a question or an answer is searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +86,11 @@ class Span:
     id: str = ""
     parent: str = ""
     kind: str = ""
-    """As the tool calls it: `RETRIEVER`, `chat`."""
+    """The kind of step, in the tool's words: `RETRIEVER`, `chat`."""
     input: JsonValue = None
     output: JsonValue = None
     documents: Sequence[JsonValue] | None = None
-    """What was retrieved, of a retriever or reranker; None if the span does not say."""
+    """What a retriever or reranker returned; None if the span does not say."""
     reference: JsonValue = None
     start: int = 0
     """In nanoseconds; 0 if the span does not say."""
@@ -101,16 +102,16 @@ class Span:
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Settings of the model."""
     tokens: tuple[int, int] = (0, 0)
-    """Of the prompt and of the completion."""
+    """Tokens of the prompt and of the completion."""
     error: str = ""
     feedback: Sequence[Feedback] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     line: int = 1
-    place: str = ""
+    location: str = ""
 
     @property
     def step(self) -> str:
-        """The kind in one spelling for all tools."""
+        """The kind of step, in the same words for all tools."""
         kind = self.kind.lower()
         return KINDS.get(kind, kind)
 
@@ -126,7 +127,7 @@ def trace_file(
     if not read:
         raise RunFileError(
             file.path,
-            f"holds {len(traces)} traces of {tool} without a question: no span outside of evaluators has an input",
+            f"contains {len(traces)} traces of {tool} without a question: no span, except of evaluators, has an input",
         )
     read.sort(key=lambda found: found.start)
     notes = Counter(note for found in read for note in found.notes)
@@ -137,7 +138,7 @@ def trace_file(
         ToolSample(
             cells=cells,
             line=found.line,
-            place=found.place,
+            location=found.location,
             run=(found.run or tool) if several else "",
             scores=(said := judged(found.feedback)).scores,
             recorded=RecordedSample(judgements=said.judgements),
@@ -162,7 +163,7 @@ def trace_file(
 
 @dataclass(frozen=True, kw_only=True)
 class _Trace:
-    """A trace that is a sample, without its history."""
+    """A trace as a sample, without the earlier turns of its session."""
 
     cells: Mapping[str, JsonValue]
     start: int
@@ -173,23 +174,23 @@ class _Trace:
     settings: Sequence[Mapping[str, JsonValue]]
     notes: Sequence[str]
     line: int
-    place: str
+    location: str
 
 
 def _sample(trace: Sequence[Span]) -> _Trace | None:
-    """The sample of a trace; None if nothing in it is a question, or if it is the trace of an evaluator."""
-    spans = list(_from_the_top(trace))
+    """The sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
+    spans = list(_top_down(trace))
     if spans[0].step == "evaluator":
         return None
     notes: list[str] = []
-    top = next((span for span in spans if span.step not in STEPS and _has(span.input)), None)
+    top = next((span for span in spans if span.step not in STEPS and _is_given(span.input)), None)
     models = sorted((span for span in spans if span.step == "llm"), key=lambda span: span.start)
     if top is None:
-        top = next((span for span in models if _has(span.input)), None)
+        top = next((span for span in models if _is_given(span.input)), None)
         if top:
             notes.append("the question is the prompt of a model: no span around it has an input")
     if top is None:
-        top = next((span for span in spans if span.step == "retriever" and _has(span.input)), None)
+        top = next((span for span in spans if span.step == "retriever" and _is_given(span.input)), None)
         if top is None:
             return None
         notes.append("the question is the query of a retriever: no span around it has an input")
@@ -197,7 +198,7 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
     if question is None:
         return None
     whole = [span for span in (top, spans[0]) if span.step not in STEPS]
-    answers = [span for span in (*whole, *reversed(models)) if _has(span.output)]
+    answers = [span for span in (*whole, *reversed(models)) if _is_given(span.output)]
     searches = [
         span
         for span in spans
@@ -206,11 +207,11 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
     last = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
     passages = passages_of(last.documents) if last else None
     if last and last.documents and len(passages or ()) < len(last.documents):
-        notes.append("texts of passages are not in the file")
+        notes.append("the texts of passages are not in the file")
         passages = passages or None
     if sum(span.step == "retriever" for span in searches) > 1:
-        notes.append("several retrievals, of which the last is read")
-    reference = next((span.reference for span in spans if _has(span.reference)), None)
+        notes.append("there were several retrievals; the passages are those of the last")
+    reference = next((span.reference for span in spans if _is_given(span.reference)), None)
     said = judged(feedback := [one for span in spans for one in span.feedback])
     prompt, completion = (sum(span.tokens[at] for span in models) for at in (0, 1))
     session = next((span.session for span in spans if span.session), "")
@@ -243,14 +244,14 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
         settings=[span.settings for span in models],
         notes=notes,
         line=top.line,
-        place=top.place,
+        location=top.location,
     )
 
 
-def _from_the_top(trace: Sequence[Span]) -> Iterator[Span]:
-    """Each span once, roots first, then level by level, each level by time; a root is a span without a known parent.
+def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
+    """The spans level by level, each level by time. The first level are the roots: spans without a known parent.
 
-    A span that was exported twice counts once. What is within an evaluator is not part of the answer.
+    A span that was exported twice comes once. Spans inside an evaluator are left out: they are not part of the answer.
     """
     once: dict[str, Span] = {}
     for at, span in enumerate(trace):
@@ -270,13 +271,13 @@ def _from_the_top(trace: Sequence[Span]) -> Iterator[Span]:
 
 
 def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]:
-    """The cells of each, with the earlier turns of its session unless its question is a conversation itself."""
+    """The cells of each trace, with the earlier turns of its session unless it has a history of its own."""
     turns: dict[tuple[str, str], list[JsonValue]] = {}
     for trace in traces:
         before = turns.setdefault((trace.run, trace.session), []) if trace.session else []
         question, answer = trace.cells["question"], trace.cells.get("answer")
         told = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
-        yield {**trace.cells, "history": before[-2 * TURNS_KEPT :]} if before and not told else trace.cells
+        yield {**trace.cells, "history": before[-2 * MAX_EARLIER_QUESTIONS :]} if before and not told else trace.cells
         with suppress(BadCellError):
             before.append({"role": "user", "content": read_question(question, _ignore).question})
             if said := read_answer(answer, _ignore):
@@ -284,11 +285,11 @@ def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]
 
 
 def _ignore(_: str) -> None:
-    """The note is made when the sample is read."""
+    """Ignore a note, because it is made when the sample is read."""
 
 
 def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
-    """The models, and the settings that are the same in all calls that name them."""
+    """The names of the models, and each setting that has the same value in all calls that have it."""
     models = sorted({model for trace in traces for model in trace.models})
     settings = [given for trace in traces for given in trace.settings]
     said = {key: value for given in settings for key, value in given.items() if key != "model"}
@@ -296,7 +297,7 @@ def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
     return ({"model": ", ".join(models)} if models else {}) | same
 
 
-def _has(value: JsonValue) -> bool:
+def _is_given(value: JsonValue) -> bool:
     return value not in (None, "", [], {})
 
 
@@ -309,11 +310,11 @@ def _without_system(value: JsonValue) -> JsonValue:
 
 
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
-    """The text, or the messages, in an object: under the first of these names, else its only text.
+    """The text or the messages in an object: under the first of these names that it has, else its only text.
 
-    An object with none or several is returned as it is, for the row to be refused.
+    If that is unclear, the object itself is returned, and its row is then refused.
     """
-    for _ in range(LEVELS):
+    for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
             return value
         if value.keys() <= {"args", "kwargs"}:
@@ -325,7 +326,9 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
             value = choices[0]
             continue
         texts = [text for text in value.values() if isinstance(text, str) and text.strip()]
-        found = next((value[name] for name in names if _has(value.get(name))), texts[0] if len(texts) == 1 else None)
+        found = next(
+            (value[name] for name in names if _is_given(value.get(name))), texts[0] if len(texts) == 1 else None
+        )
         if found is None:
             return value
         value = found
@@ -333,8 +336,8 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:
-    """Passages as objects with text, id and score, those without a text left out; None if the value is no list."""
-    for _ in range(LEVELS):
+    """Passages as objects with text, id and score, without those that have no text; None if the value is not a list."""
+    for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping):
             break
         value = next((value[name] for name in PASSAGES if name in value), None)
@@ -358,18 +361,18 @@ def passages_of(value: JsonValue) -> list[JsonValue] | None:
 
 
 def earlier_turns(value: JsonValue) -> JsonValue:
-    """The messages that an input has beside its question; None if it has none."""
+    """The earlier messages that an input has besides its question; None if it has none."""
     given = as_object(value)
     return next((given[name] for name in HISTORIES if name in given and messages_in(name, given[name])), None)
 
 
 def text_of(value: JsonValue) -> str:
-    """The value if it is a text, a number as text; else empty."""
+    """The value if it is a text or a number, as text; else an empty text."""
     return value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
 
 
 def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
-    """The object, list or text that a JSON text is, also one that Python printed; any other value unchanged."""
+    """The value of a JSON text or, with `python`, of a printed Python object; any other value unchanged."""
     if value == "null":
         return None
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
@@ -384,7 +387,10 @@ def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
 
 
 def clean_value(file: ParsedFile) -> JsonValue:
-    """The value of a JSON file, or its rows, fit to be stored. Raises RunFileError where it is nested too deeply."""
+    """The value of a JSON file, or its rows, cleaned so that it can be stored.
+
+    Raises RunFileError if it is nested too deeply.
+    """
     try:
         return clean(file.value, _ignore, depth=-1)
     except (BadCellError, RecursionError) as error:
@@ -392,7 +398,7 @@ def clean_value(file: ParsedFile) -> JsonValue:
 
 
 def nanoseconds(value: JsonValue) -> int:
-    """A point in time in nanoseconds: of a number in s, ms, us or ns, or of an ISO text; 0 for anything else."""
+    """A time in nanoseconds, from a number in s, ms, us or ns or from an ISO text; 0 for anything else."""
     with suppress(ValueError, OverflowError):
         if isinstance(value, str) and not re.fullmatch(r"\d{1,25}", value):
             return int(datetime.fromisoformat(value).timestamp() * 1e6) * 1000
@@ -402,8 +408,8 @@ def nanoseconds(value: JsonValue) -> int:
     return 0
 
 
-def gathered(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
-    """The objects of a list that is written as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
+def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
+    """The objects of a list that is stored as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
     found: dict[int, dict[str, JsonValue]] = {}
     for name, value in attributes.items():
         number, _, key = name.removeprefix(f"{prefix}.").partition(".")
@@ -413,9 +419,9 @@ def gathered(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str,
 
 
 def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
-    """What became of the parts of a file with these names: by the longest name in `uses` that each begins with.
+    """What became of the parts of a file: for each name, the use of the longest key of `uses` that it begins with.
 
-    Numbers in a name become `N`. Parts that are left out for one reason are named together.
+    Numbers in a name become `N`. Parts that are left out for the same reason are listed together.
     """
     found: dict[str, str] = {}
     left_out: dict[str, dict[str, None]] = {}
@@ -427,6 +433,6 @@ def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
         elif use:
             found[known] = use
     for use, paths in left_out.items():
-        more = f" and {len(paths) - PATHS_NAMED} more" if len(paths) > PATHS_NAMED else ""
-        found[", ".join(path[:60] for path in [*paths][:PATHS_NAMED]) + more] = use
+        more = f" and {len(paths) - MAX_NAMED_PARTS} more" if len(paths) > MAX_NAMED_PARTS else ""
+        found[", ".join(path[:60] for path in [*paths][:MAX_NAMED_PARTS]) + more] = use
     return found

@@ -19,18 +19,18 @@ __all__ = ["columns", "opened"]
 def opened(path: Path) -> Generator[sqlite3.Connection]:
     """The database, which is not written to; with what its tool wrote beside it and has not moved into it yet.
 
-    Raises RunFileError where it cannot be read.
+    Raises RunFileError if it cannot be read.
     """
     log = path.with_name(f"{path.name}-wal")
     try:
         with TemporaryDirectory() as folder:
-            place = path.absolute()
+            database = path.absolute()
             if log.exists() and log.stat().st_size:
-                place = Path(shutil.copy(path, folder))
-                shutil.copy(log, place.with_name(f"{place.name}-wal"))
-            mode = "immutable=1" if place == path.absolute() else "mode=rw"
-            with closing(sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)) as connection:
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(MAX_ROW, place.stat().st_size))
+                database = Path(shutil.copy(path, folder))
+                shutil.copy(log, database.with_name(f"{database.name}-wal"))
+            mode = "immutable=1" if database == path.absolute() else "mode=rw"
+            with closing(sqlite3.connect(f"{database.as_uri()}?{mode}", uri=True)) as connection:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(MAX_ROW, database.stat().st_size))
                 connection.execute("PRAGMA trusted_schema = OFF")
                 connection.text_factory = lambda text: text.decode(errors="replace")
                 yield connection

@@ -168,11 +168,11 @@ def _read_table(file: ParsedFile) -> ToolFile:
     texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
     directions: dict[str, Direction] = {}
-    for place, row in enumerate(file.rows):
+    for index, row in enumerate(file.rows):
         record = _record(
             {
-                "record_root.input": texts["input"][place],
-                "record_root.output": texts["output"][place],
+                "record_root.input": texts["input"][index],
+                "record_root.output": texts["output"][index],
                 "app_name": row.get("app_name") or row.get("app_id"),
                 **{key: row.get(key) for key in ("record_id", "conversation_id", "input_id", "app_version")},
             }
@@ -191,7 +191,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             record.metrics[name] = _Metric(score=as_number(decoded(row.get(name))), calls=calls)
             if row.get(f"{name} direction") in (False, "False"):
                 directions[name] = "lower"
-        records.append((file.line(place), record))
+        records.append((file.line(index), record))
     written = any(isinstance(row.get(f"{name}_calls"), str) for row in file.rows for name in metrics)
     return _tool_file(
         records,
@@ -297,8 +297,8 @@ def _recorded(record: _Record) -> RecordedSample:
                     judgements.append(_judgement(SUPPORT, len(statements), as_number(said.get("score")), reason))
             if "source" not in call.arguments or not call.reasons:
                 passage = call.arguments.get("context")
-                place = texts.index(passage) + 1 if passage in texts else number
-                judgements.append(_judgement(name, place, call.score, call.explanation))
+                index = texts.index(passage) + 1 if passage in texts else number
+                judgements.append(_judgement(name, index, call.score, call.explanation))
     return RecordedSample(statements=tuple(statements), judgements=tuple(judgements))
 
 

@@ -32,8 +32,8 @@ __all__ = [
 
 
 ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
-"""metric: one of ours; baseline: a model that is asked directly; trivial: a baseline without a model; published: scores
-of the file."""
+"""metric: computed by ragboard; baseline: a model that is asked directly; trivial: a baseline without a model;
+published: scores in the file."""
 
 Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
 """The rating of each annotator, by dimension."""
@@ -42,9 +42,9 @@ Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]
 
 
 SOURCES = {"ragas": "RAGAS", "ares": "ARES", "ragchecker": "RAGChecker"}
-"""How readers know the sources of metrics that scorers are named after."""
+"""The sources of metrics as pages name them."""
 _METRIC_NAME = re.compile(r"^\w+\.|\W.*$")
-"""What is around a metric's name in its identity."""
+"""Matches the source and the settings in a metric's full name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,12 +54,12 @@ class Scorer:
     name: str
     kind: ScorerKind
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The metric that it computes, by dimension; empty if it is no metric."""
+    """The metric that it computes, by dimension; empty if the scorer is not a metric."""
     lower: bool = False
     """Whether a lower score is better."""
 
     def title(self, dimension: str = "") -> str:
-        """The name for readers, in a dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`, `embedded score`."""
+        """The name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`, `embedded score`."""
         if self.name not in SOURCES:
             return self.name.replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
@@ -187,7 +187,7 @@ def agreement_outcomes(connection: Connection, agreement_id: str, position: int 
 
 
 def side_texts(connection: Connection, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """The question and the first side's answer of some items."""
+    """Return the question and the first side's answer of items, by position."""
     rows = connection.execute(
         "SELECT position, sides->0->>'question', coalesce(sides->0->>'answer', '') FROM agreement_items"
         " WHERE agreement_id = ? AND position IN (SELECT unnest(?))",
@@ -197,7 +197,7 @@ def side_texts(connection: Connection, agreement_id: str, positions: Sequence[in
 
 
 _USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
-"""The dimensions of the papers, in their order; others follow."""
+"""Usual dimensions, in the order in which they are shown; others follow."""
 
 
 def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:

@@ -20,16 +20,15 @@ from ragboard.store.queries.scores import shown_scores
 __all__ = [
     "Draw",
     "LabelledStatement",
-    "VerdictsByPlace",
-    "answer_places",
+    "VerdictsByStatement",
+    "answers_of_run",
     "disagreements",
     "graded_samples",
     "judge_scores",
     "judge_verdicts",
-    "keep_draw",
     "label_times",
     "labelled_verdicts",
-    "newest_draw",
+    "largest_draw",
     "other_evaluations",
     "partners",
     "positions_to_label",
@@ -38,10 +37,11 @@ __all__ = [
     "samples_with_verdicts",
     "statement_counts",
     "statements_with_labels",
+    "store_draw",
 ]
 
-VerdictsByPlace: TypeAlias = dict[tuple[int, int], Label]
-"""Verdicts by position and statement."""
+VerdictsByStatement: TypeAlias = dict[tuple[int, int], Label]
+"""Verdicts by position of the sample and number of the statement, both from 0."""
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
 """Position, sample id, outcome in [0, 1], annotators and designs of completely labelled samples."""
 
@@ -85,14 +85,14 @@ class LabelledStatement(NamedTuple):
     score: float | None
     """The score behind the verdict; None if the judge gives none."""
     ratings: list[float]
-    """1 for each person who says supported, else 0."""
+    """One number for each annotator: 1 for supported, else 0."""
     labelled: datetime
     """UTC, of the latest label."""
     passages: list[str]
-    """By rank."""
+    """The passages of the sample, by rank."""
 
 
-def newest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None) -> Draw | None:
+def largest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None) -> Draw | None:
     """Return the largest draw of this kind, which contains the smaller ones; None if there is none yet."""
     drawn_from = _drawn_from(run, kind, against)
     row = connection.execute(
@@ -117,7 +117,7 @@ def newest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: R
     )
 
 
-def keep_draw(
+def store_draw(
     connection: Connection,
     run: RunRef,
     kind: LabelKind,
@@ -159,7 +159,7 @@ def positions_to_label(
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """Return the id of the counterpart in the other run, by position, without pairs with an empty answer."""
+    """Return the id of each sample's counterpart in the other run, by position; without pairs with an empty answer."""
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
@@ -202,7 +202,7 @@ def graded_samples(
 
 
 _BLIND = "queue IN ('random', 'imported')"
-"""Selects labels given without seeing the judge's verdicts, and not from the queue of disagreements."""
+"""SQL that selects labels given without seeing the judge's verdicts, except those of the disagreement queue."""
 
 
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
@@ -226,7 +226,7 @@ def statements_with_labels(connection: Connection, run: RunRef) -> list[Labelled
 
 
 def runs_with_labels(connection: Connection) -> list[str]:
-    """Return the names of the runs whose shown evaluation has such labels, latest label first."""
+    """Return the runs whose shown evaluation has labels given without seeing the verdicts, latest label first."""
     rows = connection.execute(
         f"SELECT run FROM human_verdicts JOIN shown_evaluations USING (evaluation_id) WHERE {_BLIND}"
         " GROUP BY run ORDER BY max(said) DESC, run"
@@ -243,14 +243,14 @@ def label_times(connection: Connection, run: RunRef, queue: Queue, annotator: st
     return [row[0] for row in rows]
 
 
-def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[str, VerdictsByPlace]:
-    """Return the verdicts in a queue, by annotator."""
+def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[str, VerdictsByStatement]:
+    """Return the verdicts given in a queue, by annotator."""
     rows = connection.execute(
         "SELECT annotator, position, statement, label FROM human_verdicts WHERE evaluation_id = ? AND queue = ?"
         " ORDER BY number",
         [run.evaluation_id, queue],
     ).fetchall()
-    found: dict[str, VerdictsByPlace] = {}
+    found: dict[str, VerdictsByStatement] = {}
     for annotator, position, statement, label in rows:
         found.setdefault(annotator, {})[position, statement] = label
     return found
@@ -267,7 +267,7 @@ def statement_counts(connection: Connection, run: RunRef, positions: Sequence[in
     )
 
 
-def judge_verdicts(connection: Connection, run: RunRef, positions: Sequence[int]) -> VerdictsByPlace:
+def judge_verdicts(connection: Connection, run: RunRef, positions: Sequence[int]) -> VerdictsByStatement:
     """Return the judge's joint verdicts on the samples at these positions."""
     rows = connection.execute(
         "SELECT position, statement, label FROM verdicts WHERE evaluation_id = ? AND side = 'response'"
@@ -317,7 +317,7 @@ def queue_progress(
 
 
 def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
-    """Return who disagrees (people, judges or metrics of one name), by position, largest disagreement first."""
+    """Return who disagrees (annotators, judges, or metrics of one name), by position, largest difference first."""
     shown = shown_scores(run)
     rows = connection.execute(
         "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
@@ -356,7 +356,7 @@ def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, st
 def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, tuple[str, float]]:
     """Return a key and the judge's score, by position. Samples of two runs with the same question share a key.
 
-    A question that a run asks several times has a unique key each time, as its counterpart is ambiguous.
+    If a run has a question several times, each time has a key of its own, because its counterpart is ambiguous.
     """
     found = connection.execute(
         "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"
@@ -372,7 +372,7 @@ def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, 
     }
 
 
-def answer_places(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:
+def answers_of_run(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:
     """Return position, answer key, question, answer and passages (as one text) of each sample."""
     return connection.execute(
         "SELECT s.position, s.answer_key, s.question, coalesce(s.answer, ''), coalesce(p.texts, '') FROM samples s"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.scores import Places
+from ragboard.store.queries.scores import Positions
 
 __all__ = ["Clusters", "SampleClusters", "run_clusters", "sample_clusters"]
 
@@ -31,7 +31,7 @@ class Clusters(NamedTuple):
 class SampleClusters:
     """The clusters of rows (samples or pairs) that depend on each other."""
 
-    of: Places
+    of: Positions
     """The number of the cluster of each row."""
     conversations: bool
     """Whether a cluster is a conversation, or all answers to one question."""

@@ -23,13 +23,13 @@ __all__ = [
     "other_evaluations_by_run",
     "ranked_evaluations",
     "scored_evaluations",
-    "spends",
+    "usage_by_evaluation",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedBy:
-    """The evaluation that numbers come from."""
+    """The evaluation that results come from: its judge and how many samples it covers."""
 
     evaluation_id: str
     judge: str
@@ -39,7 +39,7 @@ class JudgedBy:
     covered: int
     """Number of samples with results."""
     samples: int
-    """Number of samples of the run now; some may have been logged since."""
+    """Number of samples of the run now; some may have been logged after the evaluation."""
 
     @property
     def in_words(self) -> str:
@@ -59,7 +59,7 @@ class RankedEvaluation(NamedTuple):
 
     run_id: str
     run: str
-    place: int
+    rank: int
     judged: JudgedBy
 
 
@@ -70,7 +70,8 @@ class ScoredEvaluation:
     evaluation_id: str
     judge: str
     tasks: frozenset[str] | None
-    """The task types that the metric can ask; None if an older version evaluated it with settings."""
+    """The task types that the metric can ask; None if an older version of ragboard evaluated the metric with
+    settings."""
     identity: Mapping[str, JsonValue]
     parameters: Mapping[str, JsonValue]
     """The parameters of its chat models; empty if the judges were built in Python."""
@@ -95,7 +96,7 @@ def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict
 
 
 def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
-    """Return all evaluations by judges of ours, newest run first; within a run, the shown one first."""
+    """Return all evaluations except those of run files, newest run first; within a run, the shown one first."""
     rows = connection.execute(
         "SELECT e.run_id, run, place, evaluation_id, judge, heuristic, finished, covered, e.samples"
         " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY imported DESC, place"
@@ -107,7 +108,7 @@ def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
 
 
 def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[ScoredEvaluation]]:
-    """Return the evaluations by judges of ours that have each metric of a run, newest first."""
+    """Return the evaluations of a run for each metric, newest first, without those of its run file."""
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
@@ -146,7 +147,7 @@ def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]
 
 
 def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, str]:
-    """Return the evaluation with the file scores of each of these runs that has some."""
+    """Return the evaluation with the scores of the run file, by run, for those of these runs that have one."""
     return dict(
         connection.execute(
             "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))", [runs]
@@ -171,7 +172,7 @@ def judge_names(connection: Connection) -> tuple[str, ...]:
 
 
 def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Return the judge of this type of task in each of these evaluations; None if it asked none."""
+    """Return the judge of this type of task in each of these evaluations; None if the evaluation has no such task."""
     rows = connection.execute(
         "SELECT json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN (SELECT unnest($these))",
         {"task": f"$.{task}", "these": list(evaluations)},
@@ -179,8 +180,8 @@ def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str 
     return tuple(row[0] for row in rows)
 
 
-def spends(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[ModelUsage]]:
-    """Return calls, tokens and cost by model, for each of these evaluations that called a model."""
+def usage_by_evaluation(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[ModelUsage]]:
+    """Return calls, tokens and cost by model, for each of these evaluations that called models."""
     cursor = connection.execute(
         "SELECT evaluation_id, model, embedding, calls, uncounted, prompt_tokens, cached_tokens, completion_tokens,"
         " cost, planned_calls, planned_tokens, prompt_price, cached_price, completion_price FROM spending"

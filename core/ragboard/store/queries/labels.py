@@ -26,17 +26,18 @@ __all__ = [
     "last_label",
     "latest_verdicts",
     "remove_labels",
+    "statement_columns",
     "statement_labels",
-    "statement_place",
 ]
 
 LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
+"""A verdict on a statement, a grade of an answer, or a preference between two answers."""
 
 Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
-"""Where a label was given. browsing: on a sample whose verdicts were visible; random, disagreement: on a random draw or
-a disagreement, with hidden verdicts; imported: in a file."""
+"""How a label was given. browsing: on a page that shows the verdicts; random, disagreement: in one of the two queues,
+with hidden verdicts; imported: in a file."""
 
-Place: TypeAlias = tuple[str, int, int]
+StatementKey: TypeAlias = tuple[str, int, int]
 """Evaluation, position and number of a statement, both from 0."""
 
 _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
@@ -62,7 +63,7 @@ def append_label(connection: Connection, row: Mapping[str, Any]) -> None:
 
 
 def remove_labels(connection: Connection, numbers: Sequence[int]) -> None:
-    """Remove labels: append a row without a value for each."""
+    """Remove labels, by appending a row without a value for each."""
     connection.execute(
         "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
         " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM labels WHERE number IN (SELECT unnest(?))",
@@ -95,7 +96,7 @@ def keep_answer_of(connection: Connection, run: RunRef, sample_id: str) -> tuple
     return row
 
 
-def statement_place(connection: Connection, run: RunRef, sample_id: str, number: int) -> dict[str, Any] | None:
+def statement_columns(connection: Connection, run: RunRef, sample_id: str, number: int) -> dict[str, Any] | None:
     """Return the columns of `labels` that identify a statement of an answer, by its number from 1; None if missing."""
     row = connection.execute(
         "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
@@ -123,7 +124,7 @@ def statement_labels(
 def last_label(
     connection: Connection, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind
 ) -> tuple[int, str, str, str] | None:
-    """Return number, sample, value and statement of an annotator's last label in a queue of a run; None without."""
+    """Return number, sample, value and statement of an annotator's last label in a queue; None if there is none."""
     return connection.execute(
         "SELECT number, sample_id, value, statement FROM current_labels WHERE annotator = ? AND queue = ?"
         " AND kind = ? AND run_id = ? ORDER BY number DESC LIMIT 1",
@@ -131,8 +132,10 @@ def last_label(
     ).fetchone()
 
 
-def human_verdicts(connection: Connection, keys: Iterable[Place]) -> Mapping[Place, tuple[HumanVerdict, ...]]:
-    """Return the current human verdicts on statements, latest last, without statements that have none."""
+def human_verdicts(
+    connection: Connection, keys: Iterable[StatementKey]
+) -> Mapping[StatementKey, tuple[HumanVerdict, ...]]:
+    """Return the current human verdicts on statements, latest last, for the statements that have any."""
     requested = set(keys)
     rows = connection.execute(
         "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
@@ -140,12 +143,12 @@ def human_verdicts(connection: Connection, keys: Iterable[Place]) -> Mapping[Pla
         " ORDER BY number",
         [[key[0] for key in requested], [key[1] for key in requested]],
     ).fetchall()
-    found: dict[Place, tuple[HumanVerdict, ...]] = {}
+    found: dict[StatementKey, tuple[HumanVerdict, ...]] = {}
     for evaluation, position, statement, label, annotator, note, at, queue in rows:
-        place = (evaluation, position, statement)
-        if place in requested:
+        key = (evaluation, position, statement)
+        if key in requested:
             verdict = HumanVerdict(label=label, annotator=annotator, note=note, at=at, queue=queue)
-            found[place] = (*found.get(place, ()), verdict)
+            found[key] = (*found.get(key, ()), verdict)
     return found
 
 

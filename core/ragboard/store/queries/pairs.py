@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ragboard.records import Direction
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Places
+from ragboard.store.queries.scores import Positions
 from ragboard.store.queries.values import column_query
 
 __all__ = [
@@ -34,23 +34,23 @@ __all__ = [
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
 TOLERANCE = 1e-9
-"""Values that differ by less are equal."""
+"""Values that differ by less than this count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairedRuns:
     """Positions of the samples of two runs: paired, or without a counterpart."""
 
-    a: Places
+    a: Positions
     """Positions of the paired samples in the first run, ascending."""
-    b: Places
+    b: Positions
     """Positions of their counterparts in the second run, in the same order."""
-    only_a: Places
+    only_a: Positions
     """Positions of the unpaired samples in the first run."""
-    only_b: Places
-    ambiguous_a: Places
+    only_b: Positions
+    ambiguous_a: Positions
     """Positions in the first run of repeated questions, whose counterpart is ambiguous."""
-    ambiguous_b: Places
+    ambiguous_b: Positions
     by_question: int
     """The number of pairs with different ids, found by question and history."""
 
@@ -113,17 +113,17 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
     in_a, paired, ambiguous = (np.asarray(found[name], dtype=np.bool_) for name in ("in_a", "paired", "ambiguous"))
     alone = ~paired & ~ambiguous
     return PairedRuns(
-        a=_places(found, "first", paired),
-        b=_places(found, "second", paired),
-        only_a=_places(found, "first", alone & in_a),
-        only_b=_places(found, "first", alone & ~in_a),
-        ambiguous_a=_places(found, "first", ambiguous & in_a),
-        ambiguous_b=_places(found, "first", ambiguous & ~in_a),
+        a=_selected_positions(found, "first", paired),
+        b=_selected_positions(found, "second", paired),
+        only_a=_selected_positions(found, "first", alone & in_a),
+        only_b=_selected_positions(found, "first", alone & ~in_a),
+        ambiguous_a=_selected_positions(found, "first", ambiguous & in_a),
+        ambiguous_b=_selected_positions(found, "first", ambiguous & ~in_a),
         by_question=int(np.sum(found["by_question"])),
     )
 
 
-def _places(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Places:
+def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Positions:
     return np.asarray(found[column], dtype=np.int64)[selected]
 
 

@@ -65,9 +65,9 @@ class StoreColumn:
 
     name: str
     type: str
-    """Type, as DuckDB names it."""
+    """The type, as DuckDB names it."""
     comment: str
-    """Description; empty if the name says it."""
+    """The description; empty if the name says enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ def all_runs(connection: Connection) -> list[RunRow]:
 
 
 def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
-    """Return the run and evaluation of a reference; None if the run was deleted."""
+    """Return the run with the evaluation that `run` refers to, as a list of one; empty if the run was deleted."""
     rows = connection.execute(
         f"{_ROW} evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation WHERE r.run_id = $run",
         {"run": run.run_id, "evaluation": run.evaluation_id},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Scored, scored, shown_scores
+from ragboard.store.queries.scores import Scored, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ __all__ = [
     "passage_counts",
     "position_of",
     "reference_count",
+    "refusal_counts",
     "refusals",
-    "refusing_runs",
     "sample_frame",
     "sample_sentences",
     "sample_texts",
@@ -39,7 +39,8 @@ __all__ = [
 
 Order = Literal["file", "lowest", "highest", "worst"]
 Only = Literal["all", "loose", "refusing", "retrieved nothing", "unscored", "beyond"]
-"""beyond: on the bad side of the threshold of the query's column."""
+"""Which samples to list. loose: with an unsupported statement; beyond: with a value on the bad side of the
+threshold."""
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
@@ -54,8 +55,8 @@ class SampleQuery:
     order: Order = "file"
     """worst: most unsupported statements first."""
     only: Only = "all"
-    """loose: with an unsupported statement."""
     between: tuple[float, float] | None = None
+    """Lowest and highest value of the column; None: any value."""
     search: str = ""
     """Words that must all occur in the question or the answer."""
     limit: int = 50
@@ -108,12 +109,13 @@ class Judgement:
     """One judgement about a sample other than verdicts on statements."""
 
     about: str
-    """The subject: `useful toward reference`, or the question of an aspect."""
+    """What was judged: `useful toward reference`, or the question of an aspect."""
     number: int
-    """Number of the passage, draw or name, from 1."""
+    """Which passage, repeated reply or name it is about, from 1."""
     of: int
-    """Number of judgements of this kind."""
+    """How many judgements the sample has with the same `about`."""
     says: str
+    """The judgement in words: `yes`."""
     value: float | None
     """The number or probability given; None without one."""
     reason: str
@@ -145,10 +147,10 @@ _ONLY: dict[Only, str] = {
 
 
 def samples_query(
-    run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None = None
+    run: RunRef, query: SampleQuery, threshold: tuple[Literal["below", "above"], float] | None = None
 ) -> Query:
-    """Return the query for a page of samples; `limit` is the bad side and the threshold of the query's column."""
-    found = _found(run, query, limit)
+    """Return the query for a page of samples; `threshold` is that of the query's column, with its bad side."""
+    found = _found(run, query, threshold)
     return Query(
         sql=f"""\
 SELECT s.position, s.sample_id, s.question, coalesce(v.supported, 0) AS supported,
@@ -170,20 +172,20 @@ def sample_frame(
     connection: Connection,
     run: RunRef,
     query: SampleQuery,
-    limit: tuple[Literal["below", "above"], float] | None = None,
+    threshold: tuple[Literal["below", "above"], float] | None = None,
 ) -> pd.DataFrame:
     """Return every sample that matches, without the query's limit, one row per metric of the run."""
-    found, shown = _found(run, query, limit), shown_scores(run)
+    found, shown = _found(run, query, threshold), shown_scores(run)
     return connection.execute(
-        f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS place"
+        f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS number"
         f" {found.sql}) SELECT s.sample_id, s.question, s.answer, s.reference, c.metric, c.value, c.counted, c.reason,"
         " c.detail FROM found JOIN samples s ON s.run_id = $run AND s.position = found.position"
-        f" LEFT JOIN (FROM scores WHERE {shown.sql}) c ON c.position = s.position ORDER BY place, c.metric",
+        f" LEFT JOIN (FROM scores WHERE {shown.sql}) c ON c.position = s.position ORDER BY number, c.metric",
         {**found.given, **shown.given},
     ).df()
 
 
-def _found(run: RunRef, query: SampleQuery, limit: tuple[Literal["below", "above"], float] | None) -> Query:
+def _found(run: RunRef, query: SampleQuery, threshold: tuple[Literal["below", "above"], float] | None) -> Query:
     """Return the FROM and WHERE clauses of a query."""
     values = column_query(run, query.column, "m")
     given = {**values.given, "run": run.run_id, "evaluation": run.evaluation_id}
@@ -200,17 +202,21 @@ LEFT JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation
 LEFT JOIN ({values.sql}) m USING (position)
 WHERE s.run_id = $run{_ONLY[query.only]}"""
     if query.only == "beyond":
-        sql += "\n  AND false" if limit is None else f"\n  AND m.value {'<' if limit[0] == 'below' else '>'} $threshold"
-        given |= {"threshold": limit[1]} if limit else {}
+        sql += (
+            "\n  AND false"
+            if threshold is None
+            else f"\n  AND m.value {'<' if threshold[0] == 'below' else '>'} $threshold"
+        )
+        given |= {"threshold": threshold[1]} if threshold else {}
     if query.between:
         sql += "\n  AND m.value BETWEEN $low AND $high"
         given |= {"low": query.between[0], "high": query.between[1]}
-    for place, word in enumerate(query.search.split()[:MAX_SEARCH_WORDS]):
+    for number, word in enumerate(query.search.split()[:MAX_SEARCH_WORDS]):
         sql += (
-            f"\n  AND (contains(lower(s.question), lower($word{place})) OR contains(lower(s.answer),"
-            f" lower($word{place})) OR s.sample_id = $word{place})"
+            f"\n  AND (contains(lower(s.question), lower($word{number})) OR contains(lower(s.answer),"
+            f" lower($word{number})) OR s.sample_id = $word{number})"
         )
-        given[f"word{place}"] = word
+        given[f"word{number}"] = word
     return Query(sql=sql, given=given)
 
 
@@ -233,8 +239,8 @@ def position_of(connection: Connection, run_id: str, sample_id: str) -> int | No
 
 
 def passage_counts(connection: Connection, run_id: str) -> Scored:
-    """Count the passages of each sample whose file has some or says that there are none."""
-    return scored(
+    """Count the passages of each sample; without samples whose file has no passages column or no value in it."""
+    return read_scored(
         connection.execute(
             "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
             " ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ? AND s.has_contexts GROUP BY ALL",
@@ -252,8 +258,8 @@ def reference_count(connection: Connection, run_id: str) -> int:
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
-    """Return 1 for each answer that refuses and 0 for each that does not, without answers not judged."""
-    return scored(
+    """Return 1 for each answer that is a refusal and 0 for each other one, without answers that were not judged."""
+    return read_scored(
         connection.execute(
             "SELECT position, refuses AS value FROM sides WHERE evaluation_id = ? AND side = 'response'",
             [evaluation_id],
@@ -261,8 +267,8 @@ def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
     )
 
 
-def refusing_runs(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
-    """Count the answers that refuse, by evaluation, without evaluations that did not ask."""
+def refusal_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
+    """Count the refusals of each evaluation, without evaluations that did not judge whether answers refuse."""
     return dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -284,7 +290,7 @@ def generated_questions(
 
 
 def sample_sentences(connection: Connection, evaluation_id: str | None, position: int) -> list[SentenceRow]:
-    """Return the sentences of a sample's passages, in order; empty if not judged."""
+    """Return the sentences of a sample's passages, in order; empty if they were not judged."""
     rows = connection.execute(
         "SELECT rank, start, stop, chosen FROM sentences WHERE evaluation_id = ? AND position = ? ORDER BY rank, start",
         [evaluation_id, position],
@@ -293,11 +299,11 @@ def sample_sentences(connection: Connection, evaluation_id: str | None, position
 
 
 def judgements(connection: Connection, evaluations: Sequence[str], position: int) -> tuple[Judgement, ...]:
-    """Return the judgements about a sample; of equal ones, that of the first evaluation."""
+    """Return the judgements about a sample; if several evaluations judged the same thing, those of the first one."""
     rows = connection.execute(
-        "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS place FROM judgements"
+        "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS evaluation_number FROM judgements"
         " WHERE position = $position AND list_contains($evaluations, evaluation_id)"
-        " QUALIFY place = min(place) OVER (PARTITION BY about))"
+        " QUALIFY evaluation_number = min(evaluation_number) OVER (PARTITION BY about))"
         " SELECT about, number, count(*) OVER (PARTITION BY about), says, value, reason FROM said"
         " ORDER BY about, number",
         {"evaluations": list(evaluations), "position": position},

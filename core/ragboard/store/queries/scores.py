@@ -1,4 +1,4 @@
-"""Scores of metrics of a run, by sample, and their moments."""
+"""Scores of a run's samples, and the moments (n, mean, deviation) that intervals of means are computed from."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 
 __all__ = [
+    "AnyMoments",
     "FailedScore",
-    "Known",
-    "Places",
+    "Positions",
     "Scored",
+    "doubly_scored",
     "failed_scores",
     "failing_evaluations",
     "has_scores",
-    "kept_scores",
     "means_query",
     "metric_moments",
     "metric_names",
     "moments_by",
     "outcomes_of_metric",
     "own_scores",
+    "read_scored",
     "sample_outcomes",
-    "scored",
-    "scored_twice",
     "scores_by_metric",
+    "scores_except",
     "shown_scores",
     "unscored_by_metric",
-    "unscored_places",
+    "unscored_positions",
     "values_of_source",
 ]
 
-Known: TypeAlias = Moments | ClusterMoments
-Places: TypeAlias = NDArray[np.int64]
+AnyMoments: TypeAlias = Moments | ClusterMoments
+Positions: TypeAlias = NDArray[np.int64]
 """Positions of samples in their run."""
 Values: TypeAlias = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ Values: TypeAlias = NDArray[np.float64]
 class Scored(NamedTuple):
     """Values of samples; NaN for a sample that was evaluated and has no score."""
 
-    positions: Places
+    positions: Positions
     values: Values
 
 
@@ -65,23 +65,23 @@ _OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id
 
 
 def own_scores(run: RunRef) -> Query:
-    """Return the condition on `scores` that selects the scores of a run's reference, without file scores."""
+    """Return the SQL condition on `scores` for the evaluations that `run` refers to, without scores of its run file."""
     if not run.other_evaluations:
         return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
     return Query(
         sql="(evaluation_id = $evaluation AND NOT list_contains($moved, metric)"
-        " OR evaluation_id IN (SELECT unnest($others)) AND list_contains($places, evaluation_id || ' ' || metric))",
+        " OR evaluation_id IN (SELECT unnest($others)) AND list_contains($chosen, evaluation_id || ' ' || metric))",
         given={
             "evaluation": run.evaluation_id,
             "moved": [metric for metric, _ in run.other_evaluations],
             "others": [evaluation for _, evaluation in run.other_evaluations],
-            "places": [f"{evaluation} {metric}" for metric, evaluation in run.other_evaluations],
+            "chosen": [f"{evaluation} {metric}" for metric, evaluation in run.other_evaluations],
         },
     )
 
 
 def shown_scores(run: RunRef) -> Query:
-    """Return the condition of `own_scores`, with file scores added."""
+    """Return the condition of `own_scores`, extended to scores of the run file."""
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -95,9 +95,9 @@ def _outcome(value: float | None, counted: str | None, reason: Any, detail: str 
 def sample_outcomes(
     connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
 ) -> dict[int, dict[str, Outcome]]:
-    """Return outcomes by position and metric: those of a reference, or those of the run file.
+    """Return outcomes by position and metric: of the evaluations that `run` refers to, or of the run file.
 
-    File scores that belong to the reference itself are left out of the latter.
+    If `run` refers to the evaluation of the run file itself, its scores count as the former, not the latter.
     """
     selected = own_scores(run)
     if of_file:
@@ -128,34 +128,36 @@ def outcomes_of_metric(
 
 
 def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
-    """Return the metrics with scores in a run."""
+    """Return the metrics that a run was evaluated with, even if no sample has a score."""
     shown = shown_scores(run)
     rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
     return frozenset(row[0] for row in rows)
 
 
 def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
-    """Return whether a run has been scored by a metric, even if no sample has a value."""
+    """Return whether a run was evaluated with a metric, even if no sample has a score."""
     shown = shown_scores(run)
     sql = f"SELECT 1 FROM scores WHERE {shown.sql} AND metric = $metric LIMIT 1"
     return connection.execute(sql, {**shown.given, "metric": metric}).fetchone() is not None
 
 
 def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
-    """Return the scores of these metrics, read at once."""
+    """Return the scores of these metrics, with one query."""
     shown = shown_scores(run)
     got = connection.execute(
-        "SELECT list_position($specs, metric) AS place, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+        "SELECT list_position($specs, metric) AS number, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
         f" WHERE {shown.sql} AND list_contains($specs, metric)",
         {**shown.given, "specs": list(metrics)},
     ).fetchnumpy()
-    positions, values, metric = np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"]), got["place"]
-    return {spec: Scored(positions[metric == place], values[metric == place]) for place, spec in enumerate(metrics, 1)}
+    positions, values, metric = np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"]), got["number"]
+    return {
+        spec: Scored(positions[metric == number], values[metric == number]) for number, spec in enumerate(metrics, 1)
+    }
 
 
-def kept_scores(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
+def scores_except(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
     """Return the scores of a metric, without those at these positions."""
-    return scored(
+    return read_scored(
         connection.execute(
             "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ?"
             " AND metric = ? AND position NOT IN (SELECT unnest(?::INTEGER[]))",
@@ -164,8 +166,8 @@ def kept_scores(connection: Connection, evaluation_id: str, metric: str, without
     )
 
 
-def scored_twice(connection: Connection, first: str, second: str, metric: str) -> tuple[Places, Values, Values]:
-    """Return the samples that two evaluations scored by a metric, with both values."""
+def doubly_scored(connection: Connection, first: str, second: str, metric: str) -> tuple[Positions, Values, Values]:
+    """Return the positions that two evaluations both scored by a metric, and the values of each evaluation."""
     got = connection.execute(
         "SELECT a.value AS first, b.value AS second, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $first AND b.evaluation_id = $second AND metric = $metric"
@@ -176,14 +178,14 @@ def scored_twice(connection: Connection, first: str, second: str, metric: str) -
     return np.asarray(got["position"], dtype=np.int64), values[0], values[1]
 
 
-def scored(found: Connection) -> Scored:
-    """Return positions and values from a query for both."""
+def read_scored(found: Connection) -> Scored:
+    """Return the result of a query with the columns `position` and `value`."""
     got = found.fetchnumpy()
     return Scored(np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64))
 
 
-def unscored_places(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Places], ...]:
-    """Return the samples without a score for each metric and reason, first positions first."""
+def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
+    """Return the positions of unscored samples by metric and reason, in the order of the first position."""
     shown = shown_scores(run)
     rows = connection.execute(
         f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
@@ -240,10 +242,10 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 
 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
-    """Return the query of the moments of each metric in each of these evaluations, over scored values.
+    """Return the query for the moments of each metric in each of these evaluations, over the scored samples.
 
-    With `fills`, only of the metrics in it, with the fill as the score of unscored samples. A row is: n, mean,
-    deviation, varying, counts, sums, evaluation_id, metric.
+    With `fills`, only for the metrics in it; their unscored samples count with the value given there. A row is: n,
+    mean, deviation, varying, counts, sums, evaluation_id, metric.
     """
     given: dict[str, Any] = {"evaluations": list(evaluations)}
     value, fill = "value", ""
@@ -260,18 +262,19 @@ def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = 
 
 def metric_moments(
     connection: Connection, evaluations: Sequence[str], fills: Mapping[str, float] | None = None
-) -> dict[tuple[str, str], Known]:
+) -> dict[tuple[str, str], AnyMoments]:
     """Return the moments of metrics, by evaluation and metric."""
     rows = means_query(evaluations, fills).on(connection).fetchall()
-    return {(row[6], row[7]): _known(*row[:6]) for row in rows}
+    return {(row[6], row[7]): _moments_of(*row[:6]) for row in rows}
 
 
-def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, Known]:
+def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, AnyMoments]:
     """Return the moments of values, by key; `values` returns key, run_id, position and value.
 
-    Keys without a value are left out. Few or clustered values are read one by one, others as moments.
+    Keys without a value are left out. If the values are few or clustered, the query returns sums for each cluster; if
+    not, only mean and deviation.
     """
-    return {row[6]: _known(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
+    return {row[6]: _moments_of(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
 
 
 def _moments(values: Query, keys: Sequence[str]) -> Query:
@@ -300,14 +303,14 @@ FROM sizes JOIN common USING ({by}) LEFT JOIN lists USING ({by})"""
     return Query(sql=sql, given=values.given)
 
 
-def _known(
+def _moments_of(
     n: int,
     mean: float,
     deviation: float | None,
     varying: int,
     counts: Sequence[int] | None,
     sums: Sequence[float] | None,
-) -> Known:
+) -> AnyMoments:
     if counts is not None and sums is not None:
         return cluster_moments(counts, sums)
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying)

@@ -13,7 +13,7 @@ from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Scored, scored
+from ragboard.store.queries.scores import Scored, read_scored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,13 +53,13 @@ __all__ = [
     "wrong_passages",
 ]
 
-Key = tuple[str, int, int]
+StatementKey = tuple[str, int, int]
 """Evaluation, position and statement number, both from 0."""
 
 Grouping = Literal["question", "passage", "judge"]
 
 Human = Literal["none", "agrees", "overruled"]
-"""How labels relate to a verdict: none, agree, disagree; the latest label counts."""
+"""How the latest label relates to the judge's verdict: there is none, it is the same, or it differs."""
 
 NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
 """The verdicts that are not supported, the worse one first."""
@@ -84,11 +84,11 @@ class JudgedStatement:
 
     statement: Statement
     verdict: Verdict | None
-    """The verdict of all passages together; None if not judged."""
+    """The verdict on all passages together; None if it was not judged."""
     single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
-    """The verdict of each passage separately, by rank; empty if not judged."""
+    """The verdict on each passage separately, by rank; empty if that was not judged."""
     origin: ClaimClass | None = None
-    """Its class of the six-way partition; None if a needed table was not judged."""
+    """Its class in the six-way partition of claims; None if verdicts for it are missing."""
     people: tuple[HumanVerdict, ...] = ()
     """Labels, the latest last; they do not change the verdict of the judge."""
 
@@ -104,20 +104,20 @@ class JudgedStatement:
 
     @property
     def separate_verdict(self) -> Label | None:
-        """The strongest of the separate verdicts, as in the view `answer_verdicts`; None without any."""
+        """The strongest of the separate verdicts, as in the view `answer_verdicts`; None if there are none."""
         labels = {verdict.label for verdict in self.single.values()}
         return next((label for label in _STRONGEST if label in labels), None)
 
     @property
     def separate_verdicts_text(self) -> str:
-        """The separate verdicts in words; empty without any."""
+        """The separate verdicts in words; empty if there are none."""
         parts = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
         return f"{'; '.join(parts) or 'supported by no single passage'} (each passage judged on its own)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
-        """The ranks of passages that separately support it, in order."""
+        """The ranks of the passages whose separate verdict is `label`, in order."""
         return tuple(sorted(rank for rank, verdict in self.single.items() if verdict.label == label))
 
 
@@ -126,11 +126,11 @@ class HallucinationQuery:
     """A query for unsupported statements; an empty field does not filter."""
 
     runs: tuple[RunRef, ...] = ()
-    """The runs, each with the evaluation of its reference; None: all runs."""
+    """The runs, each with the evaluation that its `RunRef` names; empty: all runs."""
     verdict: Label | None = None
     """contradicted or unsupported; None: both."""
     judge: str = ""
-    """Use the newest evaluation of each run by this judge instead."""
+    """If not empty, the newest evaluation of each run by this judge is used instead."""
     text: str = ""
     """Words that must all occur in the statement, its question or its reason."""
     question: str = ""
@@ -138,14 +138,18 @@ class HallucinationQuery:
     passage: str = ""
     """The id of a retrieved passage, or the key of its group."""
     human: Human | None = None
-    """How labels relate to a verdict: none, agree, disagree; the latest label counts."""
+    """How labels relate to the verdict; None: in any way."""
+    miscited: bool = False
+    """Only statements, of any verdict, whose sentence cites passages that do not support them."""
     limit: int = 50
     offset: int = 0
 
     @property
     def labels(self) -> list[Label]:
         """The verdicts that the query selects."""
-        return [self.verdict] if self.verdict else list(NOT_SUPPORTED)
+        if self.verdict:
+            return [self.verdict]
+        return [*NOT_SUPPORTED, "supported"] if self.miscited else list(NOT_SUPPORTED)
 
 
 class MatchedStatement(NamedTuple):
@@ -160,7 +164,7 @@ class MatchedStatement(NamedTuple):
     statement: str
 
     @property
-    def key(self) -> Key:
+    def key(self) -> StatementKey:
         """Evaluation, position and statement number, both from 0."""
         return self.evaluation_id, self.position, self.number - 1
 
@@ -212,7 +216,7 @@ class WrongPassage(NamedTuple):
 def answer_statements(
     connection: Connection, evaluation_id: str | None, position: int
 ) -> tuple[tuple[JudgedStatement, ...], bool | None]:
-    """Return the statements of a sample's answer, and whether it refuses; None if not judged."""
+    """Return the statements of a sample's answer, and whether the answer refuses; None if that was not judged."""
     at = {"evaluation": evaluation_id, "position": position}
     rows = connection.execute(
         "SELECT statement, text, span_start, span_end, span_how, origin FROM statements"
@@ -252,8 +256,8 @@ def answer_verdicts(connection: Connection, evaluation_id: str | None) -> dict[i
     return found
 
 
-def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[int, Verdict]]:
-    """Return the verdicts of statements by rank of passage; 0 is the joint verdict."""
+def verdicts_of(connection: Connection, keys: Sequence[StatementKey]) -> dict[StatementKey, dict[int, Verdict]]:
+    """Return the verdicts on statements by rank of the passage; under rank 0, the joint verdict."""
     if not keys:
         return {}
     evaluations, positions, numbers = zip(*keys, strict=True)
@@ -267,7 +271,7 @@ def verdicts_of(connection: Connection, keys: Sequence[Key]) -> dict[Key, dict[i
         " ORDER BY rank",
         {"evaluations": evaluations, "positions": positions, "numbers": numbers},
     ).fetchall()
-    found: dict[Key, dict[int, Verdict]] = {}
+    found: dict[StatementKey, dict[int, Verdict]] = {}
     for evaluation, position, number, rank, label, reason, score, evidence in rows:
         marks = tuple(Evidence(**mark) for mark in json.loads(evidence))
         verdict = Verdict(label=label, reason=reason, score=score, evidence=marks)
@@ -286,7 +290,7 @@ def judged_labels(connection: Connection, evaluation_id: str, positions: Sequenc
 
 
 def statement_counts(connection: Connection, evaluation_id: str | None, positions: Sequence[int]) -> dict[int, int]:
-    """Count the statements of the answers at these positions, without those that have none."""
+    """Count the statements of the answers at these positions, for answers that have any."""
     return dict(
         connection.execute(
             "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -298,7 +302,7 @@ def statement_counts(connection: Connection, evaluation_id: str | None, position
 
 def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
     """Count the statements of each answer that has any."""
-    return scored(
+    return read_scored(
         connection.execute(
             "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
             " GROUP BY position",
@@ -321,7 +325,7 @@ def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str
 
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
-    """Count the classes of claims in each evaluation that has any."""
+    """Count the statements in each class of the six-way partition, by evaluation."""
     rows = connection.execute(
         "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -347,7 +351,7 @@ def worst_statements(connection: Connection, evaluations: Sequence[str], limit: 
 
 
 def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
-    """Return the passages that support most statements that the reference does not support."""
+    """Return the passages that support the most statements which the reference does not support."""
     rows = connection.execute(
         "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
         " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
@@ -401,7 +405,7 @@ def labels_by_target(
 
 
 def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
-    """Return the sides that were split into statements, even into none, by position."""
+    """Return the sides (answers and references) that were split into statements, even if there were none."""
     return frozenset(
         connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
     )
@@ -421,15 +425,20 @@ _PEOPLE = (
     "LEFT JOIN latest_human_verdicts h ON h.evaluation_id = f.evaluation_id AND h.position = f.position"
     " AND h.statement = f.statement"
 )
+_MISCITED = (
+    "(f.evaluation_id, f.position, f.statement) IN"
+    " (SELECT (evaluation_id, position, statement) FROM cited_statements WHERE NOT supported)"
+)
 _HUMAN: dict[Human, str] = {
     "none": "h.human IS NULL",
     "agrees": "h.human = f.verdict",
     "overruled": "h.human <> f.verdict",
 }
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
-"""Whether a statement has a number or a name: a platitude or an opinion seldom has one."""
+"""Whether a statement has a number or a name, which platitudes and opinions seldom have."""
 _WORST = (
-    f"f.verdict = 'contradicted' DESC, {_CHECKABLE} DESC, f.score NULLS LAST, f.position, f.evaluation_id, f.statement"
+    f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_CHECKABLE} DESC, f.score NULLS LAST, f.position,"
+    " f.evaluation_id, f.statement"
 )
 """The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
@@ -461,6 +470,8 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
     if query.human:
         joins.append(_PEOPLE)
         tests.append(_HUMAN[query.human])
+    if query.miscited:
+        tests.append(_MISCITED)
     for place, word in enumerate(words):
         tests.append("(" + " OR ".join(f"contains(lower({where}), $word{place})" for where in _SEARCHED) + ")")
         given[f"word{place}"] = word.lower()

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from ragboard.stats.checks import SQUARABLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Known, Scored, moments_by, scored, shown_scores
+from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_scored, shown_scores
 
 __all__ = [
     "META",
@@ -48,7 +48,9 @@ class MetadataColumn(NamedTuple):
 
     key: str
     not_numbers: int
+    """Number of values that are not numbers."""
     nested: int
+    """Number of values that are lists or objects."""
     distinct: int
     """Approximate number of different values."""
     samples: int
@@ -75,10 +77,11 @@ class GroupSize(NamedTuple):
 
 
 def column_query(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
-    """Return the query of (position, value), one row per sample; names of bound values end with `name`.
+    """Return a query for (position, value), one row per sample.
 
-    `fill` replaces the missing score of a sample that was evaluated; metadata ignores it. A metadata number whose
-    square would overflow is no value.
+    The names of its parameters end with `name`, so that queries can be combined. `fill` replaces missing scores of
+    samples that were evaluated; it has no effect on metadata. A number in metadata whose square would overflow counts
+    as missing.
     """
     if column.startswith(META):
         return Query(
@@ -117,8 +120,8 @@ def extent(connection: Connection, values: Query) -> Extent:
 
 def value_moments(
     connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, threshold: float = 0.0
-) -> Known | None:
-    """Return the moments of a column; with `fail`, of 1 for each value that meets `threshold`, else 0.
+) -> AnyMoments | None:
+    """Return the moments of a column; with `fail`, those of 1 for values that meet the threshold and 0 for others.
 
     `values`: from `column_query` with its default `name`.
     """
@@ -130,11 +133,11 @@ def value_moments(
 
 def known_values(connection: Connection, values: Query) -> Scored:
     """Return the values of a column, without the samples that have none."""
-    return scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
+    return read_scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
 
 
 def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:
-    """Count the values in bins of equal width from `low` up; values outside count in the first or last bin."""
+    """Count the values in bins of equal width that begin at `low`; values outside count in the first or last bin."""
     return dict(
         connection.execute(
             f"WITH v AS ({values.sql}) SELECT least(greatest(floor((value - $low) / $width), 0), $last)::INTEGER,"
@@ -145,7 +148,7 @@ def bin_counts(connection: Connection, values: Query, low: float, width: float, 
 
 
 def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> tuple[float, ...]:
-    """Return the quantiles at these probabilities; empty without values."""
+    """Return the quantiles at these probabilities; empty if there are no values."""
     row = connection.execute(
         f"WITH v AS ({values.sql}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
         {**values.given, "steps": list(steps)},
@@ -166,7 +169,7 @@ def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[s
 
 
 def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, max_rows: int) -> list[PlottedSample]:
-    """Return the samples with values in both columns; of more than `max_rows`, a fixed random subset."""
+    """Return the samples with values in both columns; of more than `max_rows`, always the same random subset."""
     xs, ys = column_query(run, x, "x"), column_query(run, y, "y")
     rows = connection.execute(
         f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
@@ -211,7 +214,7 @@ def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int)
     return [GroupSize(*row) for row in rows]
 
 
-def group_moments(connection: Connection, values: Query, column: str) -> dict[str, Known]:
+def group_moments(connection: Connection, values: Query, column: str) -> dict[str, AnyMoments]:
     """Return the moments of another column, by value of a metadata column.
 
     `values`: from `column_query` with its default `name`.

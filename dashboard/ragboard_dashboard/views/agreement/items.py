@@ -14,7 +14,7 @@ from ragboard.human.grades import GradeVerdict
 from ragboard.human.preferences import PairVerdict
 from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Score
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
@@ -150,8 +150,8 @@ def _row(
     return {
         "key": item_id,
         "href": address("agreement", {**query, "item": item_id}),
-        "question": inert(shortened(text, LONGEST)),
-        "where": inert(where),
+        "question": strip_bidi_controls(shortened(text, LONGEST)),
+        "where": strip_bidi_controls(where),
         "change": change,
         "look": look,
         "a": people,

@@ -14,7 +14,7 @@ from ragboard.human.baselines import BaselineComparison, BaselineVerdict
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.trust import RUN_LABELS, locate_label
 from ragboard.sample_files import sample_folder
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import StoredAgreement
 from ragboard_dashboard.controls import uploaded
@@ -222,7 +222,7 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _titles(stored: StoredAgreement) -> dict[str, str]:
-    return {one.name: inert(one.title()) for one in stored.agreement.contenders}
+    return {one.name: strip_bidi_controls(one.title()) for one in stored.agreement.contenders}
 
 
 def _method(stored: StoredAgreement, said: str) -> None:
@@ -278,7 +278,7 @@ def _grade_by_grade(stored: StoredAgreement) -> None:
 
 
 def _number(key: str) -> float | None:
-    """A number of the address; None where there is none."""
+    """A number of the address; None if there is none."""
     try:
         return float(st.query_params[key])
     except (KeyError, ValueError):

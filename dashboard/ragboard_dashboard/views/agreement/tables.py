@@ -1,4 +1,4 @@
-"""Agreement with annotators, as components: the table of scorers, and pictures of one of them."""
+"""Agreement with annotators: the table of scorers, and plots for one scorer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ragboard.human.agreement import Correlations, Measure
 from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
 from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, interval_text
 from ragboard_dashboard.components import widget
 
@@ -29,8 +29,13 @@ _HERE = Path(__file__).parent
 _draw_table = widget("agreement", "agreement", _HERE / "table.js", _HERE / "tables.css")
 _draw_plots = widget("agreement_plots", "agreement", _HERE / "plots.js", _HERE / "tables.css")
 
-_WHO = {"metric": "", "baseline": "one direct prompt", "trivial": "trivial baseline", "published": "from the file"}
-_PEOPLE = "annotators, each vs the others"
+_KIND_NOTES = {
+    "metric": "",
+    "baseline": "one direct prompt",
+    "trivial": "trivial baseline",
+    "published": "from the file",
+}
+_ANNOTATORS = "annotators, each vs the others"
 
 MEASURES: dict[str, Callable[[Ratings], Measure]] = {
     "AUROC": lambda ratings: ratings.auroc,
@@ -49,27 +54,27 @@ def contender_table(data: Mapping[str, Any], *, key: str) -> None:
 
 
 def contender_pictures(line: GradeLine, people: GradePeople, *, key: str) -> None:
-    """Draw one scorer's ROC, calibration and confusion."""
+    """Draw the ROC curve, the calibration and the confusion matrix of one scorer."""
     _draw_plots(key=key, data=pictures_data(line, people))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Accuracy by scorer and dimension, as JSON-ready data."""
+    """Accuracy by scorer and dimension, as data for JSON."""
     dimensions = found.kept.dimensions
     ceiling = any(people.accuracy for people in found.people.values())
     against = _titled_scorer(found)
     rows = [
         {
-            "name": inert(line.contender.title()),
+            "name": strip_bidi_controls(line.contender.title()),
             "kind": line.contender.kind,
-            "note": _WHO[line.contender.kind],
+            "note": _KIND_NOTES[line.contender.kind],
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
     ]
     if ceiling:
         cells = [_ceiling_cell(found.people[name]) for name in dimensions]
-        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": "for comparison", "cells": cells})
+        rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": "for comparison", "cells": cells})
     rows += [
         {
             "name": f"{line.name} (RAGAS paper)",
@@ -94,7 +99,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 
 def pairs_method(found: PreferenceReport) -> str:
-    """How the table and the sentences over it are counted."""
+    """Say how the table and the sentences above it are computed."""
     undecided = sum(people.undecided for people in found.people.values())
     return "\n".join(
         filter(
@@ -150,12 +155,12 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
         "value": value,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
-        "notes": [inert(note) for note in (*notes, *why)],
+        "notes": [strip_bidi_controls(note) for note in (*notes, *why)],
     }
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """A correlation of score differences with votes, as JSON-ready data; None where votes only name a side."""
+    """A correlation of score differences with votes, as data for JSON; None if votes only name a side."""
     dimensions = found.kept.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
@@ -163,7 +168,14 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         if any(votes):
             cells = [_correlation_cell(one, kind) for one in votes]
             who = line.contender
-            rows.append({"name": inert(who.title()), "kind": who.kind, "note": _WHO[who.kind], "cells": cells})
+            rows.append(
+                {
+                    "name": strip_bidi_controls(who.title()),
+                    "kind": who.kind,
+                    "note": _KIND_NOTES[who.kind],
+                    "cells": cells,
+                }
+            )
     if not rows:
         return None
     people = {name: found.people[name].votes for name in dimensions}
@@ -192,18 +204,25 @@ def _correlation_column(title: str, people: Measure | None) -> dict[str, Any]:
 def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
     if found.value is None:
         reason = found.interval.reason if isinstance(found.interval, NoInterval) else ""
-        return {"shown": "–", "bounds": "", "value": None, "low": None, "high": None, "notes": [inert(reason)]}
+        return {
+            "shown": "–",
+            "bounds": "",
+            "value": None,
+            "low": None,
+            "high": None,
+            "notes": [strip_bidi_controls(reason)],
+        }
     return _cell(f"{round(found.value, 2) + 0.0:.2f}", found.value, found.interval, notes)
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Scorers against the mean grade, as JSON-ready data."""
+    """Scorers compared with the mean grade, as data for JSON."""
     people = found.people.ratings
     rows = [
         {
-            "name": inert(line.contender.title()),
+            "name": strip_bidi_controls(line.contender.title()),
             "kind": line.contender.kind,
-            "note": ", ".join(filter(None, (_WHO[line.contender.kind], _unscored(line)))),
+            "note": ", ".join(filter(None, (_KIND_NOTES[line.contender.kind], _unscored(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
         }
         for line in found.lines
@@ -211,7 +230,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
     if people:
         note = f"{found.people.raters} annotators"
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
-        rows.insert(0, {"name": _PEOPLE, "kind": "people", "note": note, "cells": cells})
+        rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Compared with the mean grade of {found.graded:,} items, with 95% CIs; each scorer on the items"
         f" that it scored. Good: rated at least {found.at_least:g}. Dashed: a coin."
@@ -231,7 +250,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
 
 
 def grades_method(found: GradeReport) -> str:
-    """How the table and the sentence over it are counted."""
+    """Say how the table and the sentence above it are computed."""
     alpha = found.people.alpha.value if found.people.alpha else None
     return "\n".join(
         filter(
@@ -252,13 +271,13 @@ def _unscored(line: GradeLine) -> str:
 
 
 def pictures_data(line: GradeLine, people: GradePeople) -> dict[str, Any]:
-    """ROC, calibration and confusion of one scorer, as JSON-ready data."""
+    """ROC curve, calibration and confusion matrix of one scorer, as data for JSON."""
     plots = [_roc_plot(line, people)] if line.roc else []
     return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """Where it lies in the ROC square: noes that are called yes, and yeses that are."""
+    """The false positive rate and the true positive rate, which are a point of the ROC plot."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
@@ -324,4 +343,4 @@ def _counts(line: GradeLine) -> dict[str, Any] | None:
 
 
 def _titled(dimension: str) -> str:
-    return inert(dimension.replace("_", " ").capitalize())
+    return strip_bidi_controls(dimension.replace("_", " ").capitalize())

@@ -19,7 +19,7 @@ from ragboard.errors import RagboardError
 from ragboard.human.annotation import QueueItem
 from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, swap_preference
 from ragboard.records import Label, Passage, Sample, Statement
-from ragboard.spans import inert, layered
+from ragboard.spans import layered, strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import Queue
 from ragboard.tasks import Quality
@@ -66,7 +66,7 @@ class AnnotatorState:
     sample: str
     labels: tuple[Label | None, ...]
     at: int | None
-    """The statement that is next, from 0; None where all have a verdict."""
+    """The statement that is next, from 0; None if all have a verdict."""
     when: int
     """In the browser's milliseconds; distinguishes a repeated choice from a redelivered one."""
 
@@ -123,11 +123,13 @@ def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
         key=KEY,
         data={
             "sample": item.sample_id,
-            "answer": inert(answer),
+            "answer": strip_bidi_controls(answer),
             "pieces": _pieces(answer, statements),
-            "statements": [inert(one.text) for one in statements],
+            "statements": [strip_bidi_controls(one.text) for one in statements],
             "labels": _own_labels(session, item.sample_id),
-            "passages": [{"rank": passage.rank, "text": inert(passage.text)} for passage in sample.contexts or ()],
+            "passages": [
+                {"rank": passage.rank, "text": strip_bidi_controls(passage.text)} for passage in sample.contexts or ()
+            ],
             "verdicts": {
                 label: {"icon": look.icon, "word": look.word, "key": str(key)}
                 for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1)

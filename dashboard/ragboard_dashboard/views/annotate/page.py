@@ -10,7 +10,7 @@ from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem, draw_samples
 from ragboard.human.labels import undo
 from ragboard.human.trust import RUN_LABELS
-from ragboard.stats import FEWEST_LABELS
+from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
 from ragboard.store.queries.annotation import Draw
 from ragboard.store.queries.labels import LabelKind, Queue
@@ -203,7 +203,7 @@ def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: Annot
 def _item(queue: AnnotationQueue) -> QueueItem | None:
     """The sample that the address names as long as it is open, else the next; the address then names that."""
     wanted = st.query_params.get("sample")
-    item = next((one for one in queue.items if one.sample_id == wanted and not one.done), queue.following)
+    item = next((one for one in queue.items if one.sample_id == wanted and not one.done), queue.next_item)
     if item is None:
         st.query_params.pop("sample", None)
     else:
@@ -264,9 +264,9 @@ def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueu
         more = min(left, batch.samples)
         if row.button(f"Another batch: {more:,} more", icon=":material/casino:"):
             _drawn(session, kind, len(drawn.positions) + more, drawn.seed)
-        if kind != "preference" and len(drawn.positions) < FEWEST_LABELS:
+        if kind != "preference" and len(drawn.positions) < MIN_LABELS:
             plain(
-                f"From {FEWEST_LABELS} labelled answers on, Estimate uses the judge's scores too, for a narrower"
+                f"From {MIN_LABELS} labelled answers on, Estimate uses the judge's scores too, for a narrower"
                 f" interval; this run has {len(drawn.positions):,}.",
                 "note",
             )

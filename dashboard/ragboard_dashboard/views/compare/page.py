@@ -34,7 +34,7 @@ from ragboard.errors import NotFoundError
 from ragboard.export import comparison_frame, pairs_frame
 from ragboard.export.comparison_report import comparison_report
 from ragboard.judges import JudgeOptions
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import pair_list, pair_view
@@ -170,7 +170,7 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
         plain(str(error))
         return None
     run = resolve(wanted)
-    st.selectbox(label, names, format_func=inert, **_bound(key, run.name, "pair", "page"))
+    st.selectbox(label, names, format_func=strip_bidi_controls, **_bound(key, run.name, "pair", "page"))
     choose_evaluation(run, key)
     return run
 
@@ -309,7 +309,15 @@ def _unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> 
         rows = get_unpaired(a, b)[:LISTED]
         st.dataframe(
             pd.DataFrame(
-                [(inert(one.question[:LONGEST]), one.run, one.reason, inert(one.sample_id)) for one in rows],
+                [
+                    (
+                        strip_bidi_controls(one.question[:LONGEST]),
+                        one.run,
+                        one.reason,
+                        strip_bidi_controls(one.sample_id),
+                    )
+                    for one in rows
+                ],
                 columns=["Question", "Only in", "Why it has no partner", "Sample"],
             ),
             hide_index=True,
@@ -325,7 +333,7 @@ def _tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
     name = f"{b.name} vs {a.name}"
     asked = _pair_query(compared)
     with st.popover("Copy", icon=":material/content_copy:"):
-        st.code(inert(compared.sentence), language=None, wrap_lines=True)
+        st.code(strip_bidi_controls(compared.sentence), language=None, wrap_lines=True)
     if st.button("Gate", icon=":material/verified:", help="Commands and a GitHub workflow that fail on a loss"):
         _gate(compared, get_judge_options(b))
     metric = asked.metric if asked else ""
@@ -365,7 +373,7 @@ def _given(value: object) -> str:
 
 
 def _pair_query(compared: Comparison) -> PairQuery | None:
-    """The metric and the pairs that the address names, else the first; None where no metric has a pair."""
+    """The metric and the pairs that the address names, else the first; None if no metric has a pair."""
     there = {metric.metric: metric for metric in compared.metrics if metric.pairs}
     if not there:
         return None

@@ -29,7 +29,7 @@ from ragboard.analysis.verdict_style import (
     verdict_words,
 )
 from ragboard.records import Outcome, Passage, Score
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, ci_text
 from ragboard.tasks.base import count_of
 from ragboard_dashboard.components import COMPONENTS, widget
@@ -141,10 +141,10 @@ def _metric(
     adjusted = f"The CI excludes 0, but p is adjusted for {tested} metrics (Holm)." if beyond else ""
     notes = [adjusted, warning, metric.note, *(one["words"] for one in noise)]
     return {
-        "metric": inert(metric.metric),
+        "metric": strip_bidi_controls(metric.metric),
         "least": least,
         "most": most,
-        "label": inert(metric.label),
+        "label": strip_bidi_controls(metric.label),
         "arrow": ARROWS[metric.direction],
         "look": CHANGE_CLASSES.get(metric.change, "none"),
         "change": CHANGE_TEXTS.get(metric.change, metric.change),
@@ -152,9 +152,9 @@ def _metric(
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
         "interval": _interval(metric),
-        "caution": inert(metric.caution and f"⚠ {metric.caution}"),
+        "caution": strip_bidi_controls(metric.caution and f"⚠ {metric.caution}"),
         "href": address("metrics", {"q": metric.metric}),
-        "notes": [inert(note) for note in notes if note],
+        "notes": [strip_bidi_controls(note) for note in notes if note],
         "noise": noise,
         "p": f"p = {metric.p:.2g}" if metric.p is not None else "",
         "a": f"{found.first:.3f}" if found else "–",
@@ -166,7 +166,11 @@ def _metric(
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
     """The bands behind one metric, and what they are."""
     return [
-        {"low": one.paired.interval.low, "high": one.paired.interval.high, "words": inert(f"Noise: {one}.")}
+        {
+            "low": one.paired.interval.low,
+            "high": one.paired.interval.high,
+            "words": strip_bidi_controls(f"Noise: {one}."),
+        }
         for one in noise
         if one.metric == metric and isinstance(one.paired.interval, Interval)
     ]
@@ -193,7 +197,7 @@ def _left_out(metric: MetricComparison) -> int:
 
 
 def unscored_in_words(metric: MetricComparison) -> str:
-    """`1 unscored in B (1 refused in full)`; empty where all are scored."""
+    """`1 unscored in B (1 refused in full)`; empty if all are scored."""
     counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
     reasons = {
         side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
@@ -220,18 +224,20 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
     row = {
         "key": one.sample_a,
         "href": address("compare", query | {"pair": one.sample_a}),
-        "question": inert(one.question),
-        "where": inert(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
+        "question": strip_bidi_controls(one.question),
+        "where": strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
     if one.refuses:  # whether it should have answered is for a person to say: neither better nor worse
         refuses = "refuses in part" if one.in_part else "refuses"
         sides = {side: {"shown": refuses if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
         besides = str(one).removeprefix(one.refusal).removeprefix("; ")
-        where = inert(" · ".join(filter(None, [*map(str, one.scores), besides])))
+        where = strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores), besides])))
         return row | {"change": f"≠ {one.refusal}", "look": "", "where": where} | sides
     first = one.scores[0]
     return row | {
-        "change": inert(f"{CHANGE_TEXTS[first.change].split()[0]} {first.label} {first.b - first.a:+.2f}"),
+        "change": strip_bidi_controls(
+            f"{CHANGE_TEXTS[first.change].split()[0]} {first.label} {first.b - first.a:+.2f}"
+        ),
         "look": CHANGE_CLASSES.get(first.change, "none"),
         "a": {"shown": f"{first.a:.2f}", "note": ""},
         "b": {"shown": f"{first.b:.2f}", "note": ""},
@@ -240,7 +246,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
     """The pairs as rows, each a link to the page with `query`."""
-    a, b = (inert(shortened(run.name)) for run in (compared.a, compared.b))
+    a, b = (strip_bidi_controls(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
         "titles": {"change": "Change", "a": f"A {a}", "b": f"B {b}"},
@@ -254,8 +260,8 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
     return {
         "key": row.sample_a,
         "href": address("compare", query | {"pair": row.sample_a}),
-        "question": inert(row.question),
-        "where": inert(f"sample {row.sample_a}{renamed}"),
+        "question": strip_bidi_controls(row.question),
+        "where": strip_bidi_controls(f"sample {row.sample_a}{renamed}"),
         "change": f"{CHANGE_TEXTS[row.change]}{difference}",
         "look": CHANGE_CLASSES.get(row.change, "none"),
         "a": _score(row.a, row.claims_a),
@@ -267,7 +273,7 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
     note = f"{statements} statements" if statements != 1 else "1 statement"
     if isinstance(outcome, Score):
         return {"shown": f"{outcome.value:.2f}", "note": note}
-    return {"shown": "unscored", "note": inert(f"{outcome.reason}: {outcome.detail}; {note}")}
+    return {"shown": "unscored", "note": strip_bidi_controls(f"{outcome.reason}: {outcome.detail}; {note}")}
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
@@ -301,7 +307,7 @@ def pair_data(found: PairReport) -> dict[str, Any]:
 def _answer(found: PairReport, report: SampleReport, letter: Literal["A", "B"]) -> dict[str, Any]:
     note = "The run file has no answer for this question." if report.sample.answer is None else ""
     return {
-        "title": inert(f"{letter} · {shortened(report.run.name)}"),
+        "title": strip_bidi_controls(f"{letter} · {shortened(report.run.name)}"),
         "note": note or ("The answer refuses, in full or in part." if report.refuses else ""),
         "words": changed_words(found.answers, letter),
     }
@@ -328,8 +334,8 @@ def _statement(judged: JudgedStatement | None, number: int | None, report: Sampl
         "word": verdict_words(judged, rule_based=report.judged is not None and report.judged.heuristic),
         "look": style.css,
         "number": number,
-        "text": inert(judged.statement.text),
-        "reason": inert(judged.verdict.reason) if judged.verdict else "",
+        "text": strip_bidi_controls(judged.statement.text),
+        "reason": strip_bidi_controls(judged.verdict.reason) if judged.verdict else "",
     }
 
 

@@ -44,8 +44,8 @@ from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
-SHOWN = 120
-"""Characters of a passage."""
+MAX_PASSAGE_CHARS = 120
+"""Maximum characters of a passage that are shown."""
 EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType(
@@ -113,8 +113,8 @@ def _findings(found: Diagnosis, name: str) -> None:
             _link(first, name)
         figure.html(figure_html(first))
     others = [one for one in found.main_findings if one is not first]
-    for place in range(0, len(others), 2):
-        for column, one in zip(st.columns(2, gap="large"), others[place : place + 2], strict=False):
+    for start in range(0, len(others), 2):
+        for column, one in zip(st.columns(2, gap="large"), others[start : start + 2], strict=False):
             column.html(finding_html(one))
             with column:
                 _link(one, name)
@@ -188,7 +188,7 @@ def _questions(found: Diagnosis, name: str) -> None:
             for one in found.questions
             for page, query, _ in [_results_link(one.query, name)]
         ],
-        "Questions with most of the unsupported statements",
+        "Questions with most unsupported statements",
     )
 
 
@@ -199,14 +199,14 @@ def _passages(found: Diagnosis, name: str) -> None:
         return
     supplies = found.passages[0].wrong > 0
     plain(
-        "Passages behind most of the statements that are not in the reference. Such a statement may still be true."
+        "Passages that support the most statements which are not in the reference. Such a statement may still be true."
         if supplies
-        else "The passages that contradict most statements.",
+        else "The passages that contradict the most statements.",
         "note",
     )
     _open(
         [_passage(one, name) for one in found.passages],
-        "Passages behind most of the statements that are not in the reference",
+        "Passages that support or contradict the most statements",
     )
 
 
@@ -217,7 +217,7 @@ def _passage(one: PassageIssue, name: str) -> Link:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= MAX_PASSAGE_CHARS else f"{text[:MAX_PASSAGE_CHARS]}…"
 
 
 def _passage_link(one: PassageIssue, name: str) -> tuple[str, dict[str, str]]:
@@ -248,7 +248,7 @@ def _topics(found: Diagnosis, name: str) -> None:
     if closest and lowest and (closest.by, closest.value) == (lowest.by, lowest.value):
         closest = None
     if closest:
-        plain("The nearest to significance, which may be chance:", "note")
+        plain("The group that comes closest, which may be chance:", "note")
     for one in found.topics or filter(None, [closest]):
         plain(topic_in_words(one, column_title(one.metric)))
         page, query, label = _results_link(one.query, name)

@@ -1,4 +1,4 @@
-"""Estimate: the mean of whole runs by human labels, from a few labelled samples and a judge of all."""
+"""The Estimate page: the mean label of whole runs, from a few human labels and a judge's scores of all samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.human.annotation import Measured
+from ragboard.human.annotation import LabelledQuantity
 from ragboard.human.estimates import Estimates, RunEstimate, needed_for
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
@@ -23,15 +23,15 @@ from ragboard_dashboard.text import column_title, html_escaped, plain
 __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
 STYLES = Path(__file__).with_name("estimate.css")
-MEASURED: tuple[Measured, ...] = get_args(Measured)
-EXPLAINED = "Verdicts on every statement (estimates the share supported), or grades in one quality"
-RAW = "Show bounds as computed, even outside the possible range"
+LABEL_KINDS: tuple[LabelledQuantity, ...] = get_args(LabelledQuantity)
+LABELS_HELP = "Verdicts on every statement (estimates the share supported), or grades in one quality"
+RAW_HELP = "Show bounds as computed, even outside the possible range"
 DEFAULT = "ragas.faithfulness"
 METHODS = (
-    ("tuned", "PPI++", "labels and judge, the judge weighted by how well it predicts labels"),
-    ("ppi", "PPI", "labels and judge, the judge with full weight"),
+    ("tuned", "PPI++", "labels and judge, with the judge weighted by how well it predicts labels"),
+    ("ppi", "PPI", "labels and judge, with full weight for the judge"),
     ("classical", "Labels alone", "human labels, without the judge"),
-    ("judge_only", "Judge alone", "narrow, but biased as the judge is"),
+    ("judge_only", "Judge alone", "narrow, but as biased as the judge"),
 )
 
 
@@ -56,7 +56,7 @@ def draw() -> None:
         _estimate(*chosen)
 
 
-def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, bool] | None:
+def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQuantity, bool] | None:
     choices = run_choices(runs)
     left, middle, right, last = st.columns([3, 2, 2, 1], vertical_alignment="bottom")
     run_names = left.multiselect(
@@ -84,17 +84,17 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, Measured, b
         return None
     shown = next((spec for spec in (st.query_params.get("by"), DEFAULT) if spec in specs), specs[0])
     metric = middle.selectbox("Judge scores", specs, format_func=column_title, **bound("by", shown))
-    measured = right.selectbox("Human labels", MEASURED, key="labels", bind="query-params", help=EXPLAINED)
-    raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW)
+    measured = right.selectbox("Human labels", LABEL_KINDS, key="labels", bind="query-params", help=LABELS_HELP)
+    raw = last.toggle("Raw", key="raw", bind="query-params", help=RAW_HELP)
     return refs, str(metric), measured, raw
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """The newest run and its neighbour over the same questions."""
+    """The newest run, and the next newest over the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
-def _estimate(refs: tuple[RunRef, ...], metric: str, measured: Measured, raw: bool) -> None:  # noqa: FBT001
+def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity, raw: bool) -> None:  # noqa: FBT001
     try:
         found = get_estimates(refs, metric=metric, measured=measured)
     except (NotFoundError, SettingError) as error:

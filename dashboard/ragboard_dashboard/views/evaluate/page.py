@@ -100,7 +100,7 @@ def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
     if kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
-    if kind == "Local model" and is_here(choose_model(name).place):
+    if kind == "Local model" and is_here(choose_model(name).location):
         return True
     label, icon = ("Download it", ":material/download:") if kind == "Local model" else ("Load it", ":material/upload:")
     if not st.button(label, icon=icon):
@@ -129,7 +129,7 @@ def _planned(run: RunRef, choice: Choice) -> Plan:
 
 
 def _seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
-    """How long it may take; None where that is not known, or where answers are there already."""
+    """How long it may take; None if that is not known, or where answers are there already."""
     if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
         return None
     return session_cached(
@@ -219,7 +219,7 @@ def _local_model() -> JudgeOptions | None:
             f"{one.model}: {one.languages}, {one.licence}, {one.parameters}{size}. By its makers: {one.published}.",
             "note",
         )
-    if not is_here(choose_model(name).place):
+    if not is_here(choose_model(name).location):
         plain("Not on this machine: it is downloaded from Hugging Face first.", "note")
     plain(
         "Runs on the dashboard's machine and only verifies statements."

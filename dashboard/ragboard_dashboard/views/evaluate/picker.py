@@ -13,7 +13,7 @@ from ragboard.analysis import metric_judge, metric_needs, metric_source_label, m
 from ragboard.errors import SettingError
 from ragboard.metrics import Metric, describe, metrics_named, split_names
 from ragboard.metrics.base import CATEGORIES
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.data import known_metrics
 from ragboard_dashboard.text import plain
@@ -82,8 +82,8 @@ def _item(metric: Metric) -> dict[str, str]:
     needs = metric_needs(about, known)
     return {
         "spec": metric.spec,
-        "label": inert(metric.label),
-        "text": inert(metric_summary(about, known).replace("`", "")),
-        "origin": inert(metric_source_label(about, known)),
+        "label": strip_bidi_controls(metric.label),
+        "text": strip_bidi_controls(metric_summary(about, known).replace("`", "")),
+        "origin": strip_bidi_controls(metric_source_label(about, known)),
         "needs": f"{needs}, a chat model" if judge == "a chat model" else needs,
     }

@@ -61,7 +61,7 @@ HUMAN: dict[str, Human | None] = {
 }
 RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
 """What older links call a choice of `HUMAN`."""
-FILTERS = ("runs", "judge", "people", "passage")
+FILTERS = ("runs", "judge", "people", "passage", "miscited")
 """What the filters that are folded away are called in the address."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
@@ -144,6 +144,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None, DeltaGenerator]:
         if st.query_params.get("people") in RENAMED:
             st.session_state["people"] = RENAMED[st.query_params["people"]]
         human = st.selectbox("Human labels", list(HUMAN), key="people", **in_address)
+        miscited = st.toggle("Cites a passage that does not say so", key="miscited", **in_address)
         retrieved = st.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
     query = HallucinationQuery(
         runs=_refs(chosen),
@@ -152,6 +153,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None, DeltaGenerator]:
         human=HUMAN[human],
         text=text or "",
         passage=retrieved or "",
+        miscited=miscited,
         question=_question(),
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,

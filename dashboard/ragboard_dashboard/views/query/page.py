@@ -13,7 +13,7 @@ from ragboard.analysis import EXAMPLES, StoreTable
 from ragboard.errors import RagboardError
 from ragboard.export import table_bytes
 from ragboard.query import QueryLimits, QueryResult, run_query
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.data import get_tables, store
 from ragboard_dashboard.text import plain
 
@@ -123,7 +123,7 @@ def _grid(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(value: object) -> str:
-    text = inert(str(value))
+    text = strip_bidi_controls(str(value))
     return text if len(text) <= CELL else f"{text[:CELL]}…"
 
 

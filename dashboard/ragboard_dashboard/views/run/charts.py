@@ -12,7 +12,7 @@ import streamlit as st
 
 from ragboard.analysis import Distribution, Group, Scatter
 from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, range_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.theme import Palette
@@ -81,7 +81,7 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
     bounds = found.interval if isinstance(found.interval, Interval) else None
     mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
-        "name": inert(f"{title}: {shape} of {found.scored:,} values{mean and ', '}{mean}"),
+        "name": strip_bidi_controls(f"{title}: {shape} of {found.scored:,} values{mean and ', '}{mean}"),
         "shape": shape if found.quantiles else "Histogram",
         "low": found.bins[0].low,
         "high": found.bins[-1].high,
@@ -91,7 +91,7 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
         "interval": [bounds.low, bounds.high] if bounds else None,
         "threshold": _threshold(found),
         "chosen": chosen,
-        "x": inert(title),
+        "x": strip_bidi_controls(title),
         "percent": shape == "ECDF",
         **_shaped(found, shape),
     }
@@ -148,11 +148,11 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
     said = "Means with 95% CIs" if drawn else "Means"
     ends = f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored."
     return {
-        "name": inert(f"{title} by group"),
+        "name": strip_bidi_controls(f"{title} by group"),
         "rows": rows,
         "low": low,
         "high": high,
-        "ends": " ".join(filter(None, [ends, inert(_without_interval(groups))])),
+        "ends": " ".join(filter(None, [ends, strip_bidi_controls(_without_interval(groups))])),
     }
 
 
@@ -177,19 +177,21 @@ def _ends(groups: Sequence[Group]) -> tuple[float, float]:
 
 
 def _group(group: Group, places: int) -> dict[str, Any] | None:
-    """None where no sample of the group is scored."""
+    """None if no sample of the group is scored."""
     if group.mean is None:
         return None
     bounds = group.interval if isinstance(group.interval, Interval) else None
     form, count = f".{places}f", f"{group.scored:,}/{group.total:,}"
     return {
-        "name": inert(group.value),
+        "name": strip_bidi_controls(group.value),
         "shown": f"{group.mean:{form}}",
         "count": count,
         "mean": group.mean,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
-        "help": inert(f"{group.value}: mean {group.mean:{form}}, {ci_text(group.interval, form)}, {count} scored"),
+        "help": strip_bidi_controls(
+            f"{group.value}: mean {group.mean:{form}}, {ci_text(group.interval, form)}, {count} scored"
+        ),
     }
 
 

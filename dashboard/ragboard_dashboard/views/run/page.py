@@ -224,7 +224,7 @@ def _choose_column(options: Sequence[str]) -> str:
 
 
 def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
-    """Draw the distribution; the range that was brushed in it, None where it is the whole."""
+    """Draw the distribution; the range that was brushed in it, None if it is the whole."""
     found = get_distribution(run, column, unscored=unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
@@ -255,7 +255,7 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
 
 
 def _within(whole: Range, key: str) -> Range | None:
-    """Draw the range to narrow the samples to; None where it is the whole."""
+    """Draw the range to narrow the samples to; None if it is the whole."""
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
     places = decimals(*whole)
     step, shown = 10.0**-places, f"%.{places}f"

@@ -12,7 +12,7 @@ import streamlit as st
 from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, headline, sample_table
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.records import Outcome, Score
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.controls import (
@@ -116,7 +116,7 @@ def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str,
     """What the component draws, as JSON-ready data."""
     return {
         "caption": caption,
-        "titles": [inert(title) for title in titles.values()],
+        "titles": [strip_bidi_controls(title) for title in titles.values()],
         "first": [spec in headline(list(titles)) for spec in titles],
         "rows": [_row(row, list(titles), run) for row in rows],
     }
@@ -129,7 +129,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
     return {
         "key": row.sample_id,
         "href": address("sample", {"run": run, "sample": row.sample_id}),
-        "question": inert(row.question[:LONGEST]),
+        "question": strip_bidi_controls(row.question[:LONGEST]),
         "labels": [
             {"name": label, "icon": look.icon, "count": count}
             for label, look in VERDICT_STYLES.items()
@@ -137,11 +137,14 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],
         "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons)])),
-        "id": inert(row.sample_id[:LONGEST_ID]),
+        "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
 
 
 def _score(outcome: Outcome | None) -> dict[str, str]:
     if isinstance(outcome, Score):
-        return {"shown": f"{outcome.value:.2f}", "why": inert(outcome.counted)}
-    return {"shown": "–", "why": inert(f"{outcome.reason}: {outcome.detail}") if outcome else "not evaluated"}
+        return {"shown": f"{outcome.value:.2f}", "why": strip_bidi_controls(outcome.counted)}
+    return {
+        "shown": "–",
+        "why": strip_bidi_controls(f"{outcome.reason}: {outcome.detail}") if outcome else "not evaluated",
+    }

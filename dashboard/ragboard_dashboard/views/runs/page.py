@@ -25,7 +25,7 @@ from ragboard.analysis.verdict_style import ARROWS, VERDICT_STYLES
 from ragboard.export import runs_frame
 from ragboard.records import MetricDescription
 from ragboard.sample_files import SAMPLE_TAG
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, ci_text, interval_text
 from ragboard_dashboard.components import widget
 from ragboard_dashboard.components.link_lists import statement_list
@@ -109,7 +109,7 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
         "Compare two runs",
         names,
         default=default_pair(runs),
-        format_func=inert,
+        format_func=strip_bidi_controls,
         max_selections=2,
         key="two",
         bind="query-params",
@@ -173,7 +173,7 @@ def _empty() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardAction:
-    """The ids of the runs that a person just asked to open, and to edit; None where nobody did."""
+    """The ids of the runs that a person just asked to open, and to edit; None if nobody did."""
 
     open: str | None
     edit: str | None
@@ -220,7 +220,11 @@ def board_data(
 def _judges(runs: Sequence[RunSummary]) -> str:
     """A warning where not all runs were judged by the same judge."""
     judges = {run.judged.in_words for run in runs if run.judged}
-    return f"Not comparable: different judges ({inert('; '.join(sorted(judges)))})." if len(judges) > 1 else ""
+    return (
+        f"Not comparable: different judges ({strip_bidi_controls('; '.join(sorted(judges)))})."
+        if len(judges) > 1
+        else ""
+    )
 
 
 def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
@@ -228,10 +232,10 @@ def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, in
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     return {
-        "title": inert(metric.label),
-        "source": inert(metric.source) if labels[metric.label] > 1 else "",
+        "title": strip_bidi_controls(metric.label),
+        "source": strip_bidi_controls(metric.source) if labels[metric.label] > 1 else "",
         "arrow": ARROWS[metric.direction],
-        "help": inert(f"{spec}: {metric.formula}"),
+        "help": strip_bidi_controls(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),
         "high": UNBOUNDED if metric.high is None else metric.high,
     }
@@ -241,10 +245,10 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
     judged = run.judged
     return {
         "key": run.run_id,
-        "name": inert(run.name),
+        "name": strip_bidi_controls(run.name),
         "href": address("run", {"run": run.name, **query}),
-        "tags": [inert(tag) for tag in run.tags],
-        "config": inert(" · ".join(f"{key} {value}" for key, value in run.config.items())),
+        "tags": [strip_bidi_controls(tag) for tag in run.tags],
+        "config": strip_bidi_controls(" · ".join(f"{key} {value}" for key, value in run.config.items())),
         "metrics": [
             _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec)) for spec in specs
         ],
@@ -254,7 +258,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
         ],
         "refusals": _refusals(run),
         "refused": "in full or in part" if run.refusals else "",
-        "dataset": inert(run.dataset),
+        "dataset": strip_bidi_controls(run.dataset),
         "samples": (judged and judged.part) or f"{run.samples:,} samples",
         "judge": "not evaluated" if judged is None else judged.in_words,
         "when": "" if judged is None else ago(judged.finished, now),
@@ -275,7 +279,7 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "threshold": summary.threshold.value if summary.threshold else None,
         "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
         "look": summary.standing or "",
-        "note": inert(" · ".join(filter(None, (summary.note, judge)))),
+        "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": interval_text(interval, ".2f"),

@@ -109,6 +109,7 @@ def _reader(report: SampleReport) -> None:
         answer_note=_note(report),
         selected=report.chosen_sentences,
         grades=report.passage_grades,
+        citations=report.citations,
     )
     if chosen is None:
         st.query_params.pop("statement", None)
@@ -182,7 +183,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
-    """What a score is with people's verdicts in place of the judge's; empty where that changes nothing."""
+    """What a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""

@@ -52,6 +52,8 @@ class Reader {
   constructor(root, data) {
     this.data = data
     this.chosen = null
+    this.cited = null
+    this.cites = []
     this.unfolded = new Set()
     this.marks = data.statements.map(() => [])
     this.options = data.statements.map((statement, place) => this.option(statement, place))
@@ -103,7 +105,9 @@ class Reader {
 
   drawAnswer() {
     const box = element("div", "answer")
-    fill(box, this.data.answer, this.data.pieces, (piece) => this.answerMark(piece))
+    fill(box, this.data.answer, this.data.pieces, (piece) =>
+      piece.cites === undefined ? this.answerMark(piece) : this.cite(piece.cites),
+    )
     if (this.data.answer.length > 2000) {
       box.tabIndex = 0
       box.setAttribute("role", "region")
@@ -123,6 +127,32 @@ class Reader {
       this.list.focus({ preventScroll: true })
     }
     return mark
+  }
+
+  // The mark of a citation: a button that shows the passages it cites.
+  cite(place) {
+    const { verdict, icon, says } = this.data.citations[place]
+    const button = element("button", `cite ${verdict}`)
+    button.type = "button"
+    button.dataset.icon = icon === "✓" ? "" : icon
+    button.title = says
+    button.setAttribute("aria-pressed", "false")
+    button.onclick = () => this.showCitation(this.cited === place ? null : place)
+    this.cites[place] = button
+    return button
+  }
+
+  showCitation(place) {
+    this.pick(null)
+    this.pressCitation(place)
+    this.draw()
+    if (place !== null) this.revealEvidence()
+  }
+
+  pressCitation(place) {
+    this.cites[this.cited]?.setAttribute("aria-pressed", "false")
+    this.cites[place]?.setAttribute("aria-pressed", "true")
+    this.cited = place
   }
 
   dress(mark, place, chosen = false) {
@@ -159,7 +189,8 @@ class Reader {
 
   key(event) {
     if (event.metaKey || event.ctrlKey || event.altKey) return
-    if (event.key === "Escape" && this.chosen !== null) this.pick(null)
+    if (event.key === "Escape" && this.cited !== null) this.showCitation(null)
+    else if (event.key === "Escape" && this.chosen !== null) this.pick(null)
     else if (event.composedPath()[0] === this.list && this.options.length) this.move(event)
   }
 
@@ -195,6 +226,7 @@ class Reader {
 
   show(place) {
     if (this.chosen !== null) this.deselect(this.chosen)
+    this.pressCitation(null)
     this.chosen = place
     if (place !== null) this.select(place)
     this.draw()
@@ -206,7 +238,17 @@ class Reader {
     if (this.chosen === null) return
     reveal(this.answer, this.marks[this.chosen][0])
     reveal(this.list, this.options[this.chosen])
+    this.revealEvidence()
+  }
+
+  revealEvidence() {
     reveal(this.passages, this.passages.querySelector("mark") ?? this.passages.querySelector(".named"))
+  }
+
+  // What is chosen: a citation, a statement or nothing.
+  shown() {
+    if (this.cited !== null) return this.data.citations[this.cited]
+    return this.chosen === null ? null : this.data.statements[this.chosen]
   }
 
   deselect(place) {
@@ -242,26 +284,26 @@ class Reader {
   }
 
   draw() {
-    const statement = this.chosen === null ? null : this.data.statements[this.chosen]
-    this.drawBanner(statement)
-    const evidence = new Map(statement?.evidence.map((found) => [found.rank, found]))
+    const shown = this.shown()
+    this.drawBanner(shown)
+    const evidence = new Map(shown?.evidence.map((found) => [found.rank, found]))
     this.passages.classList.toggle("pointed", evidence.size > 0)
     const drawn = this.data.passages.map((passage) => this.passage(passage, evidence.get(passage.rank)))
     this.passages.replaceChildren(...drawn)
   }
 
-  drawBanner(statement) {
-    this.banner.className = `banner ${statement?.verdict ?? "none"}`
-    if (!statement) {
+  drawBanner(shown) {
+    this.banner.className = `banner ${shown?.verdict ?? "none"}`
+    if (!shown) {
       const hint = this.options.length ? "Click a statement to see its evidence" : "No statements to show"
       const selected = this.data.passages.reduce((sum, passage) => sum + passage.selected.length, 0)
       const helping = selected === 1 ? "the sentence that helps" : `${selected} sentences that help`
       return this.banner.replaceChildren(selected ? `${hint}. Underlined: ${helping} answer the question` : hint)
     }
-    const { icon } = this.data.verdicts[statement.verdict]
-    const says = element("span", "says", statement.says)
+    const icon = shown.icon ?? this.data.verdicts[shown.verdict].icon
+    const says = element("span", "says", shown.says)
     this.banner.replaceChildren(element("span", "icon", icon), says)
-    if (statement.support) this.banner.append(element("span", "support", statement.support))
+    if (shown.support) this.banner.append(element("span", "support", shown.support))
   }
 
   passage(passage, evidence) {
@@ -286,7 +328,7 @@ class Reader {
     const { text, rank, selected } = passage
     const [from, to] = this.unfolded.has(rank) ? [0, text.length] : this.window(text, marks)
     const node = element("div", "text", from > 0 ? "… " : "")
-    if (this.chosen === null) fill(node, text, selected, selectedMark, from, to)
+    if (this.shown() === null) fill(node, text, selected, selectedMark, from, to)
     else fill(node, text, marks, evidenceMark, from, to)
     if (to < text.length) node.append(" …")
     return text.length > CLIP ? [node, this.unfold(passage)] : [node]

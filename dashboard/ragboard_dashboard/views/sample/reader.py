@@ -6,8 +6,9 @@ its text, and overlaps no other of its kind.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,8 @@ from ragboard.analysis.verdict_style import (
     NOT_JUDGED,
     SINGLE_PASSAGE_STYLES,
     VERDICT_STYLES,
+    citation_sentence,
+    citation_style,
     evidence_style,
     human_verdict_line,
     statement_style,
@@ -31,7 +34,8 @@ from ragboard.analysis.verdict_style import (
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
-from ragboard.spans import Stretch, apart, inert, layered
+from ragboard.spans import Stretch, apart, layered, strip_bidi_controls
+from ragboard.store.queries.citations import SampleCitation
 from ragboard_dashboard.components import COMPONENTS, utf16, widget
 
 __all__ = ["reader_data", "statement_reader"]
@@ -50,13 +54,14 @@ def statement_reader(
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
     grades: Mapping[int, float] = MappingProxyType({}),
+    citations: Sequence[SampleCitation] = (),
 ) -> int | None:
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
     takes precedence. `answer_note` is under the heading; `selected` are sentences of the passages that help to
-    answer the question, marked while no statement is chosen; `grades` are of the passages, by rank.
-    Returns the chosen statement, or None.
+    answer the question, marked while no statement is chosen; `grades` are of the passages, by rank. The marks of
+    `citations` in the answer lead to the passages that they cite. Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -69,6 +74,7 @@ def statement_reader(
         answer_note=answer_note,
         selected=selected,
         grades=grades,
+        citations=citations,
     )
     _draw(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
@@ -85,16 +91,21 @@ def reader_data(
     answer_note: str = "",
     selected: Sequence[Sentence] = (),
     grades: Mapping[int, float] = MappingProxyType({}),
+    citations: Sequence[SampleCitation] = (),
 ) -> dict[str, Any]:
     """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_style(judged).css for judged in statements)
     looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
     units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
+    marks = _by_mark(citations, len(answer))
     return {
-        "answer": inert(answer),
+        "answer": strip_bidi_controls(answer),
         "note": answer_note,
-        "pieces": _pieces(answer, statements),
+        "pieces": _pieces(answer, statements, list(marks)),
+        "citations": [
+            _citation(of_mark, statements, by_rank, units, rule_based=rule_based) for of_mark in marks.values()
+        ],
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
         "statements": [_statement(judged, by_rank, units, rule_based=rule_based) for judged in statements],
         "passages": [
@@ -104,8 +115,20 @@ def reader_data(
     }
 
 
-def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str, Any]]:
-    """The marked places of the answer in order; where statements share one, the worst verdict comes first."""
+def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Stretch, list[SampleCitation]]:
+    """The citations that have a mark in the answer, by its place, in order."""
+    found: dict[Stretch, list[SampleCitation]] = {}
+    for one in citations:
+        if one.start is not None and one.end is not None:
+            found.setdefault((one.start, one.end), []).append(one)
+    return {place: found[place] for place in apart(found, length)}
+
+
+def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Stretch]) -> list[dict[str, Any]]:
+    """The marked places of the answer in order, those of citations cut out of those of statements.
+
+    Where statements share a place, the worst verdict comes first.
+    """
     spans = {
         place: (judged.statement.span.start, judged.statement.span.end)
         for place, judged in enumerate(statements)
@@ -116,10 +139,73 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement]) -> list[dict[str
     def badness(place: int) -> tuple[int, int]:
         return CSS_CLASSES_WORST_FIRST.index(statement_style(statements[place]).css), place
 
-    return [
-        {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members, key=badness)}
+    pieces: list[dict[str, Any]] = [
+        {"start": unit(start), "end": unit(end), "of": sorted(piece.members, key=badness)}
         for piece in layered(spans, len(answer))
+        for start, end in _around(piece.start, piece.end, marks)
     ]
+    cited = [{"start": unit(start), "end": unit(end), "cites": place} for place, (start, end) in enumerate(marks)]
+    return sorted([*pieces, *cited], key=lambda piece: piece["start"])
+
+
+def _around(start: int, end: int, marks: Sequence[Stretch]) -> Iterator[Stretch]:
+    """The parts of a place that no mark covers."""
+    for mark_start, mark_end in marks[bisect_left(marks, (start, 0)) :]:
+        if mark_start >= end:
+            break
+        if start < mark_start:
+            yield start, mark_start
+        start = mark_end
+    if start < end:
+        yield start, end
+
+
+def _citation(
+    citations: Sequence[SampleCitation],
+    statements: Sequence[JudgedStatement],
+    passages: dict[int, Passage],
+    units: dict[int, Callable[[int], int]],
+    *,
+    rule_based: bool,
+) -> dict[str, Any]:
+    """A mark with the passages that it cites; its look is that of the worst of them."""
+    looks = [citation_style(one, statements) for one in citations]
+    worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
+    return {
+        "verdict": worst.css,
+        "icon": worst.icon,
+        "says": strip_bidi_controls(" ".join(citation_sentence(one, rule_based=rule_based) for one in citations)),
+        "support": "",
+        "evidence": [
+            _cited_evidence(look.css, one, statements, passages[one.rank].text, units[one.rank])
+            for one, look in zip(citations, looks, strict=True)
+            if one.rank in passages
+        ],
+    }
+
+
+def _cited_evidence(
+    look: str,
+    citation: SampleCitation,
+    statements: Sequence[JudgedStatement],
+    text: str,
+    unit: Callable[[int], int],
+) -> dict[str, Any]:
+    """The places in a cited passage behind the verdicts on the statements of the sentence."""
+    found: dict[Stretch, tuple[str, str]] = {}
+    for judged in (statements[place] for place in citation.statements):
+        for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
+            for mark in verdict.evidence:
+                if mark.rank == citation.rank:
+                    style = evidence_style(verdict, mark).css, EVIDENCE_SOURCES[mark.how]
+                    found.setdefault((mark.start, mark.end), style)
+    kept = apart(found, len(text))
+    return {
+        "rank": citation.rank,
+        "look": look,
+        "how": ", ".join(dict.fromkeys(found[place][1] for place in kept)),
+        "marks": [{"start": unit(start), "end": unit(end), "look": found[start, end][0]} for start, end in kept],
+    }
 
 
 def _statement(
@@ -130,10 +216,10 @@ def _statement(
     verdict = judged.verdict
     evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
     return {
-        "text": inert(judged.statement.text),
+        "text": strip_bidi_controls(judged.statement.text),
         "verdict": style_of(verdict).css,
         "words": verdict_words(judged, rule_based=rule_based),
-        "reason": inert(verdict.reason) if verdict else "",
+        "reason": strip_bidi_controls(verdict.reason) if verdict else "",
         "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
         "support": _support(judged, rule_based=rule_based),
         "people": _people(judged),
@@ -161,7 +247,7 @@ def _statement_alone(
 ) -> dict[str, Any]:
     """A statement of which only single passages were asked: each that says something of it is named."""
     return {
-        "text": inert(judged.statement.text),
+        "text": strip_bidi_controls(judged.statement.text),
         "verdict": statement_style(judged).css,
         "words": statement_style(judged).word,
         "reason": "",
@@ -179,7 +265,10 @@ def _statement_alone(
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
     """What people say of a statement, the latest last."""
-    return [{"look": VERDICT_STYLES[one.label].css, "text": inert(human_verdict_line(one))} for one in judged.people]
+    return [
+        {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
+        for one in judged.people
+    ]
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
@@ -213,8 +302,8 @@ def _passage(
     places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
     return {
         "rank": passage.rank,
-        "title": "" if passage.id == str(passage.rank) else inert(passage.id),
+        "title": "" if passage.id == str(passage.rank) else strip_bidi_controls(passage.id),
         "score": " · ".join(filter(None, (graded, score))),
-        "text": inert(passage.text),
+        "text": strip_bidi_controls(passage.text),
         "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
     }

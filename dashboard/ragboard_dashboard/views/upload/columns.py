@@ -13,7 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from ragboard.errors import RagboardError, RunFileError
 from ragboard.readers import MEANINGS, SUGGESTED_FIELDS, Preview, Table, preview
-from ragboard.spans import inert
+from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.text import plain
 
 __all__ = [
@@ -36,6 +36,7 @@ LABELS = {
     "reference": "Reference",
     "reference_contexts": "Gold passages",
     "history": "Earlier turns",
+    "nuggets": "Nuggets",
     "id": "Id",
     "metadata": "Metadata",
 }
@@ -180,7 +181,7 @@ def draw_columns(matched: Matched, asked: Collection[str], above: DeltaGenerator
 def _named(column: str, first: Mapping[str, str]) -> str:
     cell = " ".join(first.get(column, "").split())
     shown = f"{cell[:CELL]}…" if len(cell) > CELL else cell
-    return inert(f"{column}: {shown}" if shown else column)
+    return strip_bidi_controls(f"{column}: {shown}" if shown else column)
 
 
 def draw_suggestions(matched: Matched) -> None:

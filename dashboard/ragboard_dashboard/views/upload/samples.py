@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from ragboard.analysis.verdict_style import style_of
-from ragboard.records import FileScores, Passage, RecordedSample, Run, Sample, Score
+from ragboard.records import FileScores, Nugget, Passage, RecordedSample, Run, Sample, Score
 from ragboard_dashboard.text import html_escaped
 from ragboard_dashboard.views.upload.columns import LABELS
 
@@ -59,6 +59,7 @@ def _of_sample(sample: Sample) -> list[tuple[str, str]]:
         (LABELS["contexts"], _passages(None if sample.contexts is None else list(map(_passage, sample.contexts)))),
         (LABELS["reference"], "" if sample.reference is None else _text(sample.reference) or _quiet("empty")),
         (LABELS["reference_contexts"], "" if gold is None else _passages(gold)),
+        (LABELS["nuggets"], _list(_nugget(nugget) for nugget in sample.nuggets or ())),
     ]
 
 
@@ -70,6 +71,10 @@ def _of_tool(recorded: RecordedSample) -> list[tuple[str, str]]:
     )
     judgements = (f"{_text(one.about)} {one.number}: <b>{_text(one.says)}</b>" for one in recorded.judgements)
     return [("Statements", _list(statements)), ("Other judgements", _list(judgements))]
+
+
+def _nugget(nugget: Nugget) -> str:
+    return " ".join(filter(None, (_text(nugget.text), nugget.importance and _quiet(nugget.importance))))
 
 
 def _passage(passage: Passage) -> str:

@@ -21,7 +21,7 @@ def rules_markdown() -> str:
         )
         for rule in RULES
     ]
-    head = ("applies if the whole 95% CI is", "of each sample", "what it says", "what to try", "source")
+    head = ("rule", "figure, for each sample", "finding", "what to try", "source")
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ("---",) * len(head), *rows))
 
 

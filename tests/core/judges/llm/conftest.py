@@ -43,7 +43,7 @@ def pauses() -> Pauses:
 
 @pytest.fixture
 def endpoint(server: ChatServer, pauses: Pauses) -> Endpoint:
-    return Endpoint(server.url, "sk-secret-key-123", pause=pauses, chance=lambda low, _: low)
+    return Endpoint(server.url, "sk-secret-key-123", sleep=pauses, jitter=lambda low, _: low)
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.judges.llm.responses import exchange
-from ragboard.records import Evidence, Span, Verdict
+from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
     AnswerRated,
+    AssignNuggets,
     Classified,
     Classify,
     Critique,
@@ -37,7 +38,10 @@ from ragboard.tasks import (
     Failure,
     GenerateQuestions,
     GradePassages,
+    GradeSupport,
     JudgePassages,
+    NuggetLabels,
+    Nuggets,
     PassageGrades,
     Prefer,
     Preference,
@@ -49,11 +53,14 @@ from ragboard.tasks import (
     Selection,
     SelectSentences,
     Similarity,
+    SupportGrade,
     Task,
     Usefulness,
     Verification,
     Verify,
+    WeighNuggets,
     WriteAnswer,
+    WriteNuggets,
     WriteQuestions,
     Written,
     reply_or_failure,
@@ -98,6 +105,18 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         ),
     ),
     (VERIFY, Verification(joint=JOINT, single=SINGLE)),
+    (
+        WriteNuggets(question=QUESTION, passages=("It is red. It is old.",), nuggets=("It stands",)),
+        Nuggets(nuggets=(Nugget(text="It stands", importance="vital"), Nugget(text="It is red", importance="vital"))),
+    ),
+    (
+        WeighNuggets(question=QUESTION, nuggets=("It opened", "It is red")),
+        Nuggets(nuggets=(Nugget(text="It opened", importance="vital"), Nugget(text="It is red", importance="okay"))),
+    ),
+    (
+        AssignNuggets(question=QUESTION, answer="It is red.", nuggets=("It is red", "It is so red", "Trains came")),
+        NuggetLabels(labels=("support", "partial_support", "not_support"), reasons=("By its words.",) * 3),
+    ),
     (
         Verify(question=QUESTION, statements=VERIFY.statements, passages=PASSAGES, joint=True, single=False),
         Verification(joint=JOINT),
@@ -144,6 +163,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         Classified(holds=False, reason="r"),
     ),
     (QUALITY, Classified(holds=True, reason="r")),
+    (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
 )
 
 
@@ -484,7 +504,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(judge: LlmJudge, serve
 
 
 def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatServer, pauses: Pauses) -> None:
-    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, pause=pauses))
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, sleep=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
 
@@ -532,7 +552,7 @@ def closing() -> Iterator[str]:
 
 
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
-    endpoint = Endpoint(closing, "k", pause=pauses, retries=2, chance=lambda low, _: low)
+    endpoint = Endpoint(closing, "k", sleep=pauses, retries=2, jitter=lambda low, _: low)
     assert f"the connection to {endpoint.address} failed: " in failure(LlmJudge("m", endpoint))
     assert pauses.seconds == [0.5, 1.0]
 

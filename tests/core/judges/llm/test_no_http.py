@@ -77,7 +77,7 @@ def read_request(connection: socket.socket) -> None:
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
 def test_it_is_asked_again_and_answers(sent: bytes) -> None:
     with server(sent, GOOD) as (port, requests):
-        judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", pause=no_pause))
+        judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", sleep=no_pause))
         (reply,) = asyncio.run(judge.answer([TASK]))
     assert isinstance(reply, Extraction)
     assert len(requests) == 2
@@ -86,7 +86,7 @@ def test_it_is_asked_again_and_answers(sent: bytes) -> None:
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
 def test_where_that_goes_on_it_is_a_failure_with_its_reason(sent: bytes) -> None:
     with server(sent) as (port, requests):
-        judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", pause=no_pause))
+        judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", sleep=no_pause))
         (reply,) = asyncio.run(judge.answer([TASK]))
     assert isinstance(reply, Failure)
     assert reply.detail.endswith("5 times")

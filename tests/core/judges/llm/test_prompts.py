@@ -107,7 +107,7 @@ def test_a_wrong_prompt_file_is_refused_by_name(tmp_path: Path, name: str, text:
 
 
 def test_a_folder_without_prompts_or_none_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="holds no prompt file"):
+    with pytest.raises(SettingError, match="contains no prompt file"):
         Prompts.read(tmp_path)
     with pytest.raises(SettingError, match="expected prompt files"):
         Prompts.read(tmp_path / "nowhere")

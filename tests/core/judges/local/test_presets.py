@@ -55,8 +55,8 @@ def test_names_mean_presets_places_or_both() -> None:
         choose_model("true@x"),
     )
     assert by_preset == by_hub
-    assert (by_preset.name, by_preset.place) == ("minicheck", "lytang/MiniCheck-Flan-T5-Large")
-    assert (at.name, at.place, at.reading.head) == ("true", "x", "seq2seq")
+    assert (by_preset.name, by_preset.location) == ("minicheck", "lytang/MiniCheck-Flan-T5-Large")
+    assert (at.name, at.location, at.reading.head) == ("true", "x", "seq2seq")
     assert choose_model("models/mine").reading.outputs == ()
     with pytest.raises(SettingError, match="no preset is called 'nothing'; there are minicheck, "):
         choose_model("nothing@models/mine")
@@ -64,7 +64,7 @@ def test_names_mean_presets_places_or_both() -> None:
 
 @pytest.mark.parametrize("name", ["local:hhem", "local:vectara/hallucination_evaluation_model", "local:hhem@x"])
 def test_a_model_that_needs_code_of_its_own_is_refused_before_anything_is_fetched(name: str) -> None:
-    with pytest.raises(JudgeError, match="is not run: it only loads with Python code from its repository"):
+    with pytest.raises(JudgeError, match="is refused: it only loads with Python code from its repository"):
         judge_named(name)
 
 

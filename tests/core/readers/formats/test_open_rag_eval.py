@@ -92,7 +92,7 @@ def test_an_evaluation_has_its_scores_nuggets_and_verdicts(tmp_path: Path) -> No
     (sample,) = run.samples
     assert (sample.answer, sample.reference) == ("Red, and old", "Red")
     assert [passage.id for passage in sample.contexts or ()] == ["[1]", "[2]"]
-    assert sample.metadata == {"citations": [["[1]"], []]}
+    assert sample.metadata == {"citations": EVALUATED["run_1_generated_answer"]}
     assert run.scores is not None
     assert {name: outcome.value for name, outcome in run.scores.outcomes[0].items() if isinstance(outcome, Score)} == {
         "open-rag-eval-file.citation_f1_score": 0.8,

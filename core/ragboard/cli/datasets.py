@@ -1,0 +1,272 @@
+"""Commands for datasets and the nuggets of their questions."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from ragboard.cli.labels import annotator_option
+from ragboard.cli.options import as_json, budget_options, force_option, judge_options, prices_option, store_option
+from ragboard.cli.output import one_line, print_json, print_table
+from ragboard.datasets import (
+    NuggetSource,
+    approve_nuggets,
+    dataset_of,
+    export_nuggets,
+    import_nuggets,
+    nugget_table,
+    write_nuggets,
+)
+from ragboard.datasets import datasets as all_datasets
+from ragboard.errors import ExitCode
+from ragboard.evaluation.options import EvaluationOptions
+from ragboard.judges import JudgeOptions, panel_named
+from ragboard.outputs import check_output, write_output
+from ragboard.prices import Prices
+from ragboard.store import Store
+
+__all__ = ["datasets", "nuggets"]
+
+MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "failed": "?"}
+
+
+@click.command()
+@store_option
+@as_json
+def datasets(store: Store, as_json: bool) -> None:
+    """List the datasets: the questions that runs share, with their references, nuggets and labels.
+
+    \b
+    ragboard datasets
+    """
+    found = all_datasets(store)
+    if as_json:
+        print_json([one._asdict() for one in found])
+        return
+    print_table(
+        ["dataset", "questions", "runs", "versions", "references", "nuggets", "approved", "labels"],
+        [
+            [
+                one_line(one.name),
+                *(
+                    f"{number:,}"
+                    for number in (
+                        one.questions,
+                        one.runs,
+                        one.versions,
+                        one.references,
+                        one.nuggets,
+                        one.approved,
+                        one.labels,
+                    )
+                ),
+            ]
+            for one in found
+        ],
+    )
+
+
+@click.group()
+@click.pass_context
+def nuggets(context: click.Context) -> None:
+    """Write, show and exchange nuggets: the short facts that a good answer to a question has.
+
+    A DATASET is named by its own name or by that of one of its runs.
+
+    \b
+    ragboard nuggets write bm25-k3 --judge openai:gpt-4o-mini
+    ragboard nuggets approve bm25-k3
+    ragboard evaluate bm25-k3 --metrics nuggets --judge openai:gpt-4o-mini
+    ragboard nuggets show bm25-k3
+    """
+    context.default_map = dict.fromkeys(nuggets.commands, context.default_map)  # the settings file, for each command
+
+
+@nuggets.command()
+@click.argument("dataset")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(get_args(NuggetSource)),
+    default="passages",
+    show_default=True,
+    help="Write them from the passages that the runs retrieved, or from the reference.",
+)
+@click.option("--again", is_flag=True, help="Also replace nuggets that nobody has approved.")
+@click.option(
+    "--compat", is_flag=True, help="Ask as AutoNuggetizer does: ten passages a call, importance in calls of ten."
+)
+@judge_options
+@budget_options
+@prices_option
+@store_option
+@as_json
+def write(
+    dataset: str,
+    source: NuggetSource,
+    again: bool,
+    compat: bool,
+    judge_options: JudgeOptions,
+    limits: dict[str, Any],
+    prices: Prices,
+    store: Store,
+    as_json: bool,
+) -> None:
+    """Let a chat model write the nuggets of each question of a DATASET that has none.
+
+    Run the same command to resume.
+
+    \b
+    ragboard nuggets write bm25-k3 --judge openai:gpt-4o-mini --max-cost 1
+    """
+    written = write_nuggets(
+        store,
+        dataset_of(store, dataset),
+        panel_named(judge_options),
+        EvaluationOptions(prices=prices, **limits),
+        source=source,
+        again=again,
+        compat=compat,
+    )
+    if as_json:
+        print_json(written)
+    else:
+        kept = f"; {written.kept:,} had nuggets already" if written.kept else ""
+        click.echo(f"{written.nuggets:,} nuggets for {_questions(written.questions)}, {written.calls:,} calls{kept}")
+        if written.without_texts:
+            what = "passages" if source == "passages" else "a reference"
+            click.echo(f"  {_questions(written.without_texts)} without {what} to write from", err=True)
+        if written.empty:
+            click.echo(f"  {_questions(written.empty)} for which the judge found no nugget", err=True)
+        for reason, count in written.failed.items():
+            click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
+        if written.stopped:
+            click.echo(f"stopped: {written.stopped}; run the same command to resume", err=True)
+    if written.stopped:
+        click.get_current_context().exit(ExitCode.STOPPED)
+
+
+@nuggets.command()
+@click.argument("dataset")
+@annotator_option
+@store_option
+def approve(dataset: str, annotator: str, store: Store) -> None:
+    """Approve all nuggets of a DATASET as they are. To read and edit them first, use the Dataset page.
+
+    \b
+    ragboard nuggets approve bm25-k3
+    """
+    chosen = dataset_of(store, dataset)
+    open_lists = [one for one in chosen.questions if one.nuggets and not one.nuggets.approved]
+    for question in open_lists:
+        approve_nuggets(store, question, author=annotator)
+    click.echo(f"{len(open_lists):,} lists of nuggets approved by {one_line(annotator)}")
+
+
+@nuggets.command()
+@click.argument("dataset")
+@click.option("--missing", is_flag=True, help="Only nuggets that an answer lacks.")
+@store_option
+@as_json
+def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
+    """Show which nuggets the answers of each run of a DATASET state.
+
+    ● stated, ◐ in part, ○ missing, ? no usable reply, - not judged.
+
+    \b
+    ragboard nuggets show bm25-k3 --missing
+    """
+    chosen = dataset_of(store, dataset)
+    tables = [(one, nugget_table(store, chosen, one)) for one in chosen.questions if one.nuggets]
+    if as_json:
+        print_json(
+            [
+                {
+                    "question": one.question,
+                    "approved": one.nuggets is not None and one.nuggets.approved,
+                    "nuggets": [
+                        {
+                            "text": nugget.text,
+                            "importance": nugget.importance,
+                            "runs": {
+                                run.run: run.labels[nugget.text].label
+                                for run in table.runs
+                                if nugget.text in run.labels
+                            },
+                        }
+                        for nugget in table.nuggets
+                    ],
+                }
+                for one, table in tables
+            ]
+        )
+        return
+    if not tables:
+        click.echo(f"no nuggets in {one_line(chosen.name)}: write them with `ragboard nuggets write`")
+        return
+    names = [run.name for run in chosen.runs]
+    click.echo(f"runs: {', '.join(map(one_line, names))}")
+    for one, table in tables:
+        lines = []
+        for nugget in table.nuggets:
+            marks = [
+                MARKS.get(run.labels[nugget.text].label, "?") if nugget.text in run.labels else "-"
+                for run in table.runs
+            ]
+            if not missing or any(mark in "◐○" for mark in marks):
+                lines.append(f"  {' '.join(marks)}  {one_line(nugget.text)} ({nugget.importance or 'no importance'})")
+        if lines:
+            state = "" if one.nuggets and one.nuggets.approved else " (not approved)"
+            click.echo("\n".join([f"\n{one_line(one.question)}{state}", *lines]))
+
+
+@nuggets.command("export")
+@click.argument("dataset")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
+)
+@force_option
+@store_option
+def export_command(dataset: str, out: Path | None, force: bool, store: Store) -> None:
+    """Write the nuggets of a DATASET as JSON Lines, in the form of AutoNuggetizer's files.
+
+    \b
+    ragboard nuggets export bm25-k3 -o nuggets.jsonl
+    """
+    if out:
+        check_output(out, force=force)
+    text = "".join(f"{line}\n" for line in export_nuggets(dataset_of(store, dataset)))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_output(out, text.encode(), force=force)
+
+
+@nuggets.command("import")
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@click.option("--author", default=getpass.getuser, help="Author of lines without one.  [default: your user name]")
+@store_option
+@as_json
+def import_command(file: Path, author: str, store: Store, as_json: bool) -> None:
+    """Import the nuggets in FILE as the newest version of each question's list.
+
+    A line is a JSON object with `query`, `nuggets` (each with `text` and `importance`) and, if the question continues a
+    conversation, `history`.
+
+    \b
+    ragboard nuggets import nuggets.jsonl
+    """
+    imported = import_nuggets(store, file, author=author)
+    if as_json:
+        print_json(imported)
+        return
+    click.echo(f"nuggets of {_questions(imported.questions)} imported")
+    if imported.unknown:
+        click.echo(f"  {_questions(imported.unknown)} of these in no run of the store", err=True)
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"

@@ -1,0 +1,36 @@
+"""Datasets: the questions that runs share, and the nuggets that belong to them."""
+
+from __future__ import annotations
+
+from ragboard.datasets.datasets import Dataset, DatasetVersion, dataset_of, datasets
+from ragboard.datasets.nugget_files import export_nuggets, import_nuggets
+from ragboard.datasets.nuggets import (
+    AnswerNugget,
+    NuggetTable,
+    RunNuggets,
+    approve_nuggets,
+    nugget_table,
+    save_nuggets,
+)
+from ragboard.datasets.writing import NuggetSource, WrittenNuggets, write_nuggets
+from ragboard.store.queries.nuggets import DatasetQuestion, NuggetList
+
+__all__ = [
+    "AnswerNugget",
+    "Dataset",
+    "DatasetQuestion",
+    "DatasetVersion",
+    "NuggetList",
+    "NuggetSource",
+    "NuggetTable",
+    "RunNuggets",
+    "WrittenNuggets",
+    "approve_nuggets",
+    "dataset_of",
+    "datasets",
+    "export_nuggets",
+    "import_nuggets",
+    "nugget_table",
+    "save_nuggets",
+    "write_nuggets",
+]

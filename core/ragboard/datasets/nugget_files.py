@@ -1,0 +1,111 @@
+"""Files of nuggets: one question per line, in the form of AutoNuggetizer's files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragboard.datasets.datasets import Dataset
+from ragboard.datasets.nuggets import check_nuggets
+from ragboard.errors import RunFileError, SettingError
+from ragboard.readers.cells import BadCellError, read_history, read_nuggets
+from ragboard.records import Nugget
+from ragboard.store import Store
+from ragboard.store.queries.nuggets import append_nuggets, asked_questions, history_json
+
+__all__ = ["ImportedNuggets", "export_nuggets", "import_nuggets"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedNuggets:
+    """The questions whose nuggets were read from a file."""
+
+    questions: int
+    unknown: int
+    """Those that no run in the store asks; they are stored and serve the runs that will."""
+
+
+def export_nuggets(dataset: Dataset) -> Iterator[str]:
+    """Yield a line of JSON for each question with nuggets: `query`, `history` if there is one, and `nuggets`."""
+    for number, question in enumerate(dataset.questions, 1):
+        if question.nuggets is None:
+            continue
+        turns = [{"role": turn.role, "text": turn.text} for turn in question.history]
+        yield json.dumps(
+            {
+                "qid": str(number),
+                "query": question.question,
+                **({"history": turns} if turns else {}),
+                "nuggets": [
+                    {"text": nugget.text, "importance": nugget.importance} for nugget in question.nuggets.nuggets
+                ],
+                "author": question.nuggets.author,
+                "approved": question.nuggets.approved,
+            },
+            ensure_ascii=False,
+        )
+
+
+def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNuggets:
+    """Store the nuggets of a file as the newest version of each question, all or none.
+
+    A line has `query` (or `question`), `nuggets`, and may have `history`, `author` and `approved`. `author` names the
+    author of lines that do not. Raises RunFileError, with the line, for one that cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise RunFileError(path, f"{error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise RunFileError(path, "is not UTF-8") from error
+    read = [_read(path, number, line, author) for number, line in enumerate(lines, 1) if line.strip()]
+    if not read:
+        raise RunFileError(path, "has no line; expected one JSON object for each question")
+    with store.database.write() as connection:
+        asked = asked_questions(connection)
+        for line in read:
+            append_nuggets(
+                connection, line.question, line.history, line.nuggets, author=line.author, approved=line.approved
+            )
+    return ImportedNuggets(
+        questions=len(read), unknown=sum((line.question, line.history) not in asked for line in read)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    question: str
+    history: str
+    nuggets: tuple[Nugget, ...]
+    author: str
+    approved: bool
+
+
+def _read(path: Path, number: int, line: str, author: str) -> _Line:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise RunFileError(path, f"is not JSON: {error}", line=number) from error
+    if not isinstance(row, dict):
+        raise RunFileError(path, "expected a JSON object with `query` and `nuggets`", line=number)
+    question = row.get("query", row.get("question"))
+    if not isinstance(question, str) or not question.strip():
+        raise RunFileError(path, "has no `query`; expected the text of the question", line=number)
+    try:
+        nuggets = read_nuggets("nuggets", row.get("nuggets"), lambda _: None)
+        history = read_history("history", row.get("history"), lambda _: None)
+        checked = check_nuggets(nuggets or ())
+    except (BadCellError, SettingError) as error:
+        raise RunFileError(path, str(error), line=number, field="nuggets") from error
+    if nuggets is None:
+        raise RunFileError(path, "has no `nuggets`; expected a list of texts with their importance", line=number)
+    by = row.get("author")
+    return _Line(
+        question=question,
+        history=history_json(history),
+        nuggets=checked,
+        author=by if isinstance(by, str) and by.strip() else author or path.name,
+        approved=row.get("approved") is True,
+    )

@@ -1,0 +1,148 @@
+"""The nuggets of a dataset's questions, and which of them the answers of its runs state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragboard.datasets.datasets import Dataset
+from ragboard.errors import SettingError
+from ragboard.metrics import METRICS, outcome
+from ragboard.metrics.base import NeedResults
+from ragboard.metrics.nuggets import AssignedLabel, AssignedNugget, NuggetAssignments, NuggetMetric
+from ragboard.records import Nugget, Outcome, Sample, Unscored
+from ragboard.store import Store
+from ragboard.store.queries.nuggets import DatasetQuestion, append_nuggets, assigned_rows, history_json
+
+__all__ = [
+    "AnswerNugget",
+    "NuggetTable",
+    "RunNuggets",
+    "approve_nuggets",
+    "check_nuggets",
+    "nugget_table",
+    "save_nuggets",
+]
+
+MAX_NUGGETS = 100
+"""Maximum number of nuggets of a question."""
+MAX_LENGTH = 500
+"""Maximum number of characters of a nugget."""
+
+
+def save_nuggets(
+    store: Store, question: DatasetQuestion, nuggets: Iterable[Nugget], *, author: str, approved: bool
+) -> None:
+    """Store a new version of the nuggets of a question; earlier ones are kept.
+
+    Raises SettingError for a blank author, a blank, repeated or very long nugget, or too many of them.
+    """
+    checked = check_nuggets(nuggets)
+    if not author.strip():
+        raise SettingError("give your name, so that others know whose nuggets these are")
+    with store.database.write() as connection:
+        append_nuggets(
+            connection,
+            question.question,
+            history_json(question.history),
+            checked,
+            author=author.strip(),
+            approved=approved,
+        )
+
+
+def approve_nuggets(store: Store, question: DatasetQuestion, *, author: str) -> None:
+    """Approve the nuggets of a question as they are. Raises SettingError if there are none, and for a blank author."""
+    if question.nuggets is None:
+        raise SettingError("this question has no nuggets to approve")
+    save_nuggets(store, question, question.nuggets.nuggets, author=author, approved=True)
+
+
+def check_nuggets(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
+    """Return the nuggets with runs of spaces as one. Raises SettingError for those that cannot be stored."""
+    checked = tuple(replace(nugget, text=" ".join(nugget.text.split())) for nugget in nuggets)
+    seen: set[str] = set()
+    for number, nugget in enumerate(checked, 1):
+        if not nugget.text:
+            raise SettingError(f"nugget {number} has no text")
+        if len(nugget.text) > MAX_LENGTH:
+            raise SettingError(f"nugget {number} has {len(nugget.text):,} characters, expected at most {MAX_LENGTH}")
+        if nugget.text.casefold() in seen:
+            raise SettingError(f"nugget {number} is there twice: {nugget.text:.60}")
+        seen.add(nugget.text.casefold())
+    if len(checked) > MAX_NUGGETS:
+        raise SettingError(f"{len(checked)} nuggets, expected at most {MAX_NUGGETS}")
+    return checked
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerNugget:
+    """Whether an answer states a nugget."""
+
+    label: AssignedLabel
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunNuggets:
+    """The labels of one run's answer to a question, by nugget text; a text that was not judged is missing."""
+
+    run: str
+    sample_id: str | None
+    """None if the nuggets of the run's answer were not judged."""
+    judge: str | None
+    labels: dict[str, AnswerNugget]
+
+    def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
+        """The nugget scores of the answer by metric name, from its labels; unscored if a nugget was not judged."""
+        if any(nugget.text not in self.labels for nugget in nuggets):
+            return dict.fromkeys(NUGGET_METRICS, Unscored(reason="skipped", detail="not judged with these nuggets"))
+        assigned = tuple(
+            AssignedNugget(
+                text=nugget.text,
+                importance=nugget.importance,
+                label=self.labels[nugget.text].label,
+                reason=self.labels[nugget.text].reason,
+            )
+            for nugget in nuggets
+        )
+        results = NeedResults({NuggetAssignments(): assigned})
+        sample = Sample(id="", question="", answer="", nuggets=tuple(nuggets))
+        return {spec: outcome(metric, sample, results) for spec, metric in NUGGET_METRICS.items()}
+
+
+NUGGET_METRICS = {spec: metric for spec, metric in METRICS.items() if isinstance(metric, NuggetMetric)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuggetTable:
+    """The nuggets of one question, and which of them the answer of each run states."""
+
+    nuggets: Sequence[Nugget]
+    runs: Sequence[RunNuggets]
+
+
+def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+    """Compare the answers of a dataset's runs with the nuggets of a question, by the newest labels of each run.
+
+    If a run asks the question more than once, its first answer counts.
+    """
+    judged = [run.evaluation_id for run in dataset.runs if run.evaluation_id]
+    with store.database.read() as connection:
+        rows = assigned_rows(connection, judged, question.question, history_json(question.history))
+    found: dict[str, RunNuggets] = {}
+    names = {run.run_id: run for run in dataset.runs}
+    for row in rows:
+        run = names[row.run_id]
+        mine = found.setdefault(
+            row.run_id, RunNuggets(run=run.name, sample_id=row.sample_id, judge=run.judge, labels={})
+        )
+        if mine.sample_id == row.sample_id:
+            mine.labels[row.nugget] = AnswerNugget(label=row.label, reason=row.reason)
+    return NuggetTable(
+        nuggets=question.nuggets.nuggets if question.nuggets else (),
+        runs=[
+            found.get(run.run_id, RunNuggets(run=run.name, sample_id=None, judge=None, labels={}))
+            for run in dataset.runs
+        ],
+    )

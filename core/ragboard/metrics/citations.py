@@ -1,0 +1,660 @@
+"""Citations: whether the passages that a sentence cites support it, counted as ALCE, as TREC RAG, and plainly.
+
+By default all are counted from the verdicts of each passage on the answer's statements, which other metrics use too. A
+sentence without statements needs no citation and is left out. `compat=True` asks and counts as the source does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    no_column,
+)
+from ragboard.metrics.ragas import no_statements
+from ragboard.metrics.ragchecker import f_score, share
+from ragboard.metrics.statements import CellVerdicts, Statements, VerdictTable
+from ragboard.records import Outcome, Sample, Score, Statement, Unscored
+from ragboard.tasks import ExtractStatements, GradeSupport, Support, Task, Verify
+from ragboard.text.citations import By, Citation, CitationError, CitedSentence, cited_sentences
+from ragboard.text.sentences import normal, sentence_spans, words_in
+
+__all__ = [
+    "AlceF1",
+    "AlcePrecision",
+    "AlceRecall",
+    "CitationSupport",
+    "CitedSentences",
+    "EntailedSentence",
+    "EntailedSentences",
+    "SentenceSupport",
+    "SupportGrades",
+    "SupportPrecision",
+    "SupportRecall",
+    "SupportedCitation",
+    "UncitedStatements",
+    "UnsupportedCitations",
+]
+
+ANSWER_SOURCES = CellVerdicts("response", "passages")
+
+WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
+"""The weights of TREC RAG."""
+HARD_WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.0, "none": 0.0}
+
+SHARED_WORDS = 0.5
+"""The share of its words that a statement without a place must have in common with the sentence it is counted with."""
+
+NO_CITATION = Unscored(reason="undefined", detail="the answer cites nothing")
+NO_SENTENCE = Unscored(reason="undefined", detail="the answer has no sentence")
+NOTHING_GRADED = Unscored(reason="undefined", detail="no citation was graded")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SupportedCitation:
+    """A citation, and how far what it names supports its sentence."""
+
+    citation: Citation
+    rank: int | None
+    """The passage that it names; of several passages of one document, the one that supports most; None: no passage."""
+    support: Support
+    needed: bool
+    """False if it does not support the sentence fully and the other citations do without it."""
+
+    @property
+    def target(self) -> object:
+        """What it cites: equal for two citations of the same passage."""
+        return self.citation.ranks or self.citation.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentenceSupport:
+    """A sentence with statements, and how far the passages that it cites support it."""
+
+    number: int
+    """Its number among the sentences of the answer, from 0."""
+    sentence: CitedSentence
+    statements: tuple[int, ...]
+    """The statements in it, from 0."""
+    supported: tuple[bool, ...]
+    """Whether the cited passages, together, support each of these statements."""
+    citations: tuple[SupportedCitation, ...]
+
+    @property
+    def distinct(self) -> tuple[SupportedCitation, ...]:
+        """The citations without those that repeat one of the sentence."""
+        return tuple({one.target: one for one in reversed(self.citations)}.values())[::-1]
+
+    @property
+    def together(self) -> Support:
+        """How far the cited passages together support the sentence; none without a citation."""
+        return "full" if all(self.supported) else "partial" if any(self.supported) else "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CitationSupport:
+    """The sentences of an answer that have statements, with the support of their citations."""
+
+    sentences: tuple[SentenceSupport, ...]
+    left_out: tuple[tuple[int, CitedSentence], ...] = ()
+    """The sentences without statements, with their numbers; their citations are not judged."""
+    unplaced: int
+    """Statements that are in no sentence; they are not counted."""
+    refuses: bool | None
+
+
+@dataclass(frozen=True)
+class CitedSentences(Need[CitationSupport]):
+    """The sentences of the answer, and whether the passages that each cites support its statements."""
+
+    by: By = "auto"
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (ExtractStatements, Verify)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> CitationSupport | Unscored:
+        """Use the table of verdicts; ask once more for each sentence that cites several passages without success."""
+        sentences = _read(sample, self.by)
+        if isinstance(sentences, Unscored):
+            return sentences
+        table = await ANSWER_SOURCES.resolve(sample, ask)
+        if isinstance(table, Unscored):
+            return table
+        places = placed(table.statements, sentences)
+        members: dict[int, list[int]] = {}
+        for statement, place in enumerate(places):
+            if place is not None:
+                members.setdefault(place, []).append(statement)
+        found = await asyncio.gather(
+            *(_judged(at, sentences[at], members[at], table, sample, ask) for at in sorted(members))
+        )
+        judged: list[SentenceSupport] = []
+        for one in found:
+            if isinstance(one, Unscored):
+                return one
+            judged.append(one)
+        return CitationSupport(
+            sentences=tuple(judged),
+            left_out=tuple((at, sentence) for at, sentence in enumerate(sentences) if at not in members),
+            unplaced=places.count(None),
+            refuses=table.refuses,
+        )
+
+    def rows(self, found: CitationSupport, /) -> Iterable[Row]:
+        """Return the citations, and whether each statement is supported by what its sentence cites."""
+        for one in found.sentences:
+            for cited in one.citations:
+                yield _row(one.number, one.sentence, cited.citation, cited.rank, cited.support)
+            for statement, supported in zip(one.statements, one.supported, strict=True):
+                yield "cited_statements", (statement, one.number, supported if one.citations else None)
+        for number, sentence in found.left_out:
+            for citation in sentence.citations:
+                yield _row(number, sentence, citation, min(citation.ranks, default=None), None)
+
+
+def _row(number: int, sentence: CitedSentence, citation: Citation, rank: int | None, support: Support | None) -> Row:
+    places = (sentence.start, sentence.end, citation.start, citation.end)
+    return "citations", (number, *places, citation.name, rank, support)
+
+
+def _read(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unscored:
+    """Return the sentences of the answer with what each cites, or why the answer and its file do not say it."""
+    if sample.answer is None or sample.contexts is None:
+        return no_column("contexts" if sample.answer is not None else "answer")
+    try:
+        return cited_sentences(sample.answer, sample.contexts, sample.metadata.get("citations"), by)
+    except CitationError as error:
+        return Unscored(reason="skipped", detail=str(error))
+
+
+def placed(statements: Sequence[Statement], sentences: Sequence[CitedSentence]) -> list[int | None]:
+    """Return the place of the sentence that each statement is in; None if it is in none.
+
+    A statement without a span is in the sentence that has most of its words, if that has half of them.
+    """
+    words = [_words(one.text) for one in sentences] if any(one.span is None for one in statements) else []
+    places: list[int | None] = []
+    for statement in statements:
+        span = statement.span
+        if span:
+            shares = [min(span.end, one.end) - max(span.start, one.start) for one in sentences]
+            least = 1.0
+        else:
+            own = _words(statement.text)
+            shares = [len(own & others) for others in words]
+            least = max(SHARED_WORDS * len(own), 1.0)
+        best = max(range(len(shares)), key=shares.__getitem__, default=None)
+        places.append(best if best is not None and shares[best] >= least else None)
+    return places
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(map(normal, words_in(text, 0, len(text))))
+
+
+async def _judged(
+    number: int, sentence: CitedSentence, statements: Sequence[int], table: VerdictTable, sample: Sample, ask: Ask
+) -> SentenceSupport | Unscored:
+    """Return the support of one sentence; the cited passages are asked together only if no single one is enough."""
+    alone = {
+        target.rank: frozenset(one for one in statements if table.rows[one][place].label == "supported")
+        for place, target in enumerate(table.targets)
+    }
+
+    def by_passages(ranks: Iterable[int]) -> frozenset[int]:
+        return frozenset[int]().union(*(alone[rank] for rank in ranks))
+
+    ranks = sorted({rank for one in sentence.citations for rank in one.ranks})
+    rest = [statement for statement in statements if statement not in by_passages(ranks)]
+    together = await _together(rest, table, ranks, sample, ask) if rest and len(ranks) > 1 else {}
+    if isinstance(together, Unscored):
+        return together
+    supported = by_passages(ranks) | together.keys()
+    citations: list[SupportedCitation] = []
+    for one in sentence.citations:
+        others = {rank for other in sentence.citations if other.ranks != one.ranks for rank in other.ranks}
+        parts = {statement for statement, used in together.items() if not used.isdisjoint(one.ranks)}
+        own, without = by_passages(one.ranks), by_passages(others) | (together.keys() - parts)
+        citations.append(
+            SupportedCitation(
+                citation=one,
+                rank=max(one.ranks, key=lambda rank: (len(alone[rank]), -rank), default=None),
+                support="full" if own.issuperset(statements) else "partial" if own or parts else "none",
+                needed=own.issuperset(statements) or not without.issuperset(statements),
+            )
+        )
+    return SentenceSupport(
+        number=number,
+        sentence=sentence,
+        statements=tuple(statements),
+        supported=tuple(statement in supported for statement in statements),
+        citations=tuple(citations),
+    )
+
+
+async def _together(
+    statements: Sequence[int], table: VerdictTable, ranks: Sequence[int], sample: Sample, ask: Ask
+) -> dict[int, frozenset[int]] | Unscored:
+    """Return the statements that these passages support together, and the ranks quoted for each; all if none is."""
+    texts = {passage.rank: passage.text for passage in sample.contexts or ()}
+    task = Verify(
+        question=sample.question,
+        statements=tuple(table.statements[number].text for number in statements),
+        passages=tuple(texts[rank] for rank in ranks),
+        joint=True,
+        single=False,
+        history=sample.history,
+    )
+    reply = await ask(task)
+    if isinstance(reply, Unscored):
+        return reply
+    return {
+        number: frozenset(ranks[mark.rank - 1] for mark in verdict.evidence if mark.stance == "for") or frozenset(ranks)
+        for number, verdict in zip(statements, reply.joint, strict=True)
+        if verdict.label == "supported"
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EntailedSentence:
+    """A sentence as ALCE counts it."""
+
+    recalled: bool
+    """Whether the cited passages together entail it."""
+    citations: int
+    """Citations that count."""
+    precise: int
+    """Those of them that are not irrelevant."""
+
+
+SOURCE_MARK = re.compile(r" ?\[(\d+)")
+"""The only marks that ALCE reads: the first number in square brackets."""
+
+
+@dataclass(frozen=True)
+class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
+    """Whether cited passages entail each sentence of the answer's first line, asked and counted as ALCE does."""
+
+    at_most: int = 3
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (Verify,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> tuple[EntailedSentence, ...] | Unscored:
+        if sample.answer is None or sample.contexts is None:
+            return no_column("contexts" if sample.answer is not None else "answer")
+        line = sample.answer.strip().partition("\n")[0]
+        found = await asyncio.gather(
+            *(self._sentence(line[start:end], sample, ask) for start, end in sentence_spans(line))
+        )
+        sentences: list[EntailedSentence] = []
+        for one in found:
+            if isinstance(one, Unscored):
+                return one
+            sentences.append(one)
+        return tuple(sentences)
+
+    async def _sentence(self, sentence: str, sample: Sample, ask: Ask) -> EntailedSentence | Unscored:
+        """Ask for the cited passages together, and, if these are enough, for each alone and for the others."""
+        texts = tuple(passage.text for passage in sample.contexts or ())
+        places = [int(number) - 1 for number in SOURCE_MARK.findall(sentence)]
+        if not places or not texts or max(places) >= len(texts):
+            return EntailedSentence(recalled=False, citations=0, precise=0)
+        cited = [texts[place] for place in places[: self.at_most]]
+        statement = SOURCE_MARK.sub("", sentence).replace(" |", "").replace("]", "")
+
+        async def entails(*passages: str) -> bool | Unscored:
+            task = Verify(
+                question=sample.question, statements=(statement,), passages=passages, joint=True, single=False
+            )
+            reply = await ask(task)
+            return reply if isinstance(reply, Unscored) else reply.joint[0].label == "supported"
+
+        recalled = await entails(*cited)
+        if isinstance(recalled, Unscored):
+            return recalled
+        if not recalled or len(cited) == 1:
+            return EntailedSentence(recalled=recalled, citations=len(cited), precise=int(recalled))
+        precise = 0
+        for place, passage in enumerate(cited):
+            alone = await entails(passage)
+            spare = alone if alone is not False else await entails(*cited[:place], *cited[place + 1 :])
+            if isinstance(spare, Unscored):
+                return spare
+            precise += alone is True or not spare
+        return EntailedSentence(recalled=True, citations=len(cited), precise=precise)
+
+
+Grades = tuple[tuple[Support | None, ...], ...]
+"""The grades of the citations of each sentence; None: the judge gave no usable reply."""
+
+
+@dataclass(frozen=True)
+class SupportGrades(Need[Grades]):
+    """How far each cited passage supports its sentence, graded one at a time as in TREC RAG."""
+
+    citations: Literal["first", "all"] = "first"
+    by: By = "auto"
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (GradeSupport,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Grades | Unscored:
+        sentences = _read(sample, self.by)
+        if isinstance(sentences, Unscored):
+            return sentences
+        texts = {passage.rank: passage.text for passage in sample.contexts or ()}
+        grades: list[tuple[Support | None, ...]] = []
+        for sentence in sentences:
+            cited = sentence.citations[: 1 if self.citations == "first" else None]
+            tasks = [
+                GradeSupport(sentence=sentence.text, passage="\n".join(texts[rank] for rank in one.ranks))
+                for one in cited
+            ]
+            replies = await asyncio.gather(*map(ask, tasks))
+            stopped = next((one for one in replies if isinstance(one, Unscored) and one.reason == "skipped"), None)
+            if stopped:
+                return stopped
+            grades.append(tuple(None if isinstance(one, Unscored) else one.support for one in replies))
+        return tuple(grades)
+
+
+@dataclass(frozen=True)
+class CitationMetric(Metric):
+    """Base class of the metrics that are counted from the sentences of `CitedSentences`."""
+
+    category: ClassVar[Category] = "citations"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+
+    by: By = "auto"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (ANSWER_SOURCES, CitedSentences(self.by))
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(CitedSentences(self.by))
+        return _nothing_to_count(sample, found) or self.count(found.sentences)
+
+    @abstractmethod
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """Compute the score of an answer that has a sentence with statements."""
+
+
+def _nothing_to_count(sample: Sample, found: CitationSupport) -> Unscored | None:
+    if found.sentences:
+        return None
+    if found.unplaced:
+        return Unscored(reason="undefined", detail="no statement was found in a sentence of the answer")
+    return no_statements(sample, refuses=found.refuses)
+
+
+VERDICT_CALLS = (
+    "1 to extract statements, 1 to verify them against each passage, 1 for each sentence that cites several passages of"
+    " which no single one supports a statement"
+)
+ALCE_CALLS = (
+    f"{VERDICT_CALLS}; with compat, for each sentence with m citations 1, and, if they support it, up to 2m more"
+)
+
+
+@dataclass(frozen=True)
+class AlceMetric(CitationMetric):
+    """Base class of ALCE's metrics."""
+
+    source: ClassVar[str] = "alce"
+    paper: ClassVar[str] = "Gao et al. 2023, arXiv 2305.14627, section 3.3"
+    source_label: ClassVar[str] = "ALCE"
+    calls: ClassVar[str] = ALCE_CALLS
+
+    compat: bool = False
+    at_most: int = 3
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings that do not apply."""
+        if self.at_most < 1:
+            raise ValueError(f"at_most is a number of citations, at least 1, got {self.at_most}")
+        if self.at_most != type(self).at_most and not self.compat:
+            raise ValueError("at_most needs compat=True")
+        if self.by != type(self).by and self.compat:
+            raise ValueError("by does not apply with compat=True, which reads numbers as ranks")
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (EntailedSentences(self.at_most),) if self.compat else super().needs()
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        if not self.compat:
+            return super().score(sample, results)
+        sentences = results.of(EntailedSentences(self.at_most))
+        return self.count_entailed(sentences) if sentences else NO_SENTENCE
+
+    @abstractmethod
+    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+        """Compute the score with `compat`; there is at least one sentence."""
+
+
+@dataclass(frozen=True)
+class AlceRecall(AlceMetric):
+    """The share of the answer's sentences that the passages they cite support, taken together.
+
+    A sentence without a citation counts as not supported. Sentences without statements are left out.
+    """
+
+    name: ClassVar[str] = "citation_recall"
+    title: ClassVar[str] = "Citation recall"
+    formula: ClassVar[str] = "sentences that their cited passages fully support / all sentences with statements"
+
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """Fully supported sentences / all sentences."""
+        return share([_is_recalled(one) for one in sentences], "sentences")
+
+    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+        """Entailed sentences / all sentences."""
+        return share([one.recalled for one in sentences], "sentences")
+
+
+@dataclass(frozen=True)
+class AlcePrecision(AlceMetric):
+    """The share of the answer's citations that are needed to support their sentence.
+
+    A citation is wrong if the passages cited with it do not support the sentence, or if they do so without it.
+    Undefined for an answer that cites nothing.
+    """
+
+    name: ClassVar[str] = "citation_precision"
+    title: ClassVar[str] = "Citation precision"
+    formula: ClassVar[str] = (
+        "needed citations of fully supported sentences / all citations of sentences with statements"
+    )
+
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """Needed citations of supported sentences / all citations."""
+        right = [
+            _is_recalled(one) and cited.needed and cited.rank is not None for one in sentences for cited in one.distinct
+        ]
+        return share(right, "citations") if right else NO_CITATION
+
+    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+        """Precise citations / all citations; 0 without a citation."""
+        total, precise = sum(one.citations for one in sentences), sum(one.precise for one in sentences)
+        if not total:
+            return Score(value=0.0, counted="0 by convention: no citation counts")
+        return Score(value=precise / total, counted=f"{precise} of {total} citations")
+
+
+@dataclass(frozen=True)
+class AlceF1(AlceMetric):
+    """The harmonic mean of ALCE's citation recall and precision; 0 if both are 0.
+
+    ALCE reports only the two; their mean is ours.
+    """
+
+    name: ClassVar[str] = "citation_f1"
+    title: ClassVar[str] = "Citation F1"
+    formula: ClassVar[str] = "2 PR / (P + R) of citation precision and citation recall"
+
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """The harmonic mean of precision and recall; undefined without a citation."""
+        return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
+
+    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+        """The harmonic mean of precision and recall."""
+        return f_score(AlcePrecision().count_entailed(sentences), AlceRecall().count_entailed(sentences))
+
+
+def _is_recalled(one: SentenceSupport) -> bool:
+    return bool(one.citations) and one.together == "full"
+
+
+@dataclass(frozen=True)
+class SupportMetric(CitationMetric):
+    """Base class of TREC RAG's two measures of support."""
+
+    source: ClassVar[str] = "trec"
+    paper: ClassVar[str] = "Thakur et al. 2025, arXiv 2504.15205, section 3"
+    source_label: ClassVar[str] = "TREC RAG"
+    calls: ClassVar[str] = f"{VERDICT_CALLS}; with compat, 1 for each citation that counts"
+
+    citations: Literal["first", "all"] = "first"
+    hard: bool = False
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (SupportGrades(self.citations, self.by),) if self.compat else super().needs()
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        if not self.compat:
+            return super().score(sample, results)
+        graded = results.of(SupportGrades(self.citations, self.by))
+        found = self.mean(graded)
+        if isinstance(found, Unscored):
+            return Score(value=0.0, counted=f"0 by convention: {found.detail}")
+        return found
+
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """The mean over sentences."""
+        most = 1 if self.citations == "first" else None
+        return self.mean([tuple(cited.support for cited in one.distinct[:most]) for one in sentences])
+
+    @abstractmethod
+    def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
+        """Compute the mean weight of sentences, given the grades of the citations that count."""
+
+    def weight(self, grades: Sequence[Support | None]) -> float | None:
+        """Return the mean weight of the judged citations of a sentence; None if it has none."""
+        weights = HARD_WEIGHTS if self.hard else WEIGHTS
+        judged = [weights[grade] for grade in grades if grade is not None]
+        return sum(judged) / len(judged) if judged else None
+
+
+@dataclass(frozen=True)
+class SupportPrecision(SupportMetric):
+    """How far the passages that the answer cites support the sentences that cite them, on average.
+
+    A sentence whose first cited passage supports it fully counts 1, partly 0.5, not at all 0; sentences without a
+    citation are left out. `citations=all` takes the mean of a sentence's citations, `hard=True` counts only full
+    support. Undefined for an answer that cites nothing.
+    """
+
+    name: ClassVar[str] = "support_precision"
+    title: ClassVar[str] = "Citation support, precision"
+    formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
+
+    def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
+        """The mean over sentences with a judged citation."""
+        weights = [weight for one in grades if (weight := self.weight(one)) is not None]
+        if not weights:
+            return NOTHING_GRADED if any(grades) else NO_CITATION
+        return Score(value=sum(weights) / len(weights), counted=f"{sum(weights):g} of {len(weights)} cited sentences")
+
+
+@dataclass(frozen=True)
+class SupportRecall(SupportMetric):
+    """How far the sentences of the answer are supported by the passages that they cite, on average.
+
+    As TREC RAG's support precision, but a sentence without a citation counts 0.
+    """
+
+    name: ClassVar[str] = "support_recall"
+    title: ClassVar[str] = "Citation support, recall"
+    formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
+
+    def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
+        """The mean over sentences; one whose citations all lack a grade is left out."""
+        weights = [self.weight(one) if one else 0.0 for one in grades]
+        judged = [weight for weight in weights if weight is not None]
+        if not judged:
+            return NOTHING_GRADED if grades else NO_SENTENCE
+        return Score(value=sum(judged) / len(judged), counted=f"{sum(judged):g} of {len(judged)} sentences")
+
+
+@dataclass(frozen=True)
+class UncitedStatements(Metric):
+    """The share of the answer's statements that are in sentences without a citation.
+
+    It says nothing about whether the cited passages support the others. Undefined for an answer without statements.
+    """
+
+    source: ClassVar[str] = "ragboard"
+    name: ClassVar[str] = "uncited_statements"
+    title: ClassVar[str] = "Uncited statements"
+    formula: ClassVar[str] = "statements in sentences without a citation / all statements"
+    paper: ClassVar[str] = "ragboard"
+    source_label: ClassVar[str] = "ragboard"
+    category: ClassVar[Category] = "citations"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = "1 to extract statements"
+
+    by: By = "auto"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (Statements(),)
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        found = results.of(Statements())
+        sentences = _read(sample, self.by)
+        if isinstance(sentences, Unscored):
+            return sentences
+        places = [place for place in placed(found.statements, sentences) if place is not None]
+        if not places:
+            unplaced = CitationSupport(sentences=(), unplaced=len(found.statements), refuses=found.refuses)
+            return _nothing_to_count(sample, unplaced) or NO_CITATION
+        return share([not sentences[place].citations for place in places], "statements")
+
+
+@dataclass(frozen=True)
+class UnsupportedCitations(CitationMetric):
+    """The share of the answer's citations whose passage supports nothing that the sentence says.
+
+    A citation that names no retrieved passage counts as one. Undefined for an answer that cites nothing.
+    """
+
+    source: ClassVar[str] = "ragboard"
+    name: ClassVar[str] = "unsupported_citations"
+    title: ClassVar[str] = "Unsupported citations"
+    formula: ClassVar[str] = "citations that support no statement of their sentence / all citations"
+    paper: ClassVar[str] = "ragboard"
+    source_label: ClassVar[str] = "ragboard"
+    direction: ClassVar[Direction] = "lower"
+    calls: ClassVar[str] = VERDICT_CALLS
+
+    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+        """Citations without support / all citations."""
+        wrong = [cited.support == "none" for one in sentences for cited in one.distinct]
+        return share(wrong, "citations") if wrong else NO_CITATION

@@ -1,0 +1,216 @@
+"""Nugget scores: the share of a question's nuggets that the answer states.
+
+AutoNuggetizer: Pradeep et al. 2024, arXiv 2411.09607.
+
+The nuggets belong to the question. They are in the run file's column `nuggets`, or were written and approved with
+`ragboard nuggets` or on the Dataset page. The judge says of each whether the answer states it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, Row, no_column
+from ragboard.records import Importance, NuggetLabel, Outcome, Sample, Score, Unscored
+from ragboard.tasks import AssignNuggets, Task
+
+__all__ = [
+    "All",
+    "AllStrict",
+    "AssignedLabel",
+    "AssignedNugget",
+    "NuggetAssignments",
+    "NuggetMetric",
+    "Vital",
+    "VitalStrict",
+    "Weighted",
+    "WeightedStrict",
+]
+
+AT_ONCE = 10
+"""Nuggets per call of AutoNuggetizer."""
+
+
+AssignedLabel: TypeAlias = NuggetLabel | Literal["failed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssignedNugget:
+    """A nugget, and whether the answer states it."""
+
+    text: str
+    importance: Importance | None
+    label: AssignedLabel
+    """failed: the judge gave no usable reply; only with `compat=True`."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
+    """Whether the answer states each nugget of the question."""
+
+    compat: bool = False
+    """Ask ten nuggets at a time, and keep those that the judge failed on."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (AssignNuggets,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> tuple[AssignedNugget, ...] | Unscored:
+        if sample.answer is None:
+            return no_column("answer")
+        if sample.nuggets is None:
+            return Unscored(reason="skipped", detail="no nuggets are written for this question")
+        nuggets = sample.nuggets
+        texts = tuple(nugget.text for nugget in nuggets)
+        whole = AssignNuggets(question=sample.question, answer=sample.answer, nuggets=texts, history=sample.history)
+        size = AT_ONCE if self.compat else max(len(texts), 1)
+        parts = [replace(whole, nuggets=texts[start : start + size]) for start in range(0, len(texts), size)]
+        assigned: list[tuple[AssignedLabel, str]] = []
+        for part, reply in zip(parts, await asyncio.gather(*map(ask, parts)), strict=True):
+            if isinstance(reply, Unscored):
+                if reply.reason != "failed" or not self.compat:
+                    return reply
+                assigned.extend(("failed", reply.detail) for _ in part.nuggets)
+            else:
+                assigned.extend(zip(reply.labels, reply.reasons, strict=True))
+        return tuple(
+            AssignedNugget(text=nugget.text, importance=nugget.importance, label=label, reason=reason)
+            for nugget, (label, reason) in zip(nuggets, assigned, strict=True)
+        )
+
+    def rows(self, result: tuple[AssignedNugget, ...], /) -> Iterable[Row]:
+        for number, one in enumerate(result):
+            yield "assignments", (number, one.text, one.importance, one.label, one.reason)
+
+
+VALUES: dict[str, float] = {"support": 1.0, "partial_support": 0.5}
+WEIGHTS: dict[Importance, float] = {"vital": 1.0, "okay": 0.5}
+
+
+@dataclass(frozen=True)
+class NuggetMetric(Metric):
+    """Base class of the nugget scores."""
+
+    source: ClassVar[str] = "nuggets"
+    paper: ClassVar[str] = "Pradeep et al. 2024 (AutoNuggetizer), arXiv 2411.09607, section 3.5"
+    category: ClassVar[Category] = "correctness"
+    source_label: ClassVar[str] = "TREC RAG nuggets"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "nuggets")
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+    calls: ClassVar[str] = "1 for all nuggets of the question; with compat=True 1 for each ten"
+    strict: ClassVar[bool] = False
+    """Whether a nugget that the answer states in part counts as missing."""
+    kind: ClassVar[str] = "nugget"
+
+    compat: bool = False
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (NuggetAssignments(self.compat),)
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        assigned: tuple[AssignedNugget, ...] = results.of(NuggetAssignments(self.compat))
+        counted = self.counted(assigned)
+        total = self.total([weight for _, weight in counted])
+        if not counted:
+            if self.compat:
+                return Score(value=0.0, counted=f"no {self.kind}")
+            return Unscored(reason="undefined", detail=f"the question has no {self.kind}")
+        value = sum(weight * self._value(one.label) for one, weight in counted) / total
+        stated = sum(one.label == "support" for one, _ in counted)
+        partly = sum(one.label == "partial_support" for one, _ in counted)
+        words = f"{stated} of {len(counted)} {self.kind}{'' if len(counted) == 1 else 's'}" + (
+            f", {partly} in part" if partly else ""
+        )
+        return Score(value=value, counted=words)
+
+    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+        """The nuggets that count, with their weights."""
+        return [(one, 1.0) for one in assigned]
+
+    def total(self, weights: Sequence[float]) -> float:
+        """The sum of the weights that the score is divided by."""
+        return sum(weights)
+
+    def _value(self, label: str) -> float:
+        return float(label == "support") if self.strict else VALUES.get(label, 0.0)
+
+
+@dataclass(frozen=True)
+class All(NuggetMetric):
+    """The share of the question's nuggets that the answer states; half for one that it states in part."""
+
+    name: ClassVar[str] = "all"
+    title: ClassVar[str] = "Nuggets"
+    formula: ClassVar[str] = "(stated + 0.5 stated in part) / nuggets"
+
+
+@dataclass(frozen=True)
+class AllStrict(NuggetMetric):
+    """The share of the question's nuggets that the answer states completely."""
+
+    name: ClassVar[str] = "all_strict"
+    title: ClassVar[str] = "Nuggets, strict"
+    formula: ClassVar[str] = "stated / nuggets"
+    strict: ClassVar[bool] = True
+
+
+class _VitalOnly(NuggetMetric):
+    kind: ClassVar[str] = "vital nugget"
+
+    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+        return [(one, 1.0) for one in assigned if one.importance == "vital"]
+
+
+@dataclass(frozen=True)
+class Vital(_VitalOnly):
+    """The share of the question's vital nuggets that the answer states; half for one that it states in part."""
+
+    name: ClassVar[str] = "vital"
+    title: ClassVar[str] = "Vital nuggets"
+    formula: ClassVar[str] = "(stated + 0.5 stated in part) / vital nuggets"
+
+
+@dataclass(frozen=True)
+class VitalStrict(_VitalOnly):
+    """The share of the question's vital nuggets that the answer states completely: the main score of TREC RAG 2024."""
+
+    name: ClassVar[str] = "vital_strict"
+    title: ClassVar[str] = "Vital nuggets, strict"
+    formula: ClassVar[str] = "stated / vital nuggets"
+    strict: ClassVar[bool] = True
+
+
+class _ByImportance(NuggetMetric):
+    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+        return [(one, WEIGHTS[one.importance]) for one in assigned if one.importance]
+
+    def total(self, weights: Sequence[float]) -> float:
+        """With `compat`, Open RAG Eval's sum, in which a kind without nuggets counts as one nugget."""
+        absent = (weight for weight in WEIGHTS.values() if weight not in weights)
+        return sum(weights) + (sum(absent) if self.compat else 0.0)
+
+
+@dataclass(frozen=True)
+class Weighted(_ByImportance):
+    """The share of the question's nuggets that the answer states, an okay nugget counting half as much as a vital one.
+
+    A nugget that it states in part counts half.
+    """
+
+    name: ClassVar[str] = "weighted"
+    title: ClassVar[str] = "Nuggets, weighted"
+    formula: ClassVar[str] = "sum of weight * (1 stated, 0.5 in part) / sum of weights; vital 1, okay 0.5"
+
+
+@dataclass(frozen=True)
+class WeightedStrict(_ByImportance):
+    """The same, without nuggets that the answer states in part."""
+
+    name: ClassVar[str] = "weighted_strict"
+    title: ClassVar[str] = "Nuggets, weighted, strict"
+    formula: ClassVar[str] = "sum of weight of stated nuggets / sum of weights; vital 1, okay 0.5"
+    strict: ClassVar[bool] = True

@@ -1,0 +1,42 @@
+"""Citations of an answer, and how far the cited passages support its sentences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ragboard.store.queries.query import Connection
+from ragboard.tasks import Support
+
+__all__ = ["SampleCitation", "sample_citations"]
+
+
+class SampleCitation(NamedTuple):
+    """A citation of an answer, with the statements of its sentence."""
+
+    start: int | None
+    """Where its mark is in the answer; None if the citation is from a column of the file; likewise `end`."""
+    end: int | None
+    name: str
+    """The number or id as the answer writes it."""
+    rank: int | None
+    """The cited passage; None: no retrieved passage has this number or id."""
+    support: Support | None
+    """How far the passage supports the sentence; None: the sentence has no statement."""
+    statements: tuple[int, ...]
+    """The statements of its sentence, from 0."""
+
+
+def sample_citations(connection: Connection, evaluation_id: str | None, position: int) -> tuple[SampleCitation, ...]:
+    """Return the citations of an answer in the order of its text; empty if they were not judged."""
+    rows = connection.execute(
+        "SELECT DISTINCT c.mark_start, c.mark_end, c.name, c.rank, c.support,"
+        " coalesce((SELECT list(statement ORDER BY statement) FROM (SELECT DISTINCT statement FROM cited_statements s"
+        " WHERE s.evaluation_id = c.evaluation_id AND s.position = c.position AND s.sentence = c.sentence)), [])"
+        " FROM citations c WHERE c.evaluation_id = ? AND c.position = ?"
+        " ORDER BY c.mark_start, c.rank, c.name",
+        [evaluation_id, position],
+    ).fetchall()
+    return tuple(
+        SampleCitation(start, end, name, rank, support, tuple(statements))
+        for start, end, name, rank, support, statements in rows
+    )

@@ -1,0 +1,259 @@
+"""The questions of a dataset and their nuggets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from ragboard.records import Nugget, Turn
+from ragboard.store.queries.query import Connection
+
+__all__ = [
+    "AssignedRow",
+    "DatasetQuestion",
+    "DatasetRow",
+    "NuggetList",
+    "RunOfDataset",
+    "append_nuggets",
+    "asked_questions",
+    "assigned_rows",
+    "dataset_name",
+    "dataset_questions",
+    "dataset_rows",
+    "dataset_runs",
+    "history_json",
+    "pooled_passages",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NuggetList:
+    """The nuggets of a question in their newest version."""
+
+    nuggets: tuple[Nugget, ...]
+    author: str
+    """The judge or the person who wrote this version, or the run file that it is from."""
+    approved: bool
+    """Whether a person approved this version."""
+    written: datetime
+    """UTC."""
+    versions: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetQuestion:
+    """A question of a dataset, with the earlier turns that belong to it."""
+
+    question: str
+    history: tuple[Turn, ...]
+    reference: str | None
+    """The reference of the newest run that has one."""
+    runs: int
+    """Runs of the dataset that ask it."""
+    nuggets: NuggetList | None
+    """None if none were written."""
+
+
+class RunOfDataset(NamedTuple):
+    """A run of a dataset, with the evaluation whose nugget labels count."""
+
+    run_id: str
+    name: str
+    version: str
+    """The digest of its questions."""
+    imported: datetime
+    evaluation_id: str | None
+    """None if its nuggets were not judged."""
+    judge: str | None
+    outdated: int
+    """Answers whose labels are of other nuggets than the question's present ones, or that have none yet."""
+
+
+class DatasetRow(NamedTuple):
+    """The size of a dataset."""
+
+    name: str
+    runs: int
+    versions: int
+    """Different sets of questions under its name."""
+    questions: int
+    references: int
+    """Questions with a reference."""
+    nuggets: int
+    """Questions with nuggets."""
+    approved: int
+    """Questions whose nuggets a person approved."""
+    labels: int
+    """Labels of people on answers to its questions."""
+
+
+class AssignedRow(NamedTuple):
+    """Whether the answer of a run states a nugget."""
+
+    run_id: str
+    sample_id: str
+    nugget: str
+    label: Literal["support", "partial_support", "not_support", "failed"]
+    reason: str
+
+
+def dataset_name(connection: Connection, name: str) -> str | None:
+    """Return the dataset with this name or, if there is none, that of the run with this name; None without either."""
+    row = connection.execute(
+        "SELECT dataset FROM runs WHERE dataset = $name OR name = $name ORDER BY dataset = $name DESC LIMIT 1",
+        {"name": name},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def asked_questions(connection: Connection) -> set[tuple[str, str]]:
+    """Return every question of the store with its history, as `history_json` writes it."""
+    return set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM samples").fetchall())
+
+
+def history_json(history: Iterable[Turn]) -> str:
+    """Return the text by which a history is compared, as `samples` stores it."""
+    return json.dumps([asdict(turn) for turn in history], ensure_ascii=False, sort_keys=True)
+
+
+def append_nuggets(
+    connection: Connection, question: str, history: str, nuggets: Sequence[Nugget], *, author: str, approved: bool
+) -> None:
+    """Append a version of the nuggets of a question; `history` is that of `history_json`."""
+    connection.execute(
+        "INSERT INTO nugget_lists (question, history, nuggets, author, approved, written)"
+        " VALUES (?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
+        [
+            question,
+            history,
+            json.dumps([asdict(nugget) for nugget in nuggets], ensure_ascii=False),
+            author,
+            approved,
+        ],
+    )
+
+
+def dataset_rows(connection: Connection) -> list[DatasetRow]:
+    """Return all datasets, that of the newest run first."""
+    rows = connection.execute(
+        """\
+WITH asked AS (
+  SELECT r.dataset, s.question, s.history::VARCHAR AS history, bool_or(trim(s.reference) <> '') AS has_reference
+  FROM samples s JOIN runs r USING (run_id) GROUP BY ALL
+),
+counts AS (
+  SELECT a.dataset, count(*) AS questions, count(*) FILTER (has_reference) AS refs,
+         count(n.number) AS nuggets, count(n.number) FILTER (n.approved) AS approved
+  FROM asked a LEFT JOIN current_nuggets n ON n.question = a.question AND n.history::VARCHAR = a.history
+  GROUP BY a.dataset
+),
+labelled AS (
+  SELECT dataset, count(DISTINCT number) AS labels
+  FROM current_labels l JOIN samples s USING (answer_key) JOIN runs r ON r.run_id = s.run_id GROUP BY dataset
+)
+SELECT r.dataset, count(*), count(DISTINCT dataset_key), any_value(questions), any_value(refs), any_value(nuggets),
+       any_value(approved), coalesce(any_value(labels), 0)
+FROM runs r JOIN counts USING (dataset) LEFT JOIN labelled USING (dataset)
+GROUP BY r.dataset ORDER BY max(imported) DESC, r.dataset"""
+    ).fetchall()
+    return [DatasetRow(*row) for row in rows]
+
+
+def dataset_runs(connection: Connection, dataset: str) -> list[RunOfDataset]:
+    """Return the runs of a dataset, newest first."""
+    rows = connection.execute(
+        """\
+WITH judged AS MATERIALIZED (
+  SELECT run_id, evaluation_id, judge FROM evaluations
+  WHERE evaluation_id IN (SELECT evaluation_id FROM assignments)
+  QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished DESC, evaluation_id) = 1
+),
+labelled AS (
+  SELECT evaluation_id, position, list({'text': nugget, 'importance': importance} ORDER BY number) AS nuggets
+  FROM assignments WHERE evaluation_id IN (SELECT evaluation_id FROM judged) GROUP BY ALL
+),
+changed AS (
+  SELECT s.run_id, count(*) AS outdated
+  FROM samples s
+  JOIN runs r ON r.run_id = s.run_id AND r.dataset = $dataset
+  JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR
+  LEFT JOIN judged j ON j.run_id = s.run_id
+  LEFT JOIN labelled l ON l.evaluation_id = j.evaluation_id AND l.position = s.position
+  WHERE s.answer IS NOT NULL AND json_array_length(n.nuggets) > 0
+    AND from_json(n.nuggets, '[{"text":"VARCHAR","importance":"VARCHAR"}]') IS DISTINCT FROM l.nuggets
+  GROUP BY s.run_id
+)
+SELECT r.run_id, r.name, r.dataset_key, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
+FROM runs r LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
+WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
+        {"dataset": dataset},
+    ).fetchall()
+    return [RunOfDataset(*row) for row in rows]
+
+
+def dataset_questions(connection: Connection, dataset: str) -> list[DatasetQuestion]:
+    """Return the questions of a dataset in the order in which its runs ask them, the newest run first."""
+    rows = connection.execute(
+        """\
+WITH asked AS (
+  SELECT s.question, s.history::VARCHAR AS history, count(DISTINCT run_id) AS runs,
+         arg_max(s.reference, r.imported) FILTER (trim(s.reference) <> '') AS reference,
+         min((r.place, s.position)) AS first
+  FROM samples s
+  JOIN (SELECT *, row_number() OVER (ORDER BY imported DESC, name) AS place FROM runs WHERE dataset = $dataset) r
+    USING (run_id)
+  GROUP BY ALL
+),
+written AS (
+  SELECT question, history::VARCHAR AS history, max(number) AS number, count(*) AS versions
+  FROM nugget_lists GROUP BY ALL
+)
+SELECT a.question, a.history, a.reference, a.runs, l.nuggets, l.author, l.approved, l.written, w.versions
+FROM asked a LEFT JOIN written w ON w.question = a.question AND w.history = a.history
+LEFT JOIN nugget_lists l ON l.number = w.number
+ORDER BY a.first""",
+        {"dataset": dataset},
+    ).fetchall()
+    return [
+        DatasetQuestion(
+            question=question,
+            history=tuple(Turn(**turn) for turn in json.loads(history)),
+            reference=reference,
+            runs=runs,
+            nuggets=_nugget_list(*version) if version[0] else None,
+        )
+        for question, history, reference, runs, *version in rows
+    ]
+
+
+def _nugget_list(nuggets: str, author: str, approved: bool, written: datetime, versions: int) -> NuggetList:  # noqa: FBT001 - a row
+    read = tuple(Nugget(**nugget) for nugget in json.loads(nuggets))
+    return NuggetList(nuggets=read, author=author, approved=approved, written=written, versions=versions)
+
+
+def pooled_passages(connection: Connection, dataset: str, question: str, history: str) -> tuple[str, ...]:
+    """Return the passages that the runs of a dataset retrieved for a question, without repetition, best ranks first."""
+    rows = connection.execute(
+        "SELECT p.text FROM passages p JOIN samples s ON s.run_id = p.run_id AND s.position = p.position"
+        " JOIN runs r ON r.run_id = p.run_id"
+        " WHERE r.dataset = ? AND s.question = ? AND s.history::VARCHAR = ?"
+        " GROUP BY p.text ORDER BY min(p.rank), min(r.imported), p.text",
+        [dataset, question, history],
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def assigned_rows(connection: Connection, evaluations: Sequence[str], question: str, history: str) -> list[AssignedRow]:
+    """Return the nugget labels of the answers to a question, by evaluation, in order of the nuggets."""
+    rows = connection.execute(
+        "SELECT e.run_id, s.sample_id, a.nugget, a.label, a.reason"
+        " FROM assignments a JOIN evaluations e USING (evaluation_id)"
+        " JOIN samples s ON s.run_id = e.run_id AND s.position = a.position"
+        " WHERE a.evaluation_id IN (SELECT unnest(?)) AND s.question = ? AND s.history::VARCHAR = ?"
+        " ORDER BY e.run_id, a.position, a.number",
+        [list(evaluations), question, history],
+    ).fetchall()
+    return [AssignedRow(*row) for row in rows]

@@ -1,0 +1,244 @@
+"""Nuggets: write the facts that a good answer has, weigh them, and find them in an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from ragboard.records import Importance, Nugget, NuggetLabel, Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
+from ragboard.tasks.markup import numbered, numbered_lines
+from ragboard.tasks.replies import (
+    ABSENT,
+    Comment,
+    Json,
+    OneOf,
+    ReplyModel,
+    Text,
+    WholeNumber,
+    items_of,
+    numbered_by,
+    reply_error,
+)
+
+__all__ = ["AssignNuggets", "NuggetLabels", "Nuggets", "WeighNuggets", "WriteNuggets"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nuggets(Reply):
+    """The nuggets of a question, the most important first."""
+
+    nuggets: tuple[Nugget, ...]
+
+    def describe(self) -> str:
+        vital = sum(nugget.importance == "vital" for nugget in self.nuggets)
+        return f"{count_of(self.nuggets, 'nugget')}, {vital} vital"
+
+
+class _Written(ReplyModel):
+    text: Text
+    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
+
+
+def _at_most(value: object, info: ValidationInfo) -> list[Any]:
+    items, n = items_of(value, info), cast("WriteNuggets", info.context).n
+    if len(items) > n:
+        raise reply_error(f"`nuggets` holds {len(items)} nuggets; at most {n} were asked for")
+    return items
+
+
+class NuggetsJson(ReplyModel):
+    """A list of nuggets with their importance, as JSON."""
+
+    key = "nuggets"
+    nuggets: Annotated[list[_Written], BeforeValidator(_at_most), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteNuggets(Task[Nuggets]):
+    """Write the nuggets of a question from passages, or extend and correct those that earlier passages gave."""
+
+    role = "ask"
+    judges = False
+    reply = Nuggets
+    reply_model = NuggetsJson
+    prompts: ClassVar[PromptFiles] = {"write_nuggets": ("question", "passages", "nuggets", "n", "history?")}
+    tags = ("question", "passage", "nugget", "turn")
+
+    question: str
+    passages: tuple[str, ...]
+    nuggets: tuple[str, ...] = ()
+    """Those written from earlier passages."""
+    n: int = 30
+    """The most nuggets to write."""
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        return {
+            "question": self.question,
+            "passages": numbered("passage", self.passages, mark),
+            "nuggets": numbered_lines("nugget", self.nuggets, mark) or "(none yet)",
+            "n": str(self.n),
+        }
+
+    def without_asking(self) -> Nuggets | None:
+        return None if any(text.strip() for text in self.passages) else Nuggets(nuggets=())
+
+    def parse(self, value: Json) -> Nuggets:
+        rows = NuggetsJson.read(value, self).nuggets
+        unique: dict[str, Importance] = {" ".join(row.text.split()): row.importance for row in reversed(rows)}
+        return Nuggets(nuggets=tuple(Nugget(text=text, importance=unique[text]) for text in reversed(unique)))
+
+    def check(self, reply: Nuggets, /) -> str | None:
+        if len({nugget.text for nugget in reply.nuggets}) < len(reply.nuggets):
+            return "a nugget twice"
+        return f"more than {self.n} nuggets" if len(reply.nuggets) > self.n else None
+
+    def describe(self, sample: Sample) -> str:
+        return f"Write nuggets from {count_of(self.passages, 'passage')}"
+
+    def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
+        """Assume six nuggets; in the worst case, as many as are allowed."""
+        count = self.n if sizes.at_least else min(6, self.n)
+        nuggets = tuple(Nugget(text=f"{number} {'.' * sizes.quote}", importance="vital") for number in range(count))
+        rows = [{"text": nugget.text, "importance": nugget.importance} for nugget in nuggets]
+        return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
+
+
+class _Weighed(ReplyModel):
+    nugget: WholeNumber
+    reason: Comment
+    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
+
+
+class WeighedJson(ReplyModel):
+    """The importance of each nugget, as JSON."""
+
+    key = "nuggets"
+    nuggets: Annotated[list[_Weighed], numbered_by("nugget", "nuggets"), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeighNuggets(Task[Nuggets]):
+    """Say which nuggets are vital for a good answer to the question."""
+
+    role = "ask"
+    reply = Nuggets
+    reply_model = WeighedJson
+    prompts: ClassVar[PromptFiles] = {"weigh_nuggets": ("question", "nuggets", "history?")}
+    tags = ("question", "nugget", "turn")
+
+    question: str
+    nuggets: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        return {"question": self.question, "nuggets": numbered_lines("nugget", self.nuggets, mark)}
+
+    def without_asking(self) -> Nuggets | None:
+        return None if self.nuggets else Nuggets(nuggets=())
+
+    def parse(self, value: Json) -> Nuggets:
+        rows = WeighedJson.read(value, self).nuggets
+        return Nuggets(
+            nuggets=tuple(
+                Nugget(text=text, importance=row.importance) for text, row in zip(self.nuggets, rows, strict=True)
+            )
+        )
+
+    def check(self, reply: Nuggets, /) -> str | None:
+        if tuple(nugget.text for nugget in reply.nuggets) != self.nuggets:
+            return "other nuggets than those asked about"
+        return None
+
+    def describe(self, sample: Sample) -> str:
+        return f"Say which of {count_of(self.nuggets, 'nugget')} are vital"
+
+    def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
+        nuggets = tuple(Nugget(text=text, importance="vital") for text in self.nuggets)
+        reason = "." * sizes.reason
+        rows = [{"nugget": n, "reason": reason, "importance": "vital"} for n in range(1, len(nuggets) + 1)]
+        return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
+
+
+_WORDS: dict[NuggetLabel, str] = {"support": "stated", "partial_support": "in part", "not_support": "missing"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NuggetLabels(Reply):
+    """Whether the answer has each nugget, with a reason, in the order of the nuggets."""
+
+    labels: tuple[NuggetLabel, ...]
+    reasons: tuple[str, ...]
+
+    def describe(self) -> str:
+        counts = Counter(_WORDS[label] for label in self.labels)
+        return ", ".join(f"{counts[word]} {word}" for word in _WORDS.values() if counts[word]) or "no nugget"
+
+
+class _Assigned(ReplyModel):
+    nugget: WholeNumber
+    reason: Comment
+    label: Annotated[NuggetLabel, BeforeValidator(OneOf("support", "partial_support", "not_support")), ABSENT]
+
+
+class AssignedJson(ReplyModel):
+    """A label with a reason for each nugget, as JSON."""
+
+    key = "nuggets"
+    nuggets: Annotated[list[_Assigned], numbered_by("nugget", "nuggets"), ABSENT]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssignNuggets(Task[NuggetLabels]):
+    """Say of each nugget whether the answer has it: completely, in part, or not at all."""
+
+    role = "ask"
+    reply = NuggetLabels
+    reply_model = AssignedJson
+    prompts: ClassVar[PromptFiles] = {"assign_nuggets": ("question", "answer", "nuggets", "history?")}
+    tags = ("question", "answer", "nugget", "turn")
+
+    question: str
+    answer: str
+    nuggets: tuple[str, ...]
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        nuggets = numbered_lines("nugget", self.nuggets, mark)
+        return {"question": self.question, "answer": self.answer, "nuggets": nuggets}
+
+    def without_asking(self) -> NuggetLabels | None:
+        if not self.nuggets:
+            return NuggetLabels(labels=(), reasons=())
+        if not self.answer.strip():
+            count = len(self.nuggets)
+            absent: NuggetLabel = "not_support"
+            return NuggetLabels(labels=(absent,) * count, reasons=("The answer is empty.",) * count)
+        return None
+
+    def parse(self, value: Json) -> NuggetLabels:
+        rows = AssignedJson.read(value, self).nuggets
+        return NuggetLabels(labels=tuple(row.label for row in rows), reasons=tuple(row.reason for row in rows))
+
+    def check(self, reply: NuggetLabels, /) -> str | None:
+        asked = len(self.nuggets)
+        return wrong_count("labels", len(reply.labels), asked) or wrong_count("reasons", len(reply.reasons), asked)
+
+    def describe(self, sample: Sample) -> str:
+        return f"Look for {count_of(self.nuggets, 'nugget')} in the answer"
+
+    def simulate(self, sizes: Sizes) -> tuple[NuggetLabels, str]:
+        count = len(self.nuggets)
+        rows = [
+            {"nugget": number, "reason": "." * sizes.reason, "label": "partial_support"}
+            for number in range(1, count + 1)
+        ]
+        stated: NuggetLabel = "support"
+        return NuggetLabels(labels=(stated,) * count, reasons=("",) * count), as_json({"nuggets": rows})

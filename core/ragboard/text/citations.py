@@ -1,0 +1,381 @@
+"""Citations of an answer: where their marks are, which passages they name, and which sentence each belongs to.
+
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, and `(1)` if an answer has
+none of these. A number in brackets has up to three digits unless it is the id of a passage. Markdown links, code, the
+definitions of footnotes and a list of sources at the end are no citations. Offsets are code points of the answer.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ragboard.records import JsonValue, Passage
+from ragboard.text.sentences import sentence_spans
+
+__all__ = ["By", "Citation", "CitationError", "CitedSentence", "Mark", "citation_marks", "cited_sentences", "unmarked"]
+
+By = Literal["auto", "rank", "id"]
+"""What a number in a mark is: the rank of a passage, its id, or (auto) whichever of the two names passages."""
+
+Stretch: TypeAlias = tuple[int, int]
+"""(start, end), end exclusive."""
+
+LONGEST_NAME = 200
+LONGEST_RANGE = 100
+"""The most passages that a mark such as `[1-3]` can name."""
+
+_INSIDE = rf"[^\[\]\n]{{1,{LONGEST_NAME}}}"
+_MARK = re.compile(
+    rf"\[\[(?P<double>{_INSIDE})\]\](?!\()|(?<!\[)\[(?P<square>{_INSIDE})\](?!\()"
+    rf"|\u3010(?P<corner>[^\u3010\u3011\n]{{1,{LONGEST_NAME}}})\u3011|\((?P<round>[^()\n]{{1,{LONGEST_NAME}}})\)"
+)
+_CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+_PREFIX = re.compile(
+    r"(?:see\s+)?(?:sources?|passages?|documents?|docs?|contexts?|chunks?|ref(?:erence)?s?|citations?|cite|id"
+    r"|quellen?|dokumente?)(?:\s*(?P<colon>:)\s*|\s*[.#]\s*|\s+|(?=\d))|\^|\#",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"\s*[,;&]\s*|\s+(?:and|und)\s+", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{1,3}")
+_RANGE = re.compile(r"([0-9]{1,3})\s*[-\u2013\u2014]\s*\^?([0-9]{1,3})")
+_COUNTING = re.compile(
+    r"(?:[\w(]|[:;,]\s*|\b(?:and|or|und|oder|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[0-9]+)\s+)$",
+    re.IGNORECASE,
+)
+"""What a number in round brackets follows if it is a value or part of an enumeration."""
+_STOP = re.compile(r"[.!?\u3002][\"'\u201d\u2019)]*\s*$")
+
+_DEFINITION = re.compile(rf"^[ \t]*\[\^?{_INSIDE}\]:.*(?:\n|\Z)", re.MULTILINE)
+_SOURCES = re.compile(
+    r"[ \t#*_>]*(?:sources?|references?|citations?|bibliography|works cited|footnotes|quellen|quellenverzeichnis"
+    r"|literatur|einzelnachweise)[*_ \t]*(?::.*)?",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(rf"[ \t]*(?:[-*+\u2022][ \t]|\[\^?{_INSIDE}\]|\u3010|\(?[0-9]{{1,3}}[.)]|https?://)")
+_NUMBERED_ENTRY = re.compile(r"[ \t]*\[\^?[0-9]{1,3}\][ \t]*\S")
+_LIST_MARK = re.compile(r"[ \t>]*(?:[-*+\u2022\u2013][ \t]+|\(?[0-9]{1,3}[.)][ \t]+|#{1,6}[ \t]+)?")
+
+
+class CitationError(ValueError):
+    """The answer and its file do not say which sentence cites which passage. The message says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mark:
+    """A mark: `answer[start:end]`, and the numbers and ids in it, in order."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Citation:
+    """One passage, or one document retrieved as several passages, that a sentence cites."""
+
+    name: str
+    """The number or id as it was written."""
+    ranks: tuple[int, ...]
+    """The passages that it names; empty: no retrieved passage."""
+    start: int | None = None
+    """The place of its mark in the answer; None if it is from a column of the file."""
+    end: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CitedSentence:
+    """A sentence `answer[start:end]`, and what it cites in the order of writing."""
+
+    start: int
+    end: int
+    text: str
+    """The sentence without marks."""
+    citations: tuple[Citation, ...] = ()
+
+
+def citation_marks(answer: str, passages: Sequence[Passage]) -> tuple[Mark, ...]:
+    """Return the citation marks of an answer in order; they do not overlap."""
+    known = _ids(passages)
+    silent = _merged((*_left_out(answer), *(code.span() for code in _CODE.finditer(answer))))
+    marks: list[Mark] = []
+    numbers: list[Mark] = []
+    for found in _outside(_MARK.finditer(answer), silent):
+        names = _names(str(found[found.lastgroup or 0]), str(found.lastgroup), known)
+        mark = Mark(start=found.start(), end=found.end(), names=names)
+        if not names:
+            continue
+        if (
+            found.lastgroup == "round"
+            and all(map(_NUMBER.fullmatch, names))
+            and _PREFIX.match(answer, mark.start + 1) is None
+        ):
+            numbers.append(mark)
+        else:
+            marks.append(mark)
+    return tuple(marks or _round_marks(answer, numbers, len(passages)))
+
+
+def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Return the stretches in order, overlapping ones as one."""
+    merged: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _outside(found: Iterable[re.Match[str]], silent: Sequence[Stretch]) -> Iterator[re.Match[str]]:
+    """Yield the matches that do not start within one of these stretches."""
+    for match in found:
+        place = bisect_right(silent, (match.start(), sys.maxsize)) - 1
+        if place < 0 or match.start() >= silent[place][1]:
+            yield match
+
+
+def _ids(passages: Sequence[Passage]) -> dict[str, tuple[int, ...]]:
+    """Return the ranks of the passages with each id; an id is compared without case, and without brackets around it."""
+    found: dict[str, tuple[int, ...]] = {}
+    for passage in passages:
+        key = _key(passage.id)
+        found[key] = (*found.get(key, ()), passage.rank)
+    return found
+
+
+def _key(name: str) -> str:
+    return name.strip().strip("[]").casefold()
+
+
+def _names(content: str, kind: str, known: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names within the brackets of a mark; none if they hold something else."""
+    content = content.strip()
+    if kind == "corner" and "\u2020" in content:
+        number, _, name = (part.strip() for part in content.partition("\u2020"))
+        return (name,) if _key(name) in known or not _NUMBER.fullmatch(number) else (number,)
+    if _key(content) in known:
+        return (content,)
+    prefix = _PREFIX.match(content)
+    rest = content[prefix.end() :] if prefix else content
+    if prefix and _key(rest) in known:
+        return (rest.strip(),)
+    names: list[str] = []
+    for part in _SEPARATOR.split(rest):
+        found = list(_part_names(part.strip(), known, labelled=bool(prefix and prefix["colon"])))
+        if not found:
+            return ()
+        names += found
+    return tuple(names)
+
+
+def _part_names(part: str, known: Mapping[str, object], *, labelled: bool) -> Iterator[str]:
+    prefix = _PREFIX.match(part)
+    name = part if _key(part) in known or not prefix else part[prefix.end() :]
+    span = _RANGE.fullmatch(name)
+    if _key(name) in known or _NUMBER.fullmatch(name) or (labelled and name and " " not in name and not span):
+        yield name
+    elif span and 0 <= int(span[2]) - int(span[1]) < LONGEST_RANGE:
+        yield from map(str, range(int(span[1]), int(span[2]) + 1))
+
+
+def _round_marks(answer: str, marks: Sequence[Mark], passages: int) -> Iterator[Mark]:
+    """Yield the numbers in round brackets that are citations: no enumeration, no value, no number out of range."""
+    end_of_last = -1
+    for mark in marks:
+        if not all(1 <= int(name) <= passages for name in mark.names):
+            continue
+        line = answer.rfind("\n", 0, mark.start) + 1
+        before = answer[line : mark.start]
+        ends_line = not answer[mark.end :].partition("\n")[0].strip(" \t.!?")
+        begins = not _LIST_MARK.sub("", before, count=1).strip() or (_STOP.search(before) and not ends_line)
+        joined = end_of_last >= 0 and line + len(before.rstrip(" \t,")) == end_of_last
+        if joined or not (begins or _COUNTING.search(before)):
+            end_of_last = mark.end
+            yield mark
+
+
+def _left_out(answer: str) -> list[Stretch]:
+    """Return the stretches that are no part of the text: definitions of footnotes, and a list of sources at the end."""
+    definitions = [found.span() for found in _DEFINITION.finditer(answer)]
+    start = _start_of_sources(answer)
+    return [*(one for one in definitions if one[0] < start), *([(start, len(answer))] if start < len(answer) else [])]
+
+
+def _start_of_sources(answer: str) -> int:
+    """Return where a list of sources at the end begins; the length of the answer if there is none."""
+    start = end = len(answer)
+    entries = numbered = 0
+    for line in reversed(answer.splitlines(keepends=True)):
+        end -= len(line)
+        plain = line.strip()
+        if _SOURCES.fullmatch(plain):
+            start = end
+        elif plain and not _ENTRY.match(line):
+            break
+        elif not plain and entries and entries == numbered and _MARK.search(answer, 0, end):
+            start = min(start, end)
+        entries += bool(plain)
+        numbered += bool(_NUMBERED_ENTRY.match(line))
+    return start if answer[:start].strip() else len(answer)
+
+
+def unmarked(answer: str, marks: Sequence[Mark]) -> str:
+    """Return the answer without its marks, the spaces before them, and commas between two of them."""
+    return "".join(answer[start:end] for start, end in _kept(answer, [(mark.start, mark.end) for mark in marks]))
+
+
+def _kept(answer: str, dropped: Sequence[Stretch]) -> list[Stretch]:
+    """Return what remains of an answer without these stretches, the spaces before them, and commas between two."""
+    kept: list[Stretch] = []
+    at = 0
+    for start, end in sorted(dropped):
+        between = answer[at:start]
+        until = at + len(between.rstrip(" \t"))
+        kept.append((at, at if kept and not between.strip(" \t,;") else until))
+        at = max(at, end)
+    return [*kept, (at, len(answer))]
+
+
+def cited_sentences(
+    answer: str, passages: Sequence[Passage], column: JsonValue = None, by: By = "auto"
+) -> tuple[CitedSentence, ...]:
+    """Return the sentences of an answer with what each cites: by its marks, or without any by a column of the file.
+
+    A mark after the full stop belongs to the sentence before it, one at the start of a line to the sentence after it.
+    The column lists the citations of each sentence, or objects with `text` or `end` and the ids. Raises CitationError
+    if it does not say which sentence cites, or if numbers can be ranks as well as ids.
+    """
+    marks = citation_marks(answer, passages)
+    dropped = [*_left_out(answer), *((mark.start, mark.end) for mark in marks)]
+    sentences = _sentences(answer, _kept(answer, dropped))
+    if not marks and column:
+        return _from_column(answer, sentences, column, passages, by)
+    if not sentences:
+        return ()
+    cited: list[list[Citation]] = [[] for _ in sentences]
+    starts = [one.start for one in sentences]
+    named = _resolved([name for mark in marks for name in mark.names], passages, by)
+    for mark in marks:
+        place = _sentence_of(mark, answer, starts)
+        cited[place] += [replace(named[name], start=mark.start, end=mark.end) for name in mark.names]
+    return tuple(replace(one, citations=tuple(found)) for one, found in zip(sentences, cited, strict=True))
+
+
+def _sentences(answer: str, kept: Sequence[Stretch]) -> tuple[CitedSentence, ...]:
+    """Return the sentences of what is kept of an answer, with their places in the whole."""
+    plain = "".join(answer[start:end] for start, end in kept)
+    starts = [0]
+    for start, end in kept:
+        starts.append(starts[-1] + end - start)
+
+    def place(at: int) -> int:
+        piece = bisect_right(starts, at) - 1
+        return kept[piece][0] + at - starts[piece]
+
+    return tuple(
+        CitedSentence(start=place(start), end=place(end - 1) + 1, text=plain[start:end])
+        for start, end in sentence_spans(plain)
+    )
+
+
+def _sentence_of(mark: Mark, answer: str, starts: Sequence[int]) -> int:
+    """Return the place of the sentence that a mark belongs to, given where sentences start."""
+    following = bisect_right(starts, mark.start)
+    if following < len(starts) and "\n" not in answer[mark.end : starts[following]] and _begins_line(mark, answer):
+        return following
+    return max(following - 1, 0)
+
+
+def _begins_line(mark: Mark, answer: str) -> bool:
+    """Return whether only other marks, spaces and the mark of a list are before it in its line."""
+    line = answer.rfind("\n", 0, mark.start) + 1
+    if mark.start - line > LONGEST_NAME:
+        return False
+    return not _LIST_MARK.sub("", _MARK.sub("", answer[line : mark.start]), count=1).strip()
+
+
+def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict[str, Citation]:
+    """Return what each name cites. Raises CitationError for numbers that can be ranks as well as ids."""
+    ids, ranks = _ids(passages), {str(passage.rank): (passage.rank,) for passage in passages}
+    numbers = {name for name in names if name.isascii() and name.isdecimal()}
+    by_rank = {name: ranks.get(str(int(name)), ()) for name in numbers}
+    by_id = {name: ids.get(_key(name), ()) for name in numbers}
+    use_ids = by == "id" or (by == "auto" and not _covers(by_rank, by_id))
+    if use_ids and by == "auto" and not _covers(by_id, by_rank):
+        name = min((name for name in numbers if by_rank[name] != by_id[name]), key=int)
+        raise CitationError(
+            f"[{name}] can be the rank or the id of a passage; set by=rank or by=id to say what numbers mean"
+        )
+    found = {name: ids.get(_key(name), ()) for name in names} | (by_id if use_ids else by_rank)
+    return {name: Citation(name=name, ranks=found[name]) for name in found}
+
+
+def _covers(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Return whether one reading of numbers names the same passage wherever the other names any."""
+    return all(one[name] == found for name, found in other.items() if found)
+
+
+_TARGETS = ("citations", "document_ids", "documents", "sources", "ids", "source_ids")
+"""The fields of an object in a column that hold what it cites."""
+
+WHOLE_ANSWER = "the column `citations` lists what the answer cites, but not which sentence cites it"
+
+
+def _from_column(
+    answer: str, sentences: tuple[CitedSentence, ...], column: JsonValue, passages: Sequence[Passage], by: By
+) -> tuple[CitedSentence, ...]:
+    parts = list(column) if isinstance(column, Sequence) and not isinstance(column, str) else []
+    objects = [part for part in parts if isinstance(part, Mapping)]
+    lists = [part for part in parts if isinstance(part, Sequence) and not isinstance(part, str)]
+    cited: list[list[str]] = [[] for _ in sentences]
+    if parts and len(objects) == len(parts):
+        starts, at = [one.start for one in sentences], 0
+        for part in objects:
+            at = _end_of_part(part, answer, at)
+            if starts:
+                cited[max(bisect_right(starts, at - 1) - 1, 0)] += _targets(part)
+    elif parts and len(lists) == len(parts):
+        if len(parts) != len(sentences):
+            raise CitationError(
+                f"the column `citations` has {len(parts)} lists, but the answer has {len(sentences)} sentences"
+            )
+        cited = [_written(part) for part in lists]
+    else:
+        raise CitationError(WHOLE_ANSWER)
+    named = _resolved([name for names in cited for name in names], passages, by)
+    return tuple(
+        replace(one, citations=tuple(named[name] for name in names))
+        for one, names in zip(sentences, cited, strict=True)
+    )
+
+
+def _end_of_part(part: Mapping[str, JsonValue], answer: str, at: int) -> int:
+    """Return where a cited part of the answer ends: by its `end`, else by its `text`, searched from `at` on."""
+    end, text = part.get("end"), part.get("text")
+    if isinstance(end, int) and 0 < end <= len(answer):
+        return end
+    if not isinstance(text, str) or not text.strip():
+        raise CitationError(WHOLE_ANSWER)
+    start = answer.find(text.strip(), at)
+    if start < 0:
+        raise CitationError("the column `citations` has a text that is not in the answer")
+    return start + len(text.strip())
+
+
+def _targets(part: Mapping[str, JsonValue]) -> list[str]:
+    return next((_written(part[field]) for field in _TARGETS if field in part), [])
+
+
+def _written(value: JsonValue) -> list[str]:
+    """Return the numbers and ids in a cell; an object is known by its id."""
+    if isinstance(value, Mapping):
+        return _written(value.get("id"))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [name for one in value for name in _written(one)]
+    text = "" if value is None or isinstance(value, bool) else str(value).strip()
+    return [text.strip("[]") or text] if text else []

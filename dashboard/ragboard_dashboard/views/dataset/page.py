@@ -1,0 +1,262 @@
+"""Dataset: the questions that runs share, their nuggets to edit and approve, and which nuggets each run misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from ragboard.datasets import Dataset, DatasetQuestion, save_nuggets
+from ragboard.errors import RagboardError
+from ragboard.evaluation.background import start_evaluation
+from ragboard.evaluation.identity import Choice
+from ragboard.records import Nugget
+from ragboard.store.queries.nuggets import DatasetRow, RunOfDataset
+from ragboard_dashboard.controls import offer_upload, pager
+from ragboard_dashboard.data import (
+    evaluates,
+    get_dataset,
+    get_datasets,
+    get_nugget_table,
+    launch_context,
+    resolve,
+    store,
+    writable,
+)
+from ragboard_dashboard.links import bound, link_to, number_in_address
+from ragboard_dashboard.progress import run_panels, secret_fields
+from ragboard_dashboard.text import earlier_turns, facts, plain, shortened
+from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html
+
+__all__ = ["draw"]
+
+STYLES = Path(__file__).with_name("dataset.css")
+SHOWN = ("all", "to approve", "without nuggets")
+EMPTY_ROWS = 2
+"""Empty rows for new nuggets of a question that has none."""
+
+
+def draw() -> None:
+    """Draw the page."""
+    st.html(STYLES)
+    rows = get_datasets()
+    if not rows:
+        st.header("No dataset yet", anchor=False)
+        st.markdown("A dataset is the set of questions that runs share. Upload a run to start.")
+        offer_upload()
+        return
+    names = [row.name for row in rows]
+    name = st.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
+    if name is None:
+        plain("Datasets", "title")
+        plain("The questions that runs share. Choose one to see its nuggets: the facts that a good answer has.", "note")
+        st.html(datasets_html(rows))
+        return
+    if name not in names:
+        st.warning("The store has no such dataset.", icon=":material/search_off:")
+        st.html(datasets_html(rows))
+        return
+    if len(names) > 1:
+        st.selectbox("Dataset", names, **bound("dataset", name, drops=("question", "show")), width=420)
+    _dataset(next(row for row in rows if row.name == name))
+
+
+def _dataset(row: DatasetRow) -> None:
+    dataset = get_dataset(row.name)
+    plain(f"Dataset: {shortened(dataset.name, 80)}", "title")
+    facts(
+        [
+            (f"{row.questions:,}", "questions" if row.questions > 1 else "question", _versions(dataset)),
+            (f"{row.runs:,}", "runs" if row.runs > 1 else "run", ", ".join(run.name for run in dataset.runs[:3])),
+            (f"{row.references:,}", "with a reference", ""),
+            (f"{row.nuggets:,}", "with nuggets", f"{row.approved:,} approved by people"),
+            (f"{row.labels:,}", "labels by people", ""),
+        ]
+    )
+    for run in dataset.runs:
+        run_panels(resolve(run.name))
+    _judge_again(dataset)
+    _questions(dataset)
+
+
+def _versions(dataset: Dataset) -> str:
+    """The sets of questions, if its runs do not all ask the same."""
+    versions = dataset.versions
+    if len(versions) < 2:
+        return ""
+    return f"{len(versions)} versions: " + "; ".join(
+        f"{version.key} ({', '.join(shortened(run) for run in version.runs[:3])})" for version in versions[:3]
+    )
+
+
+def _judge_again(dataset: Dataset) -> None:
+    """Offer to judge the answers whose nuggets changed, or were never judged."""
+    outdated = [run for run in dataset.runs if run.evaluation_id and run.outdated]
+    unjudged = [run for run in dataset.runs if not run.evaluation_id and run.outdated]
+    if unjudged:
+        names = ", ".join(shortened(run.name) for run in unjudged[:3])
+        row = st.container(horizontal=True, vertical_alignment="center")
+        with row:
+            plain(f"No judge has looked for these nuggets in the answers of {names}.", width="content")
+            if evaluates():
+                query = {"run": unjudged[0].name, "metrics": "nuggets.vital_strict,nuggets.all"}
+                link_to("evaluate", "Evaluate", query, ":material/gavel:")
+    if not outdated:
+        return
+    count = sum(run.outdated for run in outdated)
+    plain(
+        f"{count:,} answer{'s were' if count > 1 else ' was'} judged with earlier nuggets"
+        f" ({', '.join(f'{shortened(run.name)}: {run.outdated:,}' for run in outdated[:3])})."
+    )
+    options = [(run, store().judge_options(run.evaluation_id or "")) for run in outdated]
+    known = [(run, judge_options) for run, judge_options in options if judge_options]
+    if not evaluates() or not known:
+        return
+    with st.form("judge-again", clear_on_submit=True, border=False):
+        secrets = secret_fields(known[0][1], "nuggets")
+        if not st.form_submit_button("Judge them again", icon=":material/refresh:"):
+            return
+    for run, judge_options in known:
+        try:
+            choice = Choice(metrics=_metrics(run), judge_options=judge_options)
+            start_evaluation(store(), resolve(run.name), choice, launch_context(), **secrets)
+        except RagboardError as error:
+            st.error(f"The evaluation of {len(known)} runs did not start.", icon=":material/error:")
+            plain(str(error))
+            return
+    st.rerun()
+
+
+def _metrics(run: RunOfDataset) -> tuple[str, ...]:
+    """The nugget metrics that the run was evaluated with."""
+    return tuple(one for one in store().evaluation_metrics(run.evaluation_id or "") if one.startswith("nuggets."))
+
+
+def _questions(dataset: Dataset) -> None:
+    shown = st.segmented_control(
+        "Show",
+        SHOWN,
+        default="all",
+        required=True,
+        key="show",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    numbers = [number for number, one in enumerate(dataset.questions, 1) if _is_shown(one, shown)]
+    if not numbers:
+        plain("No such question.", "note")
+        return
+    wanted = number_in_address("question") or numbers[0]
+    at = next((place for place, number in enumerate(numbers, 1) if number >= wanted), len(numbers))
+    if len(numbers) > 1:
+        pager(len(numbers), 1, at, "question") if shown == "all" else _steps(numbers, at)
+    _question(dataset, numbers[at - 1])
+
+
+def _is_shown(question: DatasetQuestion, shown: str) -> bool:
+    match shown:
+        case "to approve":
+            return question.nuggets is not None and not question.nuggets.approved
+        case "without nuggets":
+            return question.nuggets is None
+        case _:
+            return True
+
+
+def _steps(numbers: Sequence[int], at: int) -> None:
+    """Draw the links to the question before and after, among those that are shown."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, place in (("Previous", at - 1), ("Next", at + 1)):
+            if st.button(label, disabled=not 1 <= place <= len(numbers), key=f"step-{label}"):
+                st.query_params["question"] = str(numbers[place - 1])
+                st.rerun()
+        plain(f"{at:,} of {len(numbers):,}", "note", "content")
+
+
+def _question(dataset: Dataset, number: int) -> None:
+    question = dataset.questions[number - 1]
+    earlier_turns(question.history)
+    st.subheader(f"Question {number:,} of {len(dataset.questions):,}", anchor=False)
+    plain(question.question)
+    if question.reference:
+        plain(f"Reference: {question.reference}", "note")
+    table = get_nugget_table(dataset, question)
+    if table.nuggets:
+        st.html(nuggets_html(table))
+        _about(question)
+    elif not writable():
+        plain("No nuggets are written for this question.", "note")
+    if writable():
+        approved = question.nuggets is not None and question.nuggets.approved
+        with st.expander("Edit the nuggets", icon=":material/edit:", expanded=not approved):
+            _editor(question, number)
+
+
+def _about(question: DatasetQuestion) -> None:
+    found = question.nuggets
+    if found is None:
+        return
+    state = "approved" if found.approved else "not approved"
+    versions = f", version {found.versions}" if found.versions > 1 else ""
+    plain(f"Nuggets by {found.author}, {state}{versions}, {found.written:%Y-%m-%d %H:%M} UTC.", "note")
+
+
+def _editor(question: DatasetQuestion, number: int) -> None:
+    """Draw the nuggets as a table that can be edited, saved and approved."""
+    found = question.nuggets
+    given = found.nuggets if found else ()
+    if not given:
+        plain(
+            "This question has no nuggets. Write them here, or let a chat model write those of all questions:"
+            " ragboard nuggets write NAME --judge openai:MODEL",
+            "note",
+        )
+    frame = pd.DataFrame(
+        {
+            "text": [nugget.text for nugget in given] or [""] * EMPTY_ROWS,
+            "importance": [nugget.importance for nugget in given] or ["vital"] * EMPTY_ROWS,
+        }
+    )
+    version = found.versions if found else 0
+    with st.form(f"nuggets-{number}-{version}", border=False):
+        edited = st.data_editor(
+            frame,
+            num_rows="dynamic",
+            hide_index=True,
+            key=f"edited-{number}-{version}",
+            column_config={
+                "text": st.column_config.TextColumn("Nugget", width="large", max_chars=500),
+                "importance": st.column_config.SelectboxColumn("Importance", options=["vital", "okay"], width="small"),
+            },
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Your name", key="annotator", persist_state="session", width=220)
+            approves = st.form_submit_button("Approve", icon=":material/check:", type="primary")
+            saves = st.form_submit_button("Save without approving")
+    if approves or saves:
+        _save(question, edited, name, approved=approves)
+
+
+def _save(question: DatasetQuestion, edited: pd.DataFrame, name: str, *, approved: bool) -> None:
+    nuggets = [
+        Nugget(text=str(text), importance=_importance(importance))
+        for text, importance in zip(edited["text"], edited["importance"], strict=True)
+        if isinstance(text, str) and text.strip()
+    ]
+    if not nuggets and question.nuggets is None:
+        st.warning("Write at least one nugget.", icon=":material/edit:")
+        return
+    try:
+        save_nuggets(store(), question, nuggets, author=name, approved=approved)
+    except RagboardError as error:
+        st.error("The nuggets were not saved.", icon=":material/error:")
+        plain(str(error))
+    else:
+        st.rerun()
+
+
+def _importance(given: object) -> Literal["vital", "okay"] | None:
+    return "vital" if given == "vital" else "okay" if given == "okay" else None

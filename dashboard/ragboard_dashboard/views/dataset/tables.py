@@ -1,0 +1,90 @@
+"""The tables of the Dataset page as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ragboard.datasets import NuggetTable, RunNuggets
+from ragboard.records import Nugget, Score
+from ragboard.store.queries.nuggets import DatasetRow
+from ragboard_dashboard.links import address
+from ragboard_dashboard.text import html_escaped, shortened
+
+__all__ = ["WORDS", "datasets_html", "nuggets_html"]
+
+WORDS: Mapping[str, tuple[str, str]] = {
+    "support": ("●", "stated"),
+    "partial_support": ("◐", "in part"),
+    "not_support": ("○", "missing"),
+    "failed": ("?", "no usable reply"),
+}
+"""Whether an answer states a nugget: an icon and a word."""
+
+SHOWN_SCORES = {"nuggets.vital_strict": "Vital, strict", "nuggets.all": "All"}
+MAX_NAME = 28
+"""Most characters of a run's name in a heading."""
+
+
+def datasets_html(rows: Sequence[DatasetRow]) -> str:
+    """The datasets with their sizes; each links to its page."""
+    body = "".join(
+        f'<tr><th scope="row"><a href="{html_escaped(address("dataset", {"dataset": row.name}))}" target="_self">'
+        f"{html_escaped(row.name)}</a></th><td>{row.questions:,}</td><td>{row.runs:,}</td><td>{row.references:,}</td>"
+        f"<td>{row.nuggets:,}</td><td>{row.approved:,}</td><td>{row.labels:,}</td></tr>"
+        for row in rows
+    )
+    titles = ("Dataset", "Questions", "Runs", "With reference", "With nuggets", "Approved", "Labels by people")
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    return f'<table class="rb-dataset"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def nuggets_html(table: NuggetTable) -> str:
+    """Which nuggets the answer of each run states, and the scores of each answer."""
+    head = "".join(f'<th scope="col">{_run(run)}</th>' for run in table.runs)
+    body = "".join(_row(nugget, table.runs) for nugget in table.nuggets)
+    scores = "".join(_scores(spec, title, table) for spec, title in SHOWN_SCORES.items())
+    return (
+        '<table class="rb-dataset rb-nuggets"><thead><tr><th scope="col">Nugget</th><th scope="col">Importance</th>'
+        f"{head}</tr></thead><tbody>{body}</tbody><tfoot>{scores}</tfoot></table>"
+    )
+
+
+def _run(run: RunNuggets) -> str:
+    name = html_escaped(shortened(run.run, MAX_NAME))
+    if run.sample_id is None:
+        return name
+    link = html_escaped(address("sample", {"run": run.run, "sample": run.sample_id}))
+    judge = (
+        f'<span class="rb-quiet">judged by {html_escaped(shortened(run.judge, MAX_NAME))}</span>' if run.judge else ""
+    )
+    return f'<a href="{link}" target="_self">{name}</a>{judge}'
+
+
+def _row(nugget: Nugget, runs: Sequence[RunNuggets]) -> str:
+    cells = "".join(_cell(run, nugget) for run in runs)
+    importance = nugget.importance or "not said"
+    return f'<tr><th scope="row">{html_escaped(nugget.text)}</th><td>{importance}</td>{cells}</tr>'
+
+
+def _cell(run: RunNuggets, nugget: Nugget) -> str:
+    found = run.labels.get(nugget.text)
+    name = html_escaped(shortened(run.run, MAX_NAME))
+    if found is None:
+        return f'<td data-run="{name}"><span class="rb-quiet">not judged</span></td>'
+    icon, word = WORDS[found.label]
+    reason = f'<span class="rb-quiet">{html_escaped(found.reason)}</span>' if found.reason else ""
+    return f'<td data-run="{name}"><b>{icon} {word}</b>{reason}</td>'
+
+
+def _scores(spec: str, title: str, table: NuggetTable) -> str:
+    cells = ""
+    for run in table.runs:
+        outcome = run.scores(table.nuggets)[spec]
+        name = html_escaped(shortened(run.run, MAX_NAME))
+        shown = (
+            f'<b>{outcome.value:.2f}</b><span class="rb-quiet">{html_escaped(outcome.counted)}</span>'
+            if isinstance(outcome, Score)
+            else f'<span class="rb-quiet">{html_escaped(outcome.detail)}</span>'
+        )
+        cells += f'<td data-run="{name}">{shown}</td>'
+    return f'<tr><th scope="row">Score: {title}</th><td></td>{cells}</tr>'
