@@ -102,11 +102,11 @@ def test_missing_metrics_are_evaluated_and_the_diagnosis_has_them(
     (added,) = store.add_runs([replace(sample_runs()[0], samples=sample_runs()[0].samples[:8])])
     evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     page = settled(open_page(f"{dashboard}/diagnosis?run=bm25-k3"))
-    page.get_by_role("link", name="Evaluate these metrics").click()
+    page.get_by_role("button", name="Evaluate these metrics").click()
     page.wait_for_url("**/evaluate?*")
     settled(page).get_by_role("button", name="Start").click()
     page.wait_for_url("**/diagnosis?run=bm25-k3")
-    expect(page.get_by_role("link", name="Evaluate these metrics")).to_have_count(0)
+    expect(page.get_by_text("Evaluate these metrics")).to_have_count(0)
     expect(page.get_by_role("table").get_by_text("not evaluated")).to_have_count(0)
     no_exception(page)
 
