@@ -76,7 +76,7 @@ def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str,
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
     expect(page.get_by_text("To tell retriever from generator, evaluate RAGChecker's claim recall")).to_be_visible()
     expect(page.get_by_text("ragboard evaluate bm25-rerank-k5 --metrics ragchecker")).to_be_visible()
-    page.get_by_role("link", name="Evaluate these metrics").click()
+    page.get_by_role("button", name="Evaluate these metrics").click()
     page.wait_for_url("**/evaluate?*")
     expect(page.get_by_role("checkbox", name="Claim recall", exact=True)).to_be_checked()
     expect(page.get_by_role("checkbox", name="Faithfulness", exact=True)).not_to_be_checked()
