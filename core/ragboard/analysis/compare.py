@@ -311,10 +311,8 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     text += f" ({found.power:.0%} power)"
     if needed is None or found.detectable <= wanted:
         return f"{text}."
-    return (
-        f"{text}. To detect {wanted:.2g}, small but often worth having, would take about {_rounded_up(needed):,}"
-        " questions like these."
-    )
+    why = ", small but often worth having," if points == POINTS else ""
+    return f"{text}. To detect {wanted:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
 
 
 def verdict_in_words(compared: Comparison) -> str:

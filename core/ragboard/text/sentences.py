@@ -81,8 +81,6 @@ _DEVANAGARI = re.compile("[\u0900-\u097f]+")
 _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
-_HOURS_BEFORE_CAPITAL = re.compile(r"(?:/|\d[ \u00a0]?)h\.\s+(?=[A-ZÄÖÜ])")
-"""`140 km/h. With`, `3 h. The`: the end of a sentence; elsewhere a single letter with a stop is an initial."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
 """The length from which a line that ends in mid-sentence continues in the next."""
@@ -232,16 +230,8 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
         span
         for start, end in _blocks(whole)
         for found in _boundaries(language, whole[start:end])
-        for first, last in _split_after_hours(whole, start + found["start_index"], start + found["end_index"])
-        if (span := _trimmed(whole, first, last))
+        if (span := _trimmed(whole, start + found["start_index"], start + found["end_index"]))
     )
-
-
-def _split_after_hours(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for hours in _HOURS_BEFORE_CAPITAL.finditer(text, start, end):
-        yield start, hours.end()
-        start = hours.end()
-    yield start, end
 
 
 def _without_surrogates(text: str) -> str:
