@@ -191,7 +191,7 @@ get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
 get_trust = cached(64)(trust_in)
 get_datasets = cached(4)(datasets)
-get_dataset = cached(8)(dataset_of)
+get_dataset = shared()(dataset_of)
 _pairing = shared()(pair_runs)
 
 

@@ -27,7 +27,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, number_in_address
-from ragboard_dashboard.progress import run_panels, secret_fields
+from ragboard_dashboard.progress import live_lines, secret_fields
 from ragboard_dashboard.text import earlier_turns, facts, plain, shortened
 from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html
 
@@ -76,8 +76,7 @@ def _dataset(row: DatasetRow) -> None:
             (f"{row.labels:,}", "labels by people", ""),
         ]
     )
-    for run in dataset.runs:
-        run_panels(resolve(run.name))
+    live_lines()
     _judge_again(dataset)
     _questions(dataset)
 
