@@ -13,7 +13,7 @@ from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.cells import BadCellError, read_history, read_nuggets
 from ragboard.records import Nugget
 from ragboard.store import Store
-from ragboard.store.queries.nuggets import append_nuggets, asked_questions, history_json
+from ragboard.store.queries.nuggets import append_lists, asked_questions, history_json
 
 __all__ = ["ImportedNuggets", "export_nuggets", "import_nuggets"]
 
@@ -65,10 +65,9 @@ def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNug
         raise RunFileError(path, "has no line; expected one JSON object for each question")
     with store.database.write() as connection:
         asked = asked_questions(connection)
-        for line in read:
-            append_nuggets(
-                connection, line.question, line.history, line.nuggets, author=line.author, approved=line.approved
-            )
+        append_lists(
+            connection, ((line.question, line.history, line.nuggets, line.author, line.approved) for line in read)
+        )
     return ImportedNuggets(
         questions=len(read), unknown=sum((line.question, line.history) not in asked for line in read)
     )

@@ -25,7 +25,7 @@ from ragboard.records import (
     Unscored,
 )
 from ragboard.store.nouns import AddedRun
-from ragboard.store.queries.nuggets import append_nuggets, history_json
+from ragboard.store.queries.nuggets import append_lists, history_json
 from ragboard.store.reading import column, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 
@@ -304,10 +304,9 @@ def _keep_nuggets(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
     if not given:
         return
     known = set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM nugget_lists").fetchall())
-    for (question, history), nuggets in given.items():
-        if (question, history) not in known:
-            author = run.source or run.name
-            append_nuggets(connection, question, history, nuggets, author=author, approved=False)
+    new = {asked: nuggets for asked, nuggets in given.items() if asked not in known}
+    author = run.source or run.name
+    append_lists(connection, ((*asked, nuggets, author, False) for asked, nuggets in new.items()))
 
 
 def _mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+import pyarrow as pa
+
 from ragboard.records import Nugget, Turn
 from ragboard.store.queries.query import Connection
 
@@ -17,6 +19,7 @@ __all__ = [
     "DatasetRow",
     "NuggetList",
     "RunOfDataset",
+    "append_lists",
     "append_nuggets",
     "asked_questions",
     "assigned_rows",
@@ -123,17 +126,26 @@ def append_nuggets(
     connection: Connection, question: str, history: str, nuggets: Sequence[Nugget], *, author: str, approved: bool
 ) -> None:
     """Append a version of the nuggets of a question; `history` is that of `history_json`."""
-    connection.execute(
-        "INSERT INTO nugget_lists (question, history, nuggets, author, approved, written)"
-        " VALUES (?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC')",
-        [
-            question,
-            history,
-            json.dumps([asdict(nugget) for nugget in nuggets], ensure_ascii=False),
-            author,
-            approved,
-        ],
-    )
+    append_lists(connection, [(question, history, nuggets, author, approved)])
+
+
+def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequence[Nugget], str, bool]]) -> None:
+    """Append many versions at once, in order: question, history, nuggets, author, and whether it is approved."""
+    rows = [
+        {
+            "question": question,
+            "history": history,
+            "nuggets": json.dumps([asdict(nugget) for nugget in nuggets], ensure_ascii=False),
+            "author": author,
+            "approved": approved,
+        }
+        for question, history, nuggets, author, approved in lists
+    ]
+    if not rows:
+        return
+    connection.register("incoming", pa.Table.from_pylist(rows))
+    connection.execute("INSERT INTO nugget_lists BY NAME SELECT *, now() AT TIME ZONE 'UTC' AS written FROM incoming")
+    connection.unregister("incoming")
 
 
 def dataset_rows(connection: Connection) -> list[DatasetRow]:
