@@ -50,13 +50,13 @@ class ExitCode(IntEnum):
 
     DONE = 0, "done, or passed"
     GATE_FAILED = 1, "a quality gate failed"
-    BAD_INPUT = 2, "a bad or absent file, or a bad argument"
-    STOPPED = 3, "stopped by a limit on calls, cost, time or memory, or cancelled; results so far are kept"
+    BAD_INPUT = 2, "a bad or missing file, or a bad argument"
+    STOPPED = 3, "stopped by a limit on calls, cost, time or memory, or cancelled; the results so far are kept"
     INCONCLUSIVE = 4, "a quality gate is inconclusive: the threshold is inside the 95% CI, or there is no CI"
-    NOT_FOUND = 5, "no such run, evaluation, sample or metric in the store"
+    NOT_FOUND = 5, "the store does not have this run, evaluation, sample or metric"
     ERROR = 6, "any other error"
     BUSY = 75, "another process is using the store or the evaluation; try again"
-    INTERRUPTED = 130, "stopped by the user (Ctrl-C, or no to a question)"
+    INTERRUPTED = 130, 'stopped by the user (Ctrl-C, or "no" when asked to confirm)'
 
 
 class RagboardError(Exception):

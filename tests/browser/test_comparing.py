@@ -161,7 +161,7 @@ def test_a_caution_a_loss_and_a_question_far_down_are_followed(sample: str, open
     page = settled(open_page(compare))
     page.get_by_role("link", name="⚠ Context relevance usually falls with more passages").click()
     page.wait_for_url("**/metrics?q=ragas.context_relevance")
-    expect(page.get_by_text("ragas.context_relevance", exact=True)).to_be_visible()
+    expect(page.get_by_text("ragas.context_relevance", exact=True).first).to_be_visible()
     page = settled(open_page(compare))
     page.get_by_role("link", name="Why is B worse? Diagnosis of B").click()
     page.wait_for_url("**/diagnosis?run=bm25-rerank-k5")

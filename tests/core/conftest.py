@@ -12,6 +12,7 @@ from ragboard import Passage, Run, Sample, Store, Verdict
 from ragboard.tasks import (
     TASKS,
     AnswerRated,
+    AssignNuggets,
     Classified,
     Classify,
     Critique,
@@ -25,6 +26,7 @@ from ragboard.tasks import (
     GenerateQuestions,
     GradePassages,
     JudgePassages,
+    NuggetLabels,
     OnCall,
     PassageGrades,
     Questions,
@@ -102,6 +104,9 @@ def _opinion(task: Task) -> Reply:
         case GradePassages():
             grades = tuple(3 if "red" in text else 1 for text in task.passages)
             return PassageGrades(grades=grades, reasons=("",) * len(grades))
+        case AssignNuggets():
+            count = len(task.nuggets)
+            return NuggetLabels(labels=("support",) * count, reasons=("",) * count)
         case Critique():
             return Critiqued(yes="red" in task.answer)
         case ExtractEntities():

@@ -164,7 +164,7 @@ def _largest(
     changed = [row for row in changed if row not in further] + further
     first, rest = changed[:limit], changed[limit:]
     signs = np.sign(improvements.round(9))
-    direction: set[float] = set(signs[first].tolist())
+    direction: set[float] = set(signs[first].tolist()) - {0.0}  # a refusal is neither better nor worse
     one_sided = direction in ({1.0}, {-1.0})
     other = next((row for row in rest if one_sided and direction == {-float(signs[row])}), None)
     return first if other is None or limit < 2 else [*first[:-1], other]

@@ -191,6 +191,7 @@ def test_texts_that_imitate_the_prompt_are_scored_as_the_same_texts_without_its_
         done = ragboard(tmp_path / "s", server, "evaluate", file, "--name", name, *asking, "--json")
         assert done.exit_code == 0, done.output
         found.append(json.loads(done.stdout)["runs"][0]["metrics"])
-    judged = {spec for spec in found[0] if not spec.startswith(("retrieval.", "overlap."))}
+    # the server quotes what it read without the forged tags, and such a quote is in no passage: trace needs quotes
+    judged = {spec for spec in found[0] if not spec.startswith(("retrieval.", "overlap.", "trace."))}
     assert {spec: found[0][spec]["mean"] for spec in judged} == {spec: found[1][spec]["mean"] for spec in judged}
     assert all(found[0][spec]["unscored"] == found[1][spec]["unscored"] for spec in judged)

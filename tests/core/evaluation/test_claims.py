@@ -14,6 +14,7 @@ from ragboard import (
     DEFAULT_METRICS,
     METRICS,
     JudgeError,
+    Nugget,
     Panel,
     Run,
     RunRef,
@@ -40,6 +41,13 @@ from ragboard.records import Outcome, Target
 from ragboard.tasks import ExtractStatements, Failure, Reply, SelectSentences, Similarity, Task, Verify
 
 SAMPLE = replace(make_sample(answer="It is red. It is old."), reference="It is red. It is big. It is new.")
+WHOLE = replace(
+    SAMPLE,
+    answer="It is red [1]. It is old.",
+    reference_contexts=("The thing 0 is red, says passage 1.",),
+    nuggets=(Nugget(text="It is red", importance="vital"),),
+)
+"""A sample that every metric can score."""
 BOTH = (JointVerdicts(), CellVerdicts())
 JOINT_ONLY: dict[str, bool] = {"joint": True, "single": False}
 SINGLE_ONLY: dict[str, bool] = {"joint": False, "single": True}
@@ -109,7 +117,12 @@ def test_statements_are_held_against_the_other_text(
 ) -> None:
     made, asked = found(SAMPLE, need)
     assert asked[-1] == Verify(
-        question=SAMPLE.question, statements=statements, passages=texts, joint=True, single=False
+        question=SAMPLE.question,
+        statements=statements,
+        passages=texts,
+        joint=True,
+        single=False,
+        against="answer" if need.target == "response" else "reference",
     )
     cells = made.of(need)
     assert cells.targets == (Target(kind=need.target if need.target != "passages" else "joint"),)
@@ -293,7 +306,7 @@ def test_similarity_of_answer_and_reference_is_one_task() -> None:
 def test_a_judge_that_fails_leaves_no_number(spec: str, store: Store) -> None:
     metric = METRICS[spec]
     judge = PlainJudge(before=lambda _: Failure(detail="out of order"))
-    run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
+    run_id = store.add_runs([Run(name="run", samples=(WHOLE,))])[0].id
     done = evaluate_run(store, run_id, (metric,), Panel(judge=judge))
     assert scores(store, run_id, done.evaluation.id)[spec] == Unscored(reason="failed", detail="out of order")
 
@@ -301,11 +314,11 @@ def test_a_judge_that_fails_leaves_no_number(spec: str, store: Store) -> None:
 @pytest.mark.parametrize("spec", METRICS)
 def test_every_metric_names_the_column_it_misses(spec: str) -> None:
     metric = METRICS[spec]
-    whole = replace(SAMPLE, reference_contexts=("The thing 0 is red, says passage 1.",))
-    made, _ = found(whole, *metric.needs())
-    assert isinstance(outcome(metric, whole, made), Score)
+    made, _ = found(WHOLE, *metric.needs())
+    score = outcome(metric, WHOLE, made)
+    assert isinstance(score, Score) or "quotes no passage" in score.detail  # this judge does not
     for column in metric.requires:
-        lacking = replace(whole, **{column: None})
+        lacking = replace(WHOLE, **{column: None})
         made, _ = found(lacking, *metric.needs())
         assert outcome(metric, lacking, made) == Unscored(
             reason="skipped", detail=f"the run file has no {column} for this sample"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragboard import METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, Turn, plan_run
+from ragboard import METRICS, EmbeddedJudge, Nugget, Panel, Passage, Run, Sample, Store, Turn, plan_run
 from ragboard.evaluation.background import destination, planning_panel
 from ragboard.evaluation.offers import (
     contents_of,
@@ -29,6 +29,7 @@ WHOLE = Sample(
     reference="In 2000.",
     reference_contexts=("It opened in 2000.",),
     history=(Turn(role="user", text="Which bridge?"),),
+    nuggets=(Nugget(text="It opened in 2000", importance="vital"),),
 )
 BARE = Sample(id="b", question="Who?")
 

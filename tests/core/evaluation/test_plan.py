@@ -21,6 +21,7 @@ from ragboard.metrics import metrics_named
 from ragboard.prices import Price
 from ragboard.tasks import (
     TASKS,
+    AssignNuggets,
     Classify,
     Critique,
     ExtractEntities,
@@ -37,7 +38,9 @@ from ragboard.tasks import (
     Sizes,
     Task,
     Verify,
+    WeighNuggets,
     WriteAnswer,
+    WriteNuggets,
     WriteQuestions,
     reply_or_failure,
 )
@@ -51,6 +54,9 @@ EXAMPLES: tuple[Task, ...] = (
     Verify(question="q", statements=("a", "b"), passages=("Tea is hot.", "Ice."), joint=True, single=True),
     Verify(question="q", statements=("a",), passages=("Tea is hot.",), joint=True, single=False),
     Verify(question="q", statements=("a",), passages=("Tea", "Ice"), joint=False, single=True),
+    WriteNuggets(question="q", passages=("Tea is hot.",), nuggets=("Ice is cold",)),
+    WeighNuggets(question="q", nuggets=("Ice is cold", "Tea is hot")),
+    AssignNuggets(question="q", answer="Tea.", nuggets=("Ice is cold", "Tea is hot")),
     GenerateQuestions(answer="Tea.", n=3),
     SelectSentences(question="q", sentences=("Tea.", "Ice.")),
     Similarity(text="a", others=("b", "c")),

@@ -67,7 +67,7 @@ def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
 
 @pytest.mark.parametrize("key", ["sk-a\nsk-b", "sk-a b", "sk-\u00e4"])
 def test_a_key_that_is_none_is_refused_without_repeating_it(key: str) -> None:
-    with pytest.raises(SettingError, match="OPENAI_API_KEY holds") as caught:
+    with pytest.raises(SettingError, match="OPENAI_API_KEY contains") as caught:
         openai_endpoint(environment={"OPENAI_API_KEY": key})
     assert "sk-" not in str(caught.value)
 

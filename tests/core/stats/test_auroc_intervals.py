@@ -65,7 +65,7 @@ def test_too_few_clusters_and_too_few_of_a_class_have_no_interval() -> None:
     assert isinstance(few, NoInterval)
     rare = clustered_auroc([0.1] * 9 + [0.9], [False] * 9 + [True], range(10))
     assert isinstance(rare, NoInterval)
-    with pytest.raises(ValueError, match="at least one of each"):
+    with pytest.raises(ValueError, match="at least one positive and one negative"):
         clustered_auroc([0.1] * 9, [False] * 9, range(9))
 
 

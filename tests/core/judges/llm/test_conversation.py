@@ -26,6 +26,9 @@ FOLLOWING: list[Any] = [task for task, _ in WELL if hasattr(task, "history")]
 UNCHANGED = (
     ("de105f7edc1f745b", "d18c0b5672967910"),
     ("21511a9fec91124d", "9d9fcffbd87202aa"),
+    ("3586f982184ad5f3", "243e87af96a5366e"),
+    ("2a3349b7482d2729", "9503a3ed37507f26"),
+    ("cd87fa985f7bdb3b", "3e9362c9ea1220c4"),
     ("56a8aec725812350", "dbc6254e138f1959"),
     ("32aabf10364d78c5", "c05ac8aec83bfaa3"),
     ("d21640c3119b0418", "36722b843704e5d1"),
@@ -34,6 +37,7 @@ UNCHANGED = (
     ("08b3a376ae134fc0", "db0f6945f9e8b431"),
     ("54413820dfd8031b", "f01f6624bf1cd99c"),
     ("d8718cc1a755e3bc", "52a0a21578c3da01"),
+    ("b87177e572c57c06", "71dc315f42eb6e66"),
     ("c02ef4dc4a6be0e6", "f88733eb9a5d4f85"),
     ("94ae621c063a1bce", "d51c95a24b4b903c"),
     ("d4616ef7e920bf73", "e0343f5df7ab5ddc"),
@@ -44,8 +48,9 @@ UNCHANGED = (
     ("07c274abb62dc3ef", "cbcfcc55a0ba3fcb"),
     ("b782a1ad53347a04", "dceaf89887cac28a"),
     ("dece6f72bb0614d3", "0a590523f04df288"),
+    ("f3f466576f35a69c", "2bf5ecda523392c7"),
 )
-"""The head of the key, and a digest of the prompt, of each task of `WELL` before tasks had a history."""
+"""The head of the key, and a digest of the prompt, of each task of `WELL`, without a history."""
 
 
 def test_a_task_without_history_keeps_its_key_and_its_prompt() -> None:

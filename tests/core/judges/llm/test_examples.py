@@ -93,13 +93,13 @@ def test_a_prompt_of_ones_own_without_a_place_for_examples_is_refused_where_ther
 
 
 def test_a_file_without_a_label_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match=r"few\.tsv: has no label to show"):
+    with pytest.raises(RunFileError, match=r"few\.tsv: has no label; expected"):
         Prompts.read(examples=file_of(tmp_path, "Who?\tAda did.\tAda", head="Query\tDocument\tAnswer"))
 
 
 def test_more_examples_than_a_call_should_carry_are_refused(tmp_path: Path) -> None:
     rows = [f"Who {number}?\tAda did.\tAda\t\tYes\t\t" for number in range(MAX_EXAMPLES + 1)]
-    with pytest.raises(RunFileError, match=r"33 examples of context_relevance; .*: at most 32"):
+    with pytest.raises(RunFileError, match=r"33 examples of context_relevance; at most 32"):
         Prompts.read(examples=file_of(tmp_path, *rows))
     assert len(shown(file_of(tmp_path, *rows[1:]), "context_relevance")) == MAX_EXAMPLES
 

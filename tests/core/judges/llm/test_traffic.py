@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.llm.traffic import RECENT, Limits, Traffic
+from ragboard.judges.llm.traffic import RECENT_RESPONSES, Limits, Traffic
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -93,7 +93,7 @@ def test_now_and_then_too_many_changes_nothing() -> None:
 
 def test_a_server_that_has_too_many_of_a_quarter_is_sent_fewer_and_then_more_again() -> None:
     async def work(traffic: Traffic, _loop: Loop) -> tuple[int, int]:
-        for _ in range(RECENT):
+        for _ in range(RECENT_RESPONSES):
             traffic.record_response(too_many=True)
         fewer = traffic.allowed
         for _ in range(2000):
