@@ -227,7 +227,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
         "question": strip_bidi_controls(one.question),
         "where": strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
-    if one.refuses:  # whether it should have answered is for a person to say: neither better nor worse
+    if one.refuses and not (one.in_part and one.scores):  # a person says whether it should have answered
         refuses = "refuses in part" if one.in_part else "refuses"
         sides = {side: {"shown": refuses if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
         besides = str(one).removeprefix(one.refusal).removeprefix("; ")
