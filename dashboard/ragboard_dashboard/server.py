@@ -63,6 +63,8 @@ LOADING = f"""<style>
 </style><div class="loading"><b>ragboard</b><p>Loading…</p></div>"""
 """What a browser shows until Streamlit's scripts are loaded and replace it."""
 
+START_SECONDS = 60.0
+"""Maximum seconds until the server answers."""
 WAIT_SECONDS = 5.0
 """Seconds to wait for a store that another process has open, before it counts as busy."""
 
@@ -78,15 +80,19 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
         Store(given.store).check()
     address = f"http://{_shown(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
-    threading.Thread(target=_import_first_page, daemon=True).start()
+    threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
     app_of(given).run(config=server_options(given) | {"server.port": chosen})
 
 
-def _import_first_page() -> None:
-    """Import what the first page needs, seconds, while a browser is still loading its scripts."""
-    import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
+def _import_first_page(address: str) -> None:
+    """Import what the first page needs, which takes seconds, while a browser is still loading its scripts.
+
+    Not before the server runs: without it, Streamlit warns about each cached function that is imported.
+    """
+    if wait_until_healthy(address, START_SECONDS):
+        import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
 
 
 def app_of(given: ServerSettings, script: Path = APP) -> st.App:
@@ -192,7 +198,7 @@ def find_problem(address: str) -> str:
 
 
 def _open_when_healthy(address: str) -> None:
-    if wait_until_healthy(address, 60):
+    if wait_until_healthy(address, START_SECONDS):
         webbrowser.open(address)
 
 
