@@ -50,6 +50,7 @@ from ragboard.analysis import (
     sample_rows,
     samples_sql,
     scatter,
+    self_agreement,
     set_threshold,
     store_tables,
     unpaired_samples,
@@ -182,6 +183,7 @@ get_draw = cached(64)(draw_of)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
+get_self_agreement = cached(32)(self_agreement)
 get_distribution = cached(64)(distribution)
 get_breakdown = cached(64)(breakdown)
 get_scatter = cached()(scatter)

@@ -135,6 +135,7 @@ from ragboard.analysis.samples import (
     samples_sql,
     unsupported_statements,
 )
+from ragboard.analysis.self_agreement import DrawnMetric, ReplyAgreement, SelfAgreement, self_agreement
 from ragboard.analysis.thresholds import (
     STANDINGS,
     ShareMeetingThreshold,
@@ -181,6 +182,7 @@ __all__ = [
     "ConfigDifference",
     "Diagnosis",
     "Distribution",
+    "DrawnMetric",
     "FailureKind",
     "Figure",
     "Finding",
@@ -219,6 +221,7 @@ __all__ = [
     "Point",
     "QuestionIssue",
     "RefusalComparison",
+    "ReplyAgreement",
     "ResultQuery",
     "Rule",
     "RunSummary",
@@ -228,6 +231,7 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "ScoreChange",
+    "SelfAgreement",
     "ShareMeetingThreshold",
     "Standing",
     "StatementChange",
@@ -306,6 +310,7 @@ __all__ = [
     "sample_table",
     "samples_sql",
     "scatter",
+    "self_agreement",
     "set_threshold",
     "shared_words",
     "side_of",

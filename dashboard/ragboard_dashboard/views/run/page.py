@@ -45,6 +45,7 @@ from ragboard_dashboard.data import (
     get_overruled_verdicts,
     get_run,
     get_scatter,
+    get_self_agreement,
     launch_context,
     save_threshold,
     store,
@@ -115,6 +116,7 @@ def draw() -> None:
         list_samples(run, summary, "", None)
         return
     _origins(summary)
+    _self_agreement(run)
     column, between = _overview(run, there, unscored)
     list_samples(run, summary, column, between)
     _against(run, there, column)
@@ -198,6 +200,22 @@ def _origins(summary: RunSummary) -> None:
         f" true. Relevant: the passage supports a statement of the reference.{left_out}",
         "note",
     )
+
+
+def _self_agreement(run: RunRef) -> None:
+    """Draw how often the judge agrees with itself, if it was asked several times."""
+    found = get_self_agreement(run)
+    if found is None:
+        return
+    flips, items = sum(one.flips for one in found.replies), sum(one.items for one in found.replies)
+    title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
+    with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
+        plain("\n".join(map(str, (*found.replies, *found.metrics))))
+        plain(
+            "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
+            " others have temperature 1 unless another one is set.",
+            "note",
+        )
 
 
 def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
