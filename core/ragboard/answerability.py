@@ -13,6 +13,8 @@ Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "con
 """The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): whether the collection has the answer, has a part of it,
 or has none; whether the message is no question; and whether the question leaves open what is meant."""
 
+CLASSES: tuple[Answerability, ...] = get_args(Answerability)
+
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
 """The columns of a run file that say it; the first that a sample has counts. `is_impossible` is SQuAD 2's."""
 
@@ -32,12 +34,10 @@ def answerability_of(metadata: Mapping[str, JsonValue]) -> Answerability | None:
         if value is None or value == "":
             continue
         word = str(value).strip().casefold()
-        for known in get_args(Answerability):
+        for known in CLASSES:
             if word == known:
                 return known
         if word not in _WORDS:
-            raise ValueError(
-                f"{column} is {value!r}; expected true, false, or one of {', '.join(get_args(Answerability))}"
-            )
+            raise ValueError(f"{column} is {value!r}; expected true, false, or one of {', '.join(CLASSES)}")
         return "answerable" if _WORDS[word] != (column == "is_impossible") else "unanswerable"
     return None

@@ -108,6 +108,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
+from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
     ListedEvaluation,
@@ -161,6 +162,7 @@ from ragboard.store.queries.statements import (
 )
 
 __all__ = [
+    "BEHAVIOURS",
     "BETTER",
     "DIFFERENT_JUDGES",
     "EXAMPLES",
@@ -221,6 +223,7 @@ __all__ = [
     "Point",
     "QuestionIssue",
     "RefusalComparison",
+    "RefusalReport",
     "ReplyAgreement",
     "ResultQuery",
     "Rule",
@@ -301,6 +304,8 @@ __all__ = [
     "ragas_score",
     "read_condition",
     "recomputed",
+    "refusal_report",
+    "refusal_scores",
     "resolve_spec",
     "run_evaluations",
     "run_summary",
