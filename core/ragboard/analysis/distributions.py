@@ -19,11 +19,13 @@ from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import AnyMoments, metric_names
 from ragboard.store.queries.values import (
     META,
+    TURN,
     bin_counts,
     column_query,
     extent,
     group_moments,
     group_sizes,
+    has_conversations,
     metadata_columns,
     plotted_samples,
     quantiles,
@@ -61,7 +63,7 @@ class Columns:
     numeric: tuple[str, ...]
     """Numeric metadata columns, with the prefix `metadata.`."""
     categories: tuple[str, ...]
-    """Metadata columns with 2 to 30 values, with the prefix `metadata.`."""
+    """Metadata columns with 2 to 30 values, with the prefix `metadata.`; `turn` if the run has conversations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,13 +129,17 @@ def columns(store: Store, run: RunRef) -> Columns:
     """List the columns of a run that can be plotted or grouped by."""
     with store.database.read() as connection:
         metrics, metadata = metric_names(connection, run), metadata_columns(connection, run.run_id)
+        turns = (TURN,) if has_conversations(connection, run.run_id) else ()
     return Columns(
         metrics=in_order(metrics),
         numeric=tuple(f"{META}{one.key}" for one in metadata if not one.not_numbers),
-        categories=tuple(
-            f"{META}{one.key}"
-            for one in metadata
-            if not one.nested and 1 < one.distinct <= MAX_CATEGORIES and one.distinct < one.samples
+        categories=(
+            *(
+                f"{META}{one.key}"
+                for one in metadata
+                if not one.nested and 1 < one.distinct <= MAX_CATEGORIES and one.distinct < one.samples
+            ),
+            *turns,
         ),
     )
 
@@ -186,7 +192,7 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
 def breakdown(
     store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
 ) -> tuple[Group, ...]:
-    """Compute a column's mean for each value of a metadata column, largest group first."""
+    """Compute a column's mean for each value of a metadata column, largest group first, or for each turn in order."""
     with store.database.read() as connection:
         metric = described(connection).get(column)
         fill = None if column.startswith(META) else fill_of(metric, unscored)

@@ -120,7 +120,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             f" {run.name} --metrics context_relevance"
         )
     kept = [row for row in rows if row.position in known]
-    behaviours = {row.position: _behaviour(row) for row in kept}
+    behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in kept}
     table = Counter((known[row.position], behaviours[row.position]) for row in kept)
     counts: dict[Answerability, dict[Behaviour, int]] = {
         answerability: {one: table[answerability, one] for one in BEHAVIOURS}

@@ -17,6 +17,7 @@ from ragboard.store import RunRef, Store, find_sample
 from ragboard.store.queries.citations import SampleCitation, sample_citations
 from ragboard.store.queries.draws import flips
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
+from ragboard.store.queries.nuggets import SampleNugget, sample_nuggets
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.runs import run_config
 from ragboard.store.queries.samples import (
@@ -48,6 +49,9 @@ __all__ = [
     "samples_sql",
     "unsupported_statements",
 ]
+
+REWRITTEN_COLUMNS = ("rewritten_question", "standalone_question", "rewritten_query", "standalone_query")
+"""Columns of a run file with the question of a conversation, rewritten to be understood alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,12 +122,20 @@ class SampleReport:
     """Number of sentences in all passages; 0 if they were not judged."""
     citations: tuple[SampleCitation, ...]
     """The citations of the answer; empty if they were not judged."""
+    nuggets: tuple[SampleNugget, ...]
+    """The nuggets of the question, and whether the answer states them; empty if that was not judged."""
     judgements: tuple[Judgement, ...]
     """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
     """Id of the next sample of the run, or None."""
+
+    @property
+    def rewritten(self) -> str:
+        """The question rewritten to stand alone, from the run file; empty if it has none."""
+        values = (self.sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
+        return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
     @property
     def passage_grades(self) -> Mapping[int, float]:
@@ -244,6 +256,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             ),
             sentences=len(sentences),
             citations=sample_citations(connection, run.evaluation_id, position),
+            nuggets=tuple(sample_nuggets(connection, run.evaluations, position)),
             judgements=judgements(connection, run.evaluations, position),
             previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
             following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,

@@ -11,11 +11,14 @@ from typing import Any
 import click
 
 from ragboard.analysis import (
+    Group,
     JudgedStatement,
     OverruledVerdicts,
     RunSummary,
     SampleReport,
     UnscoredPolicy,
+    breakdown,
+    columns,
     leaderboard,
     metric_descriptions,
     overruled_verdicts,
@@ -53,6 +56,7 @@ from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport, read_runs
 from ragboard.records import Score
+from ragboard.stats import estimate_text
 from ragboard.store import AddedRun, RunRef, Store
 
 __all__ = ["add_file", "import_runs", "print_report", "rename", "rm", "runs", "show", "tag"]
@@ -215,6 +219,7 @@ def _judge(run: RunSummary) -> str:
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
+@click.option("--by", metavar="COLUMN", help="Means by a column of the run file, or by turn of the conversation.")
 @click.option("--calls", is_flag=True, help="For a SAMPLE: prompts, raw replies, tokens and cost.")
 @plugin_option
 @unscored_option
@@ -223,6 +228,7 @@ def _judge(run: RunSummary) -> str:
 def show(
     run: str,
     sample: str | None,
+    by: str | None,
     calls: bool,
     plugins: tuple[Path, ...],
     unscored: UnscoredPolicy,
@@ -233,6 +239,7 @@ def show(
 
     \b
     ragboard show bm25-k3
+    ragboard show bm25-k3 --by turn
     ragboard show bm25-k3 q07
     ragboard show bm25-k3 q07 --calls
     """
@@ -245,16 +252,32 @@ def show(
         print_json(report) if as_json else _print_sample(report)
         return
     summary = run_summary(store, ref, unscored=unscored)
+    groups = _groups(store, ref, summary, by, unscored) if by else {}
     people, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
     if as_json:
-        print_json({**run_json(summary), "people": people, "self_agreement": draws})
+        print_json({**run_json(summary), "people": people, "self_agreement": draws, "groups": groups})
         return
     _print_run(summary, people)
+    for spec, found in groups.items():
+        for group in found:
+            shown = "unscored" if group.mean is None else estimate_text(group.mean, group.interval, ".2f")
+            click.echo(one_line(f"{spec}, {by} {group.value}: {shown} {group.scored}/{group.total}"))
     for line in (*draws.replies, *draws.metrics) if draws else ():
         click.echo(one_line(f"self-agreement: {line}"))
     evaluations = run_evaluations(store, ref.run_id)
     for one in evaluations if len(evaluations) > 1 else ():
         click.echo(one_line(f"evaluation {ref.name}@{one.judged.evaluation_id}: {one}"))
+
+
+def _groups(
+    store: Store, ref: RunRef, summary: RunSummary, by: str, unscored: UnscoredPolicy
+) -> dict[str, tuple[Group, ...]]:
+    """The means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
+    categories = {one.removeprefix("metadata."): one for one in columns(store, ref).categories}
+    if by not in categories:
+        known = f"group by {', '.join(categories)}" if categories else "no column of its file has groups"
+        raise SettingError(f"{ref.name} cannot be grouped by {by}: {known}")
+    return {spec: breakdown(store, ref, spec, categories[by], unscored=unscored) for spec in summary.metrics}
 
 
 def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
@@ -302,6 +325,9 @@ def _print_sample(report: SampleReport) -> None:
         click.echo(f"  judge: {report.judged.judge} (rule-based)")
     for number, said in enumerate(report.statements, 1):
         _print_statement(number, said, rule_based=report.judged is not None and report.judged.heuristic)
+    for nugget in report.nuggets:
+        importance = f" ({nugget.importance})" if nugget.importance else ""
+        click.echo(one_line(f"  nugget, {nugget.label}: {nugget.nugget}{importance}"))
     for one in report.judgements:
         click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 

@@ -206,6 +206,9 @@ def yes_or_no(about: str, verdicts: Iterable[tuple[bool, str]]) -> Iterable[Row]
 
 def no_column(column: str) -> Unscored:
     """Return the Unscored of a sample without this column."""
+    if column == "nuggets":
+        detail = "this question has no nuggets; write them with ragboard nuggets write RUN, or on the page Datasets"
+        return Unscored(reason="skipped", detail=detail)
     return Unscored(reason="skipped", detail=f"the run file has no {column} for this sample")
 
 

@@ -62,7 +62,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
         if sample.answer is None:
             return no_column("answer")
         if sample.nuggets is None:
-            return Unscored(reason="skipped", detail="no nuggets are written for this question")
+            return no_column("nuggets")
         nuggets = sample.nuggets
         texts = tuple(nugget.text for nugget in nuggets)
         whole = AssignNuggets(question=sample.question, answer=sample.answer, nuggets=texts, history=sample.history)

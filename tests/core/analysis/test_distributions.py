@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
 from ragboard.analysis import breakdown, columns, distribution, scatter
-from ragboard.records import JsonValue
+from ragboard.cli import main
+from ragboard.records import JsonValue, Turn
 
 FAITHFULNESS = "ragas.faithfulness"
 LATENCIES = np.random.default_rng(3).gamma(2.0, 1.0, size=60)
@@ -87,3 +89,27 @@ def test_numbers_too_large_to_be_counted_are_left_out(store: Store) -> None:
     store.add_runs([Run(name="run", samples=samples)])
     found = distribution(store, store.resolve("run"), "metadata.size")
     assert (found.mean, found.scored, found.total) == (2.0, 3, 5)
+
+
+def test_conversations_are_grouped_by_turn_in_order(store: Store) -> None:
+    def turns(number: int) -> tuple[Turn, ...]:
+        return tuple(Turn(role=role, text=f"{role} {turn}") for turn in range(number) for role in ("user", "assistant"))
+
+    samples = tuple(
+        replace(make_sample(n, answer="It is red." if turn else "It is old."), history=turns(turn))
+        for n, turn in enumerate([0, 1, 10, 0, 1, 0])
+    )
+    run_id = store.add_runs([Run(name="chat", samples=samples)])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    run = store.resolve("chat")
+    assert columns(store, run).categories == ("turn",)
+    groups = breakdown(store, run, FAITHFULNESS, "turn")
+    assert [(group.value, group.total, group.mean) for group in groups] == [
+        ("1", 3, 0.0),
+        ("2", 2, 1.0),
+        ("11", 1, 1.0),
+    ]
+    done = CliRunner().invoke(main, ["show", "chat", "--by", "turn", "--store", str(store.folder)])
+    assert f"{FAITHFULNESS}, turn 2: 1.00" in done.stdout
+    done = CliRunner().invoke(main, ["show", "chat", "--by", "topic", "--store", str(store.folder)])
+    assert "chat cannot be grouped by topic: group by turn" in done.stderr

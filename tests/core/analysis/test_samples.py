@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
-from ragboard.analysis import SampleQuery, sample_rows
+from ragboard.analysis import SampleQuery, sample_report, sample_rows
 
 FAITHFULNESS = "ragas.faithfulness"
 ANSWERS = ["It is red.", "It is red. It is old.", "It is old. It is big.", None, "Red herrings are red."]
 
 
 def keep(store: Store) -> None:
-    from dataclasses import replace
-
     samples = tuple(
         replace(make_sample(n, answer=answer), metadata={"latency": 0.1 * n}) for n, answer in enumerate(ANSWERS)
     )
@@ -62,3 +62,14 @@ def test_labels_are_counted_a_sample(evaluated: Store) -> None:
         {"supported": 1, "unsupported": 1},
         {"unsupported": 2},
     ]
+
+
+def test_a_question_rewritten_in_the_run_file_is_reported(store: Store) -> None:
+    rewritten = {"rewritten_query": " ", "standalone_question": "When did the bridge open?"}
+    samples = (
+        replace(make_sample(0), metadata=rewritten),
+        replace(make_sample(1), metadata={"standalone_question": 3}),
+    )
+    store.add_runs([Run(name="chat", samples=samples)])
+    first, second = (sample_report(store, store.resolve("chat"), one) for one in ("s0", "s1"))
+    assert (first.rewritten, second.rewritten) == ("When did the bridge open?", "")

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from ragboard.records import Nugget, Turn
+from ragboard.records import Importance, Nugget, Turn
 from ragboard.store.queries.query import Connection
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "DatasetRow",
     "NuggetList",
     "RunOfDataset",
+    "SampleNugget",
     "append_lists",
     "append_nuggets",
     "asked_questions",
@@ -29,6 +30,7 @@ __all__ = [
     "dataset_runs",
     "history_json",
     "pooled_passages",
+    "sample_nuggets",
 ]
 
 
@@ -99,6 +101,15 @@ class AssignedRow(NamedTuple):
     run_id: str
     sample_id: str
     nugget: str
+    label: Literal["support", "partial_support", "not_support", "failed"]
+    reason: str
+
+
+class SampleNugget(NamedTuple):
+    """A nugget of a question, and whether one answer states it."""
+
+    nugget: str
+    importance: Importance | None
     label: Literal["support", "partial_support", "not_support", "failed"]
     reason: str
 
@@ -269,3 +280,16 @@ def assigned_rows(connection: Connection, evaluations: Sequence[str], question: 
         [list(evaluations), question, history],
     ).fetchall()
     return [AssignedRow(*row) for row in rows]
+
+
+def sample_nuggets(connection: Connection, evaluations: Sequence[str], position: int) -> list[SampleNugget]:
+    """Return the nugget labels of one answer, in order, by the first of the evaluations that has some."""
+    for evaluation in evaluations:
+        rows = connection.execute(
+            "SELECT nugget, importance, label, reason FROM assignments WHERE evaluation_id = ? AND position = ?"
+            " ORDER BY number",
+            [evaluation, position],
+        ).fetchall()
+        if rows:
+            return [SampleNugget(*row) for row in rows]
+    return []

@@ -12,6 +12,7 @@ from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_s
 
 __all__ = [
     "META",
+    "TURN",
     "Extent",
     "GroupSize",
     "MetadataColumn",
@@ -22,6 +23,7 @@ __all__ = [
     "extent",
     "group_moments",
     "group_sizes",
+    "has_conversations",
     "known_values",
     "metadata_columns",
     "plotted_samples",
@@ -32,6 +34,9 @@ __all__ = [
 
 META = "metadata."
 """The prefix of metadata columns."""
+
+TURN = "turn"
+"""A column to group by, of runs with conversations: the number of the question in its conversation, from 1."""
 
 
 class Extent(NamedTuple):
@@ -108,6 +113,22 @@ def column_query(run: RunRef, column: str, name: str = "v", fill: float | None =
 def _pointer(column: str) -> str:
     """Return the JSON pointer of a metadata column."""
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
+
+
+def _category(column: str) -> Query:
+    """Return an expression over `samples s` for the category of a sample as text; null if it has none."""
+    if column != TURN:
+        return Query(sql="json_extract_string(s.metadata, $by)", given={"by": _pointer(column)})
+    roles = "json_extract_string(s.history, '$[*].role')"
+    return Query(sql=f"(1 + len(list_filter({roles}, lambda role: role = 'user')))::VARCHAR", given={})
+
+
+def has_conversations(connection: Connection, run_id: str) -> bool:
+    """Return whether a sample of the run has earlier turns."""
+    found = connection.execute(
+        "SELECT 1 FROM samples WHERE run_id = ? AND history::VARCHAR <> '[]' LIMIT 1", [run_id]
+    ).fetchone()
+    return found is not None
 
 
 def extent(connection: Connection, values: Query) -> Extent:
@@ -196,32 +217,39 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the value of a metadata column of each sample, in order, as text; None if missing."""
+    """Return the category of each sample, in order, as text; None if missing.
+
+    `column` is a metadata column or `TURN`.
+    """
+    category = _category(column)
     rows = connection.execute(
-        "SELECT json_extract_string(metadata, $by) FROM samples WHERE run_id = $run ORDER BY position",
-        {"run": run_id, "by": _pointer(column)},
+        f"SELECT {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
+        {"run": run_id, **category.given},
     ).fetchall()
     return [row[0] for row in rows]
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
-    """Count the samples of each value of a metadata column, most frequent first."""
+    """Count the samples of each value of a metadata column, most frequent first; of each `TURN`, in order."""
+    category = _category(column)
+    order = "key::INTEGER" if column == TURN else "count(*) DESC, key"
     rows = connection.execute(
-        "SELECT json_extract_string(metadata, $by) AS key, count(*) FROM samples WHERE run_id = $run"
-        " AND key IS NOT NULL GROUP BY key ORDER BY count(*) DESC, key LIMIT $max_rows",
-        {"run": run.run_id, "by": _pointer(column), "max_rows": max_rows},
+        f"SELECT {category.sql} AS key, count(*) FROM samples s WHERE run_id = $run"
+        f" AND key IS NOT NULL GROUP BY key ORDER BY {order} LIMIT $max_rows",
+        {"run": run.run_id, **category.given, "max_rows": max_rows},
     ).fetchall()
     return [GroupSize(*row) for row in rows]
 
 
 def group_moments(connection: Connection, values: Query, column: str) -> dict[str, AnyMoments]:
-    """Return the moments of another column, by value of a metadata column.
+    """Return the moments of another column, by value of a metadata column or by `TURN`.
 
     `values`: from `column_query` with its default `name`.
     """
+    category = _category(column)
     keyed = Query(
-        sql="SELECT json_extract_string(s.metadata, $by) AS key, s.run_id, s.position, v.value FROM samples s"
+        sql=f"SELECT {category.sql} AS key, s.run_id, s.position, v.value FROM samples s"
         f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",
-        given={**values.given, "by": _pointer(column)},
+        given={**values.given, **category.given},
     )
     return moments_by(connection, keyed, "key")

@@ -26,6 +26,7 @@ from ragboard_dashboard.text import (
     plain,
     shortened,
 )
+from ragboard_dashboard.views.dataset.tables import WORDS
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
@@ -59,6 +60,8 @@ def draw() -> None:
     _head(report, config_line(report))
     earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
+    if report.rewritten:
+        plain(f"Rewritten to stand alone (run file): {report.rewritten}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
@@ -196,6 +199,12 @@ def _more(report: SampleReport) -> None:
     if sample.reference:
         st.subheader("Reference", anchor=False)
         plain(sample.reference)
+    if report.nuggets:
+        st.subheader("Nuggets: facts that a good answer has", anchor=False)
+        for nugget in report.nuggets:
+            icon, word = WORDS[nugget.label]
+            plain(f"{icon} {word}: {nugget.nugget}{f' ({nugget.importance})' if nugget.importance else ''}")
+            plain(nugget.reason, "note") if nugget.reason else None
     if report.questions:
         st.subheader("Questions generated from the answer", anchor=False)
         plain("Similarity to the actual question, -1 to 1:", "note")
