@@ -331,6 +331,8 @@ def _statement(number: int, one: JudgedStatement, *, rule_based: bool) -> dict[s
     reason = one.verdict.reason if one.verdict else one.separate_verdicts_text
     if reason:
         found["reason"] = reason
+    if one.draws:
+        found["draws"] = one.draws_in_words
     if one.people:
         found["human_labels"] = [f"{label.label} by {label.annotator}" for label in one.people]
     return found

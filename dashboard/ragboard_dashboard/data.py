@@ -45,11 +45,13 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
     pairs_sql,
+    refusal_report,
     run_summary,
     sample_report,
     sample_rows,
     samples_sql,
     scatter,
+    self_agreement,
     set_threshold,
     store_tables,
     unpaired_samples,
@@ -182,6 +184,8 @@ get_draw = cached(64)(draw_of)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
+get_self_agreement = cached(32)(self_agreement)
+get_refusals = cached(32)(refusal_report)
 get_distribution = cached(64)(distribution)
 get_breakdown = cached(64)(breakdown)
 get_scatter = cached()(scatter)

@@ -108,6 +108,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
+from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
     ListedEvaluation,
@@ -135,6 +136,7 @@ from ragboard.analysis.samples import (
     samples_sql,
     unsupported_statements,
 )
+from ragboard.analysis.self_agreement import DrawnMetric, ReplyAgreement, SelfAgreement, self_agreement
 from ragboard.analysis.thresholds import (
     STANDINGS,
     ShareMeetingThreshold,
@@ -160,6 +162,7 @@ from ragboard.store.queries.statements import (
 )
 
 __all__ = [
+    "BEHAVIOURS",
     "BETTER",
     "DIFFERENT_JUDGES",
     "EXAMPLES",
@@ -181,6 +184,7 @@ __all__ = [
     "ConfigDifference",
     "Diagnosis",
     "Distribution",
+    "DrawnMetric",
     "FailureKind",
     "Figure",
     "Finding",
@@ -219,6 +223,8 @@ __all__ = [
     "Point",
     "QuestionIssue",
     "RefusalComparison",
+    "RefusalReport",
+    "ReplyAgreement",
     "ResultQuery",
     "Rule",
     "RunSummary",
@@ -228,6 +234,7 @@ __all__ = [
     "SampleRow",
     "Scatter",
     "ScoreChange",
+    "SelfAgreement",
     "ShareMeetingThreshold",
     "Standing",
     "StatementChange",
@@ -297,6 +304,8 @@ __all__ = [
     "ragas_score",
     "read_condition",
     "recomputed",
+    "refusal_report",
+    "refusal_scores",
     "resolve_spec",
     "run_evaluations",
     "run_summary",
@@ -306,6 +315,7 @@ __all__ = [
     "sample_table",
     "samples_sql",
     "scatter",
+    "self_agreement",
     "set_threshold",
     "shared_words",
     "side_of",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ragboard.analysis.verdict_style import VERDICT_STYLES, verdict_words
 from ragboard.records import Evidence, Label, Statement
 from ragboard.store import Store
+from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.evaluations import JudgedBy, judge_names, ranked_evaluations
 from ragboard.store.queries.labels import human_verdicts
 from ragboard.store.queries.query import Connection
@@ -135,6 +136,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         page = matched_page(connection, query)
         keys = [one.key for one in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
+        draws = label_draws(connection, keys)
     rows = tuple(
         Hallucination(
             run=shown[one.evaluation_id][0],
@@ -147,6 +149,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
                 verdict=verdicts[one.key].get(0),
                 single={rank: verdict for rank, verdict in verdicts[one.key].items() if rank},
                 people=people.get(one.key, ()),
+                draws=draws.get(one.key, {}),
             ),
         )
         for one in page

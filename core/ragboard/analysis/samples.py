@@ -15,6 +15,7 @@ from ragboard.metrics.needs import Sentence
 from ragboard.records import PASSAGE_GRADE, JsonValue, Label, Outcome, Sample, Verdict
 from ragboard.store import RunRef, Store, find_sample
 from ragboard.store.queries.citations import SampleCitation, sample_citations
+from ragboard.store.queries.draws import flips
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.runs import run_config
@@ -61,6 +62,13 @@ class SampleRow:
     """Scores of another tool, from the run file."""
     labels: Mapping[Label, int]
     refuses: bool
+    flips: tuple[int, int] | None = None
+    """Number of judgements whose draws differ, and of all with several draws; None if each was asked for once."""
+
+    @property
+    def flips_in_words(self) -> str:
+        """`2 of 9 judgements differ between draws`; empty if no judgement was drawn several times."""
+        return f"{self.flips[0]} of {self.flips[1]} judgements differ between draws" if self.flips else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +140,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
         positions = [row.position for row in found]
         scores = sample_outcomes(connection, run, positions)
         file_scores = sample_outcomes(connection, run, positions, of_file=True)
+        flipped = flips(connection, run.evaluation_id, positions)
     rows: list[SampleRow] = []
     for row in found:
         labels: dict[Label, int] = {
@@ -147,6 +156,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             file_scores=_ordered(file_scores.get(row.position, {})),
             labels={label: count for label, count in labels.items() if count},
             refuses=row.refuses,
+            flips=flipped.get(row.position),
         )
         rows.append(listed)
     return SamplePage(rows=tuple(rows), total=found[0].total if found else 0)

@@ -41,6 +41,9 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "datasets": CommandEntry("datasets", "List the datasets: the questions that runs share."),
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
+        "refusals": CommandEntry(
+            "results", "Count which refusals of a run were right, and which answers should refuse."
+        ),
         "diagnose": CommandEntry(
             "results", "Diagnose a run: is the retriever or the generator at fault, and what to try."
         ),

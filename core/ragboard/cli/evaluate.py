@@ -15,6 +15,7 @@ from ragboard.analysis import FailureKind, RunSummary, failed_evaluations, failu
 from ragboard.cli.options import (
     as_json,
     batch_options,
+    draws_option,
     judge_options,
     limit_options,
     metrics_option,
@@ -101,6 +102,7 @@ def evaluate(
     ragboard evaluate rerank --judge openai:o4-mini --judge-param reasoning_effort=low --embed embedded
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --sample 50 --max-cost 0.20
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --batch
+    ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --draws 3
     ragboard evaluate rerank --judge openai:gpt-4o-mini --metrics ares --examples few_shot.tsv
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
@@ -320,6 +322,7 @@ def _with_plan(
         prices=options.prices,
         afresh=True,
         sample=options.planned_samples,
+        draws=options.draws,
     )
     return replace(options, expected=plan.models, planned_cost=plan.total.expected.cost)
 
@@ -380,6 +383,7 @@ PLAN_COLUMNS = (
 @no_cache_option
 @prices_option
 @plugin_option
+@draws_option
 @click.option("--statements", type=click.IntRange(1), help="Statements per answer.  [default: estimated from its text]")
 @click.option(
     "--reference-statements",
@@ -407,6 +411,7 @@ def plan(
     no_cache: bool,
     prices: Prices,
     plugins: tuple[Path, ...],
+    draws: int | None,
     statements: int | None,
     reference_statements: int | None,
     characters_per_token: float,
@@ -441,6 +446,7 @@ def plan(
             known=known,
             prices=prices,
             cache=not no_cache,
+            draws=draws,
         )
         for ref in refs
     }

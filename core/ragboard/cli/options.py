@@ -28,6 +28,7 @@ __all__ = [
     "batch_options",
     "budget_options",
     "config_of",
+    "draws_option",
     "force_option",
     "judge_options",
     "limit_options",
@@ -126,6 +127,12 @@ metrics_option = click.option(
     " paper]",
 )
 
+draws_option = click.option(
+    "--draws",
+    type=click.IntRange(1),
+    help="Ask chat models this many times for each judgement, to see how often they disagree with themselves.",
+)
+
 _BUDGET = (
     click.option("--max-calls", type=click.IntRange(0), help="Stop after this many requests to models."),
     click.option("--max-cost", type=click.FloatRange(0), help="Stop at this cost in US dollars."),
@@ -134,18 +141,20 @@ _BUDGET = (
 _LIMITS = (
     click.option("--sample", type=click.IntRange(1), help="Evaluate this many samples, drawn at random."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed for --sample."),
+    draws_option,
     *_BUDGET,
 )
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --sample, --seed and the budget options; the command gets them as the dict `limits`."""
+    """Add --sample, --seed, --draws and the budget options; the command gets them as the dict `limits`."""
 
     @wraps(command)
     def limited(
         *,
         sample: int | None,
         seed: int,
+        draws: int | None,
         max_calls: int | None,
         max_cost: float | None,
         max_minutes: float | None,
@@ -154,6 +163,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         limits = {
             "sample": sample,
             "seed": seed,
+            "draws": draws,
             "max_calls": max_calls,
             "max_cost": max_cost,
             "max_minutes": max_minutes,

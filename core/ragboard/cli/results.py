@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import click
 
 from ragboard.analysis import (
+    BEHAVIOURS,
     NOT_SUPPORTED,
     Diagnosis,
     Grouping,
@@ -32,6 +33,7 @@ from ragboard.analysis import (
     lowest_in_words,
     metric_descriptions,
     nothing_retrieved,
+    refusal_report,
     resolve_spec,
     start_with,
     topic_in_words,
@@ -49,7 +51,50 @@ from ragboard.outputs import check_output, write_output
 from ragboard.query import QueryLimits, QueryResult, run_query
 from ragboard.store import RunRef, Store
 
-__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "push", "query", "report"]
+__all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "push", "query", "refusals", "report"]
+
+MAX_WRONG = 10
+"""Maximum number of wrong refusals and answers to print."""
+
+REFUSAL_SOURCES = {"file": "run file", "judge": "judge, by whether a sentence of the passages helps"}
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["file", "judge"]),
+    help="Who says which questions can be answered.  [default: the run file, else the judge]",
+)
+@click.option("--compat", is_flag=True, help="Count a share of nothing as 0, as Trust-Score does.")
+@store_option
+@as_json
+def refusals(run: str, source: Literal["file", "judge"] | None, compat: bool, store: Store, as_json: bool) -> None:
+    """Count which refusals of a RUN were right: answered and refused questions by whether they can be answered.
+
+    \b
+    ragboard refusals bm25-k3
+    ragboard refusals bm25-k3 --from judge --json
+    """
+    report = refusal_report(store, store.resolve(run), source=source, compat=compat)
+    if as_json:
+        print_json(report)
+        return
+    click.echo(one_line(f"{report.run}: which answers refuse: judge {report.judge}"))
+    click.echo(f"which questions can be answered: {REFUSAL_SOURCES[report.source]}")
+    rows = [[name, *(f"{count:,}" for count in row.values())] for name, row in report.counts.items()]
+    print_table(["question", *BEHAVIOURS], rows)
+    if report.unknown:
+        click.echo(f"{report.unknown:,} samples are not counted: it is unknown whether their question can be answered")
+    for rate in report.rates:
+        click.echo(str(rate))
+    for name, value in report.scores.items():
+        click.echo(f"trust_score.{name}: {'undefined' if value is None else f'{value:.3f}'}")
+    for one in report.wrong[:MAX_WRONG]:
+        click.echo(one_line(f"  {one.answerability}, {one.behaviour}: {one.sample_id}: {one.question}"))
+    if len(report.wrong) > MAX_WRONG:
+        click.echo(f"  and {len(report.wrong) - MAX_WRONG:,} more (--json lists them)")
 
 
 @click.command("hallucinations")
@@ -125,7 +170,7 @@ def _print_row(row: Hallucination) -> None:
     words = verdict_words(judged, rule_based=row.judged.heuristic)
     click.echo(f"{MARKS[label or 'unsupported']} {words}: {one_line(judged.statement.text)}")
     labels = [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in judged.people]
-    for note in filter(None, (reason, *labels, f"{row.run} {row.sample_id}: {row.question}")):
+    for note in filter(None, (reason, judged.draws_in_words, *labels, f"{row.run} {row.sample_id}: {row.question}")):
         click.echo(f"    {one_line(note)}")
 
 

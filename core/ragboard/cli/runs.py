@@ -23,6 +23,7 @@ from ragboard.analysis import (
     run_evaluations,
     run_summary,
     sample_report,
+    self_agreement,
 )
 from ragboard.analysis.verdict_style import verdict_words
 from ragboard.cli.options import (
@@ -244,11 +245,13 @@ def show(
         print_json(report) if as_json else _print_sample(report)
         return
     summary = run_summary(store, ref, unscored=unscored)
-    people = overruled_verdicts(store, summary)
+    people, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
     if as_json:
-        print_json({**run_json(summary), "people": people})
+        print_json({**run_json(summary), "people": people, "self_agreement": draws})
         return
     _print_run(summary, people)
+    for line in (*draws.replies, *draws.metrics) if draws else ():
+        click.echo(one_line(f"self-agreement: {line}"))
     evaluations = run_evaluations(store, ref.run_id)
     for one in evaluations if len(evaluations) > 1 else ():
         click.echo(one_line(f"evaluation {ref.name}@{one.judged.evaluation_id}: {one}"))
@@ -311,6 +314,7 @@ def _print_statement(number: int, said: JudgedStatement, *, rule_based: bool) ->
     click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word}: {one_line(said.statement.text)}")
     notes = [
         said.verdict.reason if said.verdict else said.separate_verdicts_text,
+        said.draws_in_words,
         CLAIM_CLASSES[said.origin] if said.origin else "",
     ]
     notes += [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]

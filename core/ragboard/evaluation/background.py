@@ -90,6 +90,7 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContex
         known=options.known,
         prices=options.prices,
         sample=sample,
+        draws=None if options.draws is None else int(options.draws),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragboard.errors import RunFileError, SettingError, StoreError
+from ragboard.evaluation.draws import is_redrawn
 from ragboard.evaluation.journal import JournalEntry, Usage, read_entries
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.llm import judge as llm
@@ -21,11 +22,22 @@ from ragboard.judges.options import JudgeOptions
 from ragboard.judges.redact import Redaction, redaction_of
 from ragboard.judges.registry import asks_server, why_no_prompt
 from ragboard.metrics import METRICS, Metric, metric_of
-from ragboard.metrics.base import resolve
+from ragboard.metrics.base import resolve_draws
 from ragboard.prices import Price
 from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
-from ragboard.tasks import PROMPTED, TASK_NAMED, Exchange, Failure, NotAsked, Reply, Task, is_valid_reply, task_key
+from ragboard.tasks import (
+    DRAW_STEP,
+    PROMPTED,
+    TASK_NAMED,
+    Exchange,
+    Failure,
+    NotAsked,
+    Reply,
+    Task,
+    is_valid_reply,
+    task_key,
+)
 
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
@@ -175,6 +187,8 @@ class _CallsBuilder:
     """The prompts of the evaluation, or why they cannot be read."""
     redaction: Redaction
     known: tuple[Metric, ...]
+    draws: int
+    """The largest number of draws of a metric."""
 
     @classmethod
     def of(cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]) -> _CallsBuilder:
@@ -187,6 +201,7 @@ class _CallsBuilder:
             prompts=_read_prompts(judge_options or JudgeOptions()),
             redaction=redaction_of(judge_options.redact if judge_options else ()),
             known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
+            draws=max(store.draw_counts(evaluation.id).values(), default=1),
         )
 
     def build(self, entries: Sequence[JournalEntry]) -> tuple[TaskCalls, ...]:
@@ -204,8 +219,16 @@ class _CallsBuilder:
             reply = replies.get(key)
             return reply if reply and is_valid_reply(task, reply) else NotAsked(detail="not asked")
 
-        needs = dict.fromkeys(need for metric in self.known for need in metric.needs())
-        wait_for(resolve(self.sample, needs, answer, lambda task: self._key(task) in replies))
+        needs = tuple(dict.fromkeys(need for metric in self.known for need in metric.needs()))
+        wait_for(
+            resolve_draws(
+                self.sample,
+                [needs] * self.draws,
+                answer,
+                lambda task: self._key(task) in replies,
+                lambda task: is_redrawn(type(task)),
+            )
+        )
         return tasks
 
     def _key(self, task: Task) -> str:
@@ -227,9 +250,11 @@ class _CallsBuilder:
         )
 
     def _describe(self, task: Task) -> str:
-        """Describe the task; the second and later draws are numbered."""
+        """Describe the task; second and later draws, and second and later replies in a draw, are numbered."""
         description = task.describe(self.sample)
-        return f"{description} (draw {task.draw + 1})" if task.draw else description
+        further, own = divmod(task.draw, DRAW_STEP)
+        numbers = [f"draw {further + 1}"] * (further > 0) + [f"reply {own + 1}"] * (own > 0)
+        return f"{description} ({', '.join(numbers)})" if numbers else description
 
     def _source(self, identity: str, entry: JournalEntry, task: Task | None) -> ReplySource:
         if not asks_server(identity):

@@ -19,6 +19,7 @@ from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.evaluation.batches import batched_tasks, open_queues
 from ragboard.evaluation.budget import Budget, usage_by_model
 from ragboard.evaluation.cache import open_cache
+from ragboard.evaluation.draws import ITEM_COLUMNS, Draws
 from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
 from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
@@ -28,7 +29,7 @@ from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
-from ragboard.metrics.base import Need, NeedResults, resolve, tasks_for
+from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
@@ -73,6 +74,8 @@ _COLUMNS = {
     "answer_places": "position int, place long",
     "judgements": "position int, about text, number int, says text, value real, reason text",
     "assignments": "position int, number int, nugget text, importance text, label text, reason text",
+    "score_draws": "position int, metric text, draw int, value real",
+    "verdict_draws": "position int, kind text, item text, draw int, label text",
 }
 TABLES: dict[str, dict[str, pa.DataType]] = {
     table: {name: _TYPES[kind] for name, kind in map(str.split, columns.split(","))}
@@ -103,6 +106,14 @@ class ResultFiles:
             self._put(table, row)
         for offset in offsets:
             self._put("answer_places", (position, offset))
+
+    def add_draws(self, position: int, draws: Draws, sample: Sample, results: Sequence[NeedResults]) -> None:
+        """Add what the draws of a sample gave, if there are several."""
+        for metric, draw, value in draws.scores(sample, results):
+            self._put("score_draws", (position, metric, draw, value))
+        for draw, compared in enumerate(draws.compared(results)):
+            for row in _compared_rows(position, draw, compared):
+                self._put("verdict_draws", row)
 
     def add_spending(self, spending: Iterable[ModelUsage]) -> None:
         """Add the calls, tokens and cost of the evaluation, one row per model."""
@@ -178,6 +189,17 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
                 yield from _statement_rows(position, found, origins)
             case _:
                 pass
+
+
+def _compared_rows(position: int, draw: int, results: NeedResults) -> Iterator[Row]:
+    """The replies of one draw: what is judged, and the judge's label of it."""
+    columns = {table: list(TABLES[table]) for table in ITEM_COLUMNS}
+    for table, row in dict.fromkeys(_finding_rows(position, results)):
+        if table in ITEM_COLUMNS:
+            values = dict(zip(columns[table], row, strict=True))
+            names, label = ITEM_COLUMNS[table]
+            item = " ".join(str(values[name]) for name in names)
+            yield position, table, item, draw, str(values[label]).lower()
 
 
 def _statement_rows(
@@ -256,8 +278,9 @@ def evaluate_run(
     """
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
-    metrics = with_earlier_metrics(store, evaluation, metrics, options.known)
+    named, metrics = metrics, with_earlier_metrics(store, evaluation, metrics, options.known)
     check_roles(panel, metrics)
+    draws = Draws.of(panel, named, metrics, options.draws, store.draw_counts(evaluation.id))
     evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
     budget = Budget.for_panel(options, panel)
     budget.batched = batched_tasks(panel)
@@ -265,7 +288,7 @@ def evaluate_run(
     with _open_files(store, evaluation, panel, budget) as (runner, results, queues):
         path, total = store.journal_path(evaluation.id), len(positions)
         with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
-            work = _SampleLoop(metrics, runner, results, status, queues)
+            work = _SampleLoop(draws, runner, results, status, queues)
             workers = min(IN_FLIGHT, total) if queues else options.workers
             wait_for(work.run(_at_positions(store.samples(run_id), positions), workers))
             spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
@@ -360,14 +383,15 @@ class _SampleLoop:
 
     def __init__(
         self,
-        metrics: Sequence[Metric],
+        draws: Draws,
         runner: TaskRunner,
         results: ResultFiles,
         status: StatusFile,
         queues: Sequence[BatchQueue] = (),
     ) -> None:
-        self._metrics = metrics
-        self._needs: tuple[Need[Any], ...] = tuple(dict.fromkeys(need for one in metrics for need in one.needs()))
+        self._draws = draws
+        self._metrics = draws.metrics
+        self._needs = draws.needs()
         self._runner = runner
         self._results = results
         self._status = status
@@ -411,10 +435,13 @@ class _SampleLoop:
     async def _judge(self, position: int, sample: Sample) -> None:
         self._in_progress += 1
         offsets: list[int] = []
-        results = await resolve(sample, self._needs, self._runner.for_sample(sample.id, offsets), self._runner.knows)
+        ask = self._runner.for_sample(sample.id, offsets)
+        by_draw = await resolve_draws(sample, self._needs, ask, self._runner.knows, self._draws.redraws)
+        results = by_draw[0]
         outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
         if self._is_covered(outcomes.values()):
             self._results.add(position, outcomes, results, offsets)
+            self._results.add_draws(position, self._draws, sample, by_draw)
             self.covered += 1
             self.unscored += any(isinstance(result, Unscored) for result in outcomes.values())
             self._status.step(self._runner.tally)

@@ -12,8 +12,8 @@ from ragboard.prices import Prices, read_prices
 
 __all__ = ["LIMITS", "EvaluationOptions", "ModelEstimate"]
 
-LIMITS = ("sample", "seed", "max_calls", "max_cost", "max_minutes")
-"""The options that limit how many samples are evaluated, and the calls, cost and time."""
+LIMITS = ("sample", "seed", "draws", "max_calls", "max_cost", "max_minutes")
+"""The options that say how many samples are evaluated and how often, and that limit the calls, cost and time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,9 @@ class EvaluationOptions:
     """Evaluate a random subset of this size, and the samples evaluated before. A larger size with the same seed extends
     the subset. None: all samples."""
     seed: int = 0
+    draws: int | None = None
+    """Ask models for this many independent judgements of each sample; the scores are those of the first. None: 1, or
+    as many as the metric already has in the evaluation."""
     max_calls: int | None = None
     """Maximum number of requests to models, including retries and requests without a reply."""
     max_cost: float | None = None
@@ -60,7 +63,8 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""
-        for name, minimum in (("concurrency", 1), ("sample", 1), ("max_calls", 0), ("max_cost", 0), ("max_minutes", 0)):
+        minimums = {"concurrency": 1, "sample": 1, "draws": 1, "max_calls": 0, "max_cost": 0, "max_minutes": 0}
+        for name, minimum in minimums.items():
             value = getattr(self, name)
             if value is not None and value < minimum:
                 raise SettingError(f"{name} is {value}, expected at least {minimum}")

@@ -18,6 +18,7 @@ from ragboard.errors import SettingError
 from ragboard.evaluation.batches import batched_models, prices_in_batches
 from ragboard.evaluation.cache import AnswerCache, read_cache
 from ragboard.evaluation.defaults import LIKELY, WORST
+from ragboard.evaluation.draws import Draws
 from ragboard.evaluation.engine import check_roles, with_earlier_metrics
 from ragboard.evaluation.identity import evaluation_of
 from ragboard.evaluation.journal import JournalReader, open_reader
@@ -28,7 +29,7 @@ from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import MAX_QUOTED_CHARS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import METRICS, Metric
-from ragboard.metrics.base import Need, resolve
+from ragboard.metrics.base import Need, resolve_draws
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
@@ -147,26 +148,28 @@ def plan_run(
     cache: bool = True,
     afresh: bool = False,
     sample: int | None = None,
+    draws: int | None = None,
 ) -> Plan:
     """Estimate the calls and cost of evaluating a run in the store; nothing is sent.
 
     Answers in the evaluation's journal, and models' replies in the store's cache (unless `cache` is False), cost
     nothing. A task that failed is not asked again, as in `evaluate_run`. `afresh` ignores all earlier answers.
-    `sample`: plan for this number of samples. `known`: metrics by name, to look up those that the evaluation already
-    has. Raises JudgeError if a role is not filled.
+    `sample`: plan for this number of samples. `draws`: as in `EvaluationOptions`. `known`: metrics by name, to look up
+    those that the evaluation already has. Raises JudgeError if a role is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
     evaluation = evaluation_of(store, run_id, panel, metrics, known)
     everything = with_earlier_metrics(store, evaluation, metrics, known)
     check_roles(panel, everything)
+    drawing = Draws.of(panel, metrics, everything, draws, {} if afresh else store.draw_counts(evaluation.id))
     with ExitStack() as stack:
         journal = None if afresh else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
         answers = KnownAnswers(journal, shared)
         count = store.sample_count(run_id)
         drawn = _drawn((one for _, one in store.samples(run_id)), count, assumed)
-        tallies = wait_for(_simulate_samples(drawn, count, (metrics, everything), panel, assumed, answers))
+        tallies = wait_for(_simulate_samples(drawn, count, metrics, drawing, assumed, answers))
     tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
     return tallies.plan(panel, priced, assumed)
 
@@ -187,11 +190,13 @@ def plan_samples(
     check_roles(panel, metrics)
     drawn = _drawn(samples, len(samples), assumed)
     answers = KnownAnswers(None, None)
-    tallies = wait_for(_simulate_samples(drawn, len(samples), (metrics, metrics), panel, assumed, answers))
+    drawing = Draws(tuple(metrics), {}, panel)
+    tallies = wait_for(_simulate_samples(drawn, len(samples), metrics, drawing, assumed, answers))
     return tallies.plan(panel, read_prices() if prices is None else prices, assumed)
 
 
-Needs = tuple[Need[Any], ...]
+Needs = tuple[tuple[Need[Any], ...], ...]
+"""The needs of each draw."""
 
 
 @dataclass
@@ -265,7 +270,7 @@ class _Tally:
 class Estimator:
     """Answers the tasks of one sample at a time with simulated replies, and counts them."""
 
-    panel: Panel
+    draws: Draws
     sizes: Sizes
     reference_sizes: Sizes
     assumed: Assumptions
@@ -288,7 +293,7 @@ class Estimator:
             tally.add(estimate)
             return estimate.reply
 
-        await resolve(self.sample, needs, ask, lambda task: self._estimate(task).own)
+        await resolve_draws(self.sample, needs, ask, lambda task: self._estimate(task).own, self.draws.redraws)
 
     def _estimate(self, task: Task) -> TaskEstimate:
         if task not in self._estimates:
@@ -296,7 +301,7 @@ class Estimator:
         return self._estimates[task]
 
     def _simulate(self, task: Task) -> TaskEstimate:
-        judge = self.panel.for_task(type(task))
+        judge = self.draws.panel.for_task(type(task))
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
@@ -338,7 +343,7 @@ class _RunTallies:
 
     samples: int
     looked_at: int
-    metrics: Sequence[Metric]
+    metrics: Mapping[str, Needs]
     everything: Needs
     expected: Mapping[Needs, _Tally]
     worst: Mapping[Needs, _Tally]
@@ -351,7 +356,7 @@ class _RunTallies:
         return Plan(
             samples=self.samples,
             looked_at=self.looked_at,
-            metrics={metric.spec: self._planned(metric.needs(), prices) for metric in self.metrics},
+            metrics={spec: self._planned(needs, prices) for spec, needs in self.metrics.items()},
             total=self._planned(self.everything, prices),
             models=tuple(self._expected(model, count) for model, count in counts.items()),
             batched=batched,
@@ -396,18 +401,18 @@ class _RunTallies:
 async def _simulate_samples(
     samples: Iterable[Sample],
     count: int,
-    metrics: tuple[Sequence[Metric], Sequence[Metric]],
-    panel: Panel,
+    metrics: Sequence[Metric],
+    draws: Draws,
     assumed: Assumptions,
     answers: KnownAnswers,
 ) -> _RunTallies:
-    """Tally samples drawn from `count`. `metrics`: those that are each planned alone, and those planned together."""
-    alone, everything = metrics
-    union: Needs = tuple(dict.fromkeys(need for metric in everything for need in metric.needs()))
-    groups = [*dict.fromkeys(metric.needs() for metric in alone), union]
+    """Tally samples drawn from `count`: `metrics` each alone, and all metrics of `draws` together."""
+    alone = {metric.spec: tuple(draws.needs_of([metric])) for metric in metrics}
+    everything = tuple(draws.needs())
+    groups = dict.fromkeys((*alone.values(), everything))
     estimators = [
         Estimator(
-            panel,
+            draws,
             EmbeddedSizes(**asdict(sizes)),
             EmbeddedSizes(**asdict(replace(sizes, statements=sizes.reference_statements))),
             assumed,
@@ -422,7 +427,7 @@ async def _simulate_samples(
         for estimator in estimators:
             await estimator.count_sample(sample)
     expected, worst = (estimator.tallies for estimator in estimators)
-    return _RunTallies(count, looked_at, alone, union, expected, worst)
+    return _RunTallies(count, looked_at, alone, everything, expected, worst)
 
 
 def _drawn(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:

@@ -209,6 +209,7 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
     notes = [reason, support_sentence(judged, ranks), CLAIM_CLASSES[judged.origin] if judged.origin else ""]
     if judged.verdict and judged.verdict.score is not None:
         notes.append(f"support {judged.verdict.score:.2f}")
+    notes.append(judged.draws_in_words)
     return list(dict.fromkeys(filter(None, [*notes, *map(human_verdict_line, judged.people)])))
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 from ragboard.errors import SettingError
 from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
 from ragboard.records import Direction, MorePassages, Outcome, Sample, Score, Unscored
-from ragboard.tasks import Failure, NotAsked, Reply, Task
+from ragboard.tasks import DRAW_STEP, Failure, NotAsked, Reply, Task
 
 __all__ = [
     "CATEGORIES",
@@ -35,6 +35,7 @@ __all__ = [
     "no_passages",
     "outcome",
     "resolve",
+    "resolve_draws",
     "tasks_for",
     "yes_or_no",
 ]
@@ -76,15 +77,20 @@ class Ask:
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
-    """Whether a task was answered before; needs then repeat it in the same form."""
+    """Whether the judge answered a task before."""
     wanted: Collection[Need[Any]] = ()
     """All needs to resolve, so that one task can serve two of them."""
+    draw: int = 0
+    """Which independent draw of the replies this is, from 0."""
+    redraws: Callable[[Task], bool] = lambda _: True
+    """Whether a further draw asks a task again; if not, it has the reply of the first draw."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or the reason why there is none."""
+        task = self._drawn(task)
         if task not in self._asked:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
@@ -93,6 +99,15 @@ class Ask:
         if not isinstance(reply, task.reply):
             raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
         return cast("R", reply)
+
+    def knows(self, task: Task) -> bool:
+        """Return whether the task was answered before; needs then send it in the same form."""
+        return self.known(self._drawn(task))
+
+    def _drawn(self, task: Task[R]) -> Task[R]:
+        if not self.draw or not self.redraws(task):
+            return task
+        return cast("Task[R]", replace(cast("Any", task), draw=task.draw + self.draw * DRAW_STEP))
 
     @cached_property
     def file_verdicts(self) -> FileVerdicts | Unscored:
@@ -151,10 +166,31 @@ async def resolve(
 
     `known`: whether a task was answered before; such a task is sent in the same form.
     """
-    wanted = tuple(dict.fromkeys(needs))
-    ask = Ask(sample, answer, known, wanted)
-    results = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
-    return NeedResults(dict(zip(wanted, results, strict=True)))
+    (results,) = await resolve_draws(sample, [needs], answer, known)
+    return results
+
+
+async def resolve_draws(
+    sample: Sample,
+    draws: Sequence[Iterable[Need[Any]]],
+    answer: AnswerTask,
+    known: Callable[[Task], bool] = lambda _: False,
+    redraws: Callable[[Task], bool] = lambda _: True,
+) -> tuple[NeedResults, ...]:
+    """Resolve the needs of several independent draws for one sample, all at once; return the results by draw.
+
+    `draws`: the needs of each draw. The first draw is what `resolve` returns. The others ask the tasks again for which
+    `redraws` is true, and share the replies to all other tasks with it.
+    """
+    asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
+
+    async def one(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
+        wanted = tuple(dict.fromkeys(needs))
+        ask = Ask(sample, answer, known, wanted, draw, redraws, asked)
+        results = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
+        return NeedResults(dict(zip(wanted, results, strict=True)))
+
+    return tuple(await asyncio.gather(*(one(draw, needs) for draw, needs in enumerate(draws))))
 
 
 def judgement(about: str, number: int, says: str, value: float | None = None, reason: str = "") -> Row:

@@ -205,5 +205,5 @@ def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Agains
         JointVerdicts(side),
         CellVerdicts(side, "passages"),
     } <= set(ask.wanted)
-    neither_known = not ask.known(single_kind) and not ask.known(other_kind)
-    return both if (wants_both and neither_known) or ask.known(both) else single_kind
+    neither_known = not ask.knows(single_kind) and not ask.knows(other_kind)
+    return both if (wants_both and neither_known) or ask.knows(both) else single_kind

@@ -17,6 +17,8 @@ RESULT_TABLES = (
     "assignments",
     "citations",
     "cited_statements",
+    "score_draws",
+    "verdict_draws",
     "answer_places",
     "spending",
 )

@@ -21,6 +21,7 @@ from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
+from ragboard.store.queries.draws import draw_counts
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -315,6 +316,11 @@ class Store:
         """Return the metrics that an evaluation already has; empty for a new one."""
         with self.database.read() as connection:
             return metrics_of(connection, evaluation_id)
+
+    def draw_counts(self, evaluation_id: str) -> dict[str, int]:
+        """Return the number of independent draws of each metric that an evaluation has several of."""
+        with self.database.read() as connection:
+            return draw_counts(connection, evaluation_id)
 
     @property
     def cache_path(self) -> Path:

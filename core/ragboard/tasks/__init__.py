@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from ragboard.tasks.base import (
+    DRAW_STEP,
     Exchange,
     Failure,
     NotAsked,
@@ -44,6 +45,7 @@ from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, Written
 from ragboard.tasks.write_questions import WriteQuestions
 
 __all__ = [
+    "DRAW_STEP",
     "PROMPTED",
     "TASKS",
     "TASK_NAMED",

@@ -22,6 +22,7 @@ from ragboard.tasks.replies import Json, ReplyModel, schema_of
 from ragboard.text.sentences import sentence_spans
 
 __all__ = [
+    "DRAW_STEP",
     "AnyTask",
     "Exchange",
     "Failure",
@@ -46,6 +47,9 @@ __all__ = [
 
 Role = Literal["extract", "verify", "ask", "embed"]
 """The part that a judge plays in an evaluation; one judge can play several."""
+
+DRAW_STEP = 1000
+"""Added to `draw` for each further draw of an evaluation; a metric that draws a task several times stays below it."""
 
 MOST_TOKENS = 10**9
 """The largest number of tokens of a call; a larger one is treated as missing."""

@@ -108,7 +108,7 @@ def _hallucination(row: Hallucination) -> dict[str, Any]:
         "reason": strip_bidi_controls(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
         "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),
         "aside": strip_bidi_controls(shortened(row.run)),
-        "note": strip_bidi_controls(row.judged.in_words),
+        "note": ", ".join(filter(None, [strip_bidi_controls(row.judged.in_words), judged.draws_in_words])),
         "people": [strip_bidi_controls(human_verdict_line(one)) for one in judged.people],
     }
 

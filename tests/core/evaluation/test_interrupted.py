@@ -27,6 +27,7 @@ from tests.core.conftest import make_run
 from ragboard import Store
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.cli import main
+from ragboard.errors import ExitCode
 from ragboard.evaluation.progress import read_progress
 from ragboard.records import Outcome
 
@@ -236,7 +237,7 @@ def test_a_disk_that_is_full_is_one_line_and_nothing_is_damaged(tmp_path: Path, 
 
     store = kept(Store(tmp_path), 40)
     code, said = ended(start(store, server, preexec_fn=little_room))
-    assert (code, said.count("\n") - said.count("sent to ")) == (1, 1), said
+    assert (code, said.count("\n") - said.count("sent to ")) == (ExitCode.STORE, 1), said
     assert re.search(r"(?m)^ragboard: .*\.jsonl: cannot write the journal: ", said)
     answered = journalled(store)
     assert answered

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ragboard.store.nouns import RunRef
+from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Scored, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
@@ -37,7 +38,7 @@ __all__ = [
     "samples_query",
 ]
 
-Order = Literal["file", "lowest", "highest", "worst"]
+Order = Literal["file", "lowest", "highest", "worst", "unsure"]
 Only = Literal["all", "loose", "refusing", "retrieved nothing", "unscored", "beyond"]
 """Which samples to list. loose: with an unsupported statement; beyond: with a value on the bad side of the
 threshold."""
@@ -53,7 +54,7 @@ class SampleQuery:
     column: str = ""
     """The metric, or `metadata.COLUMN`, that `order`, `between` and `only` refer to."""
     order: Order = "file"
-    """worst: most unsupported statements first."""
+    """worst: most unsupported statements first; unsure: most judgements that differ between draws first."""
     only: Only = "all"
     between: tuple[float, float] | None = None
     """Lowest and highest value of the column; None: any value."""
@@ -134,6 +135,7 @@ _ORDER: dict[Order, str] = {
     "lowest": "m.value ASC NULLS LAST, ",
     "highest": "m.value DESC NULLS LAST, ",
     "worst": "coalesce(v.unsupported + v.contradicted, 0) DESC, m.value ASC NULLS LAST, ",
+    "unsure": "f.flips DESC NULLS LAST, ",
 }
 _ONLY: dict[Only, str] = {
     "all": "",
@@ -200,6 +202,7 @@ LEFT JOIN (
 LEFT JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation AND side = 'response') d
   USING (position)
 LEFT JOIN ({values.sql}) m USING (position)
+{f"LEFT JOIN ({FLIPS}) f USING (position)" if query.order == "unsure" else ""}
 WHERE s.run_id = $run{_ONLY[query.only]}"""
     if query.only == "beyond":
         sql += (

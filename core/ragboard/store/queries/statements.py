@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ragboard.metrics.partition import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.nouns import RunRef
+from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Scored, read_scored
@@ -91,6 +92,8 @@ class JudgedStatement:
     """Its class in the six-way partition of claims; None if verdicts for it are missing."""
     people: tuple[HumanVerdict, ...] = ()
     """Labels, the latest last; they do not change the verdict of the judge."""
+    draws: Mapping[Label, int] = field(default_factory=dict[Label, int])
+    """Number of draws by their verdict, most first; empty if it was judged once."""
 
     @property
     def by_people(self) -> HumanVerdict | None:
@@ -101,6 +104,13 @@ class JudgedStatement:
     def is_overruled(self) -> bool:
         """Whether the label that counts differs from the judge's joint verdict."""
         return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
+
+    @property
+    def draws_in_words(self) -> str:
+        """`supported in 2 of 3 draws, unsupported in 1`; empty if it was judged once."""
+        total = sum(self.draws.values())
+        parts = [f"{label} in {count}" for label, count in self.draws.items()]
+        return ", ".join([f"{parts[0]} of {total} draws", *parts[1:]]) if parts else ""
 
     @property
     def separate_verdict(self) -> Label | None:
@@ -225,6 +235,7 @@ def answer_statements(
     ).fetchall()
     keys = [(evaluation_id or "", position, row[0]) for row in rows]
     verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
+    draws = label_draws(connection, keys)
     row = connection.execute(
         "SELECT refuses FROM sides WHERE evaluation_id = $evaluation AND position = $position AND side = 'response'", at
     ).fetchone()
@@ -237,6 +248,7 @@ def answer_statements(
             single={rank: verdict for rank, verdict in verdicts.get(key, {}).items() if rank},
             origin=origin,
             people=people.get(key, ()),
+            draws=draws.get(key, {}),
         )
         for key, (_, text, start, end, how, origin) in zip(keys, rows, strict=True)
     ), None if row is None else bool(row[0])

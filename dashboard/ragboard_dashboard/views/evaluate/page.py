@@ -243,12 +243,15 @@ def _by_name() -> JudgeOptions | None:
 def _limits() -> Mapping[str, float]:
     """The limits that were given."""
     with st.expander("Limits"):
-        boxes = st.columns(4)
+        boxes = st.columns(5)
         given = {
             "sample": boxes[0].number_input("Samples", 1, value=None, placeholder="all", help="Drawn at random"),
             "max_cost": boxes[1].number_input("US dollars", 0.0, value=None, placeholder="no limit"),
             "max_calls": boxes[2].number_input("Calls", 0, value=None, placeholder="no limit"),
             "max_minutes": boxes[3].number_input("Minutes", 0.0, value=None, placeholder="no limit"),
+            "draws": boxes[4].number_input(
+                "Draws", 1, value=None, placeholder="1", help="Ask a chat model several times, to see how sure it is"
+            ),
         }
     return {name: value for name, value in given.items() if value is not None}
 

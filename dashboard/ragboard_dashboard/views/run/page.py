@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from ragboard.analysis import (
+    BEHAVIOURS,
     Bin,
     Columns,
     Distribution,
@@ -18,10 +20,11 @@ from ragboard.analysis import (
     headline,
     ragas_score,
 )
-from ragboard.errors import RagboardError
+from ragboard.errors import NotFoundError, RagboardError, SettingError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
 from ragboard.records import Score
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import estimate_text
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -43,8 +46,10 @@ from ragboard_dashboard.data import (
     get_judge_options,
     get_metrics,
     get_overruled_verdicts,
+    get_refusals,
     get_run,
     get_scatter,
+    get_self_agreement,
     launch_context,
     save_threshold,
     store,
@@ -59,7 +64,9 @@ from ragboard_dashboard.text import (
     file_facts,
     folded_facts,
     judged_line,
+    markdown_escaped,
     plain,
+    shortened,
     summary_facts,
 )
 from ragboard_dashboard.theme import palette
@@ -81,6 +88,8 @@ KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
+LONG_QUESTION = 100
+"""Characters of a question in a list."""
 LONG_NAME = 40
 """Characters of a name that has a row of its own if it is longer."""
 CHART = {"displayModeBar": False}
@@ -115,6 +124,8 @@ def draw() -> None:
         list_samples(run, summary, "", None)
         return
     _origins(summary)
+    _refusals(run)
+    _self_agreement(run)
     column, between = _overview(run, there, unscored)
     list_samples(run, summary, column, between)
     _against(run, there, column)
@@ -198,6 +209,46 @@ def _origins(summary: RunSummary) -> None:
         f" true. Relevant: the passage supports a statement of the reference.{left_out}",
         "note",
     )
+
+
+def _refusals(run: RunRef) -> None:
+    """Draw which refusals were right, if the run file says which questions can be answered."""
+    try:
+        found = get_refusals(run, source="file")
+    except NotFoundError:
+        return
+    except SettingError as error:
+        plain(f"Refusals cannot be checked: {error}.", "note")
+        return
+    wrong = f": {len(found.wrong):,} wrong" if found.wrong else ": all right"
+    with st.expander(f"Refusals{wrong}", icon=":material/block:"):
+        table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
+        st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
+        plain(f"Rows: what the run file says of the question. Columns: what the answer does, by {found.judge}.", "note")
+        plain("\n".join(map(str, found.rates)))
+        for number, one in enumerate(found.wrong[:KINDS]):
+            question = markdown_escaped(strip_bidi_controls(shortened(one.question, LONG_QUESTION)))
+            label = f"{one.answerability}, {one.behaviour}: {question}"
+            if st.button(label, key=f"refusal-{number}", type="tertiary", icon=":material/find_in_page:"):
+                open_sample(st.query_params["run"], one.sample_id)
+        if len(found.wrong) > KINDS:
+            plain(f"and {len(found.wrong) - KINDS:,} more: ragboard refusals --json lists them", "note")
+
+
+def _self_agreement(run: RunRef) -> None:
+    """Draw how often the judge agrees with itself, if it was asked several times."""
+    found = get_self_agreement(run)
+    if found is None:
+        return
+    flips, items = sum(one.flips for one in found.replies), sum(one.items for one in found.replies)
+    title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
+    with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
+        plain("\n".join(map(str, (*found.replies, *found.metrics))))
+        plain(
+            "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
+            " others have temperature 1 unless another one is set.",
+            "note",
+        )
 
 
 def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:

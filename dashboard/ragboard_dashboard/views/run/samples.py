@@ -25,6 +25,7 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import (
     get_sample_rows,
     get_samples_sql,
+    get_self_agreement,
     store,
 )
 from ragboard_dashboard.links import address, open_sample
@@ -39,6 +40,7 @@ ORDERS: dict[Order, str] = {
     "lowest": "Lowest first",
     "highest": "Highest first",
     "file": "File order",
+    "unsure": "Judge least sure first",
 }
 ONLY: dict[Only, str] = {
     "all": "All samples",
@@ -89,7 +91,8 @@ def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
     words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
     chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_address)
-    sort = order.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", **in_address)
+    orders = [one for one in ORDERS if one != "unsure" or get_self_agreement(run)]
+    sort = order.selectbox("Order", orders, format_func=ORDERS.__getitem__, key="order", **in_address)
     query = SampleQuery(
         column=column,
         order=sort,
@@ -136,7 +139,7 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons)])),
+        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons), row.flips_in_words])),
         "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
 

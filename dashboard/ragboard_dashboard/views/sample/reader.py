@@ -221,7 +221,7 @@ def _statement(
         "words": verdict_words(judged, rule_based=rule_based),
         "reason": strip_bidi_controls(verdict.reason) if verdict else "",
         "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
-        "support": _support(judged, rule_based=rule_based),
+        "support": "; ".join(filter(None, [_support(judged, rule_based=rule_based), judged.draws_in_words])),
         "people": _people(judged),
         "says": support_sentence(judged, passages),
         "evidence": [

@@ -1,0 +1,109 @@
+"""Independent draws: chat models are asked again for the same judgements, to see how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragboard.errors import SettingError
+from ragboard.judges.base import ModelJudge
+from ragboard.judges.panel import Panel
+from ragboard.metrics import Metric, outcome
+from ragboard.metrics.base import Need, NeedResults, tasks_for
+from ragboard.records import Sample, Score
+from ragboard.tasks import ExtractStatements, Task
+
+__all__ = ["ITEM_COLUMNS", "Draws", "is_redrawn"]
+
+ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "verdicts": (("side", "statement", "target"), "label"),
+    "judgements": (("about", "number"), "says"),
+    "assignments": (("number",), "label"),
+    "sentences": (("rank", "start"), "chosen"),
+}
+"""The tables of replies that are compared between draws: the columns that name what is judged, and the reply's."""
+
+
+def is_redrawn(kind: type[Task]) -> bool:
+    """Whether further draws ask this type of task again.
+
+    They share the statements, so that verdicts on the same statements can be compared; and texts have one embedding.
+    """
+    return kind is not ExtractStatements and kind.role != "embed"
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How many independent draws each metric of an evaluation has."""
+
+    metrics: tuple[Metric, ...]
+    counts: Mapping[str, int]
+    """Number of draws by metric; a missing metric has one."""
+    panel: Panel
+
+    @classmethod
+    def of(
+        cls,
+        panel: Panel,
+        named: Sequence[Metric],
+        metrics: Sequence[Metric],
+        draws: int | None,
+        earlier: Mapping[str, int],
+    ) -> Draws:
+        """Draw the `named` metrics `draws` times, and the others as often as they were drawn `earlier`.
+
+        Raises SettingError if no named metric asks a chat model for something that can be drawn again.
+        """
+        made = cls(tuple(metrics), dict(earlier), panel)
+        if draws is None or draws == 1:
+            return made
+        drawable = [metric.spec for metric in named if made.redrawn_needs(metric.needs())]
+        if not drawable:
+            raise SettingError(
+                "--draws has no effect: no chat model judges these metrics, and other judges always reply the same;"
+                " name one with --judge openai:MODEL"
+            )
+        return cls(made.metrics, {**earlier, **{spec: max(draws, earlier.get(spec, 1)) for spec in drawable}}, panel)
+
+    def needs(self) -> list[tuple[Need[Any], ...]]:
+        """Return the needs of all metrics, and then those of each further draw."""
+        return self.needs_of(self.metrics)
+
+    def needs_of(self, metrics: Sequence[Metric]) -> list[tuple[Need[Any], ...]]:
+        """Return the needs of these metrics for each draw; the first draw has all of them."""
+        most = max((self.counts.get(metric.spec, 1) for metric in metrics), default=1)
+        return [
+            tuple(
+                dict.fromkeys(
+                    need for one in metrics if not draw or draw < self.counts.get(one.spec, 1) for need in one.needs()
+                )
+            )
+            for draw in range(most)
+        ]
+
+    def redraws(self, task: Task) -> bool:
+        """Whether further draws ask this task again."""
+        return self._is_redrawn(type(task))
+
+    def redrawn_needs(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
+        """Return the needs for which further draws ask a model again."""
+        return [need for need in needs if any(map(self._is_redrawn, tasks_for([need])))]
+
+    def _is_redrawn(self, kind: type[Task]) -> bool:
+        return is_redrawn(kind) and isinstance(self.panel.for_task(kind), ModelJudge)
+
+    def scores(self, sample: Sample, results: Sequence[NeedResults]) -> Iterator[tuple[str, int, float]]:
+        """Return (metric, draw, value) of the metrics with several draws; draws without a score are left out."""
+        for metric in self.metrics:
+            for draw in range(self.counts.get(metric.spec, 1)) if metric.spec in self.counts else ():
+                scored = outcome(metric, sample, results[draw])
+                if isinstance(scored, Score):
+                    yield metric.spec, draw, scored.value
+
+    def compared(self, results: Sequence[NeedResults]) -> list[NeedResults]:
+        """Return the results to compare, by draw: those of needs with several draws that ask for judgements."""
+        if len(results) < 2:
+            return []
+        judged = [need for need in self.redrawn_needs(results[1].by_need) if any(kind.judges for kind in need.tasks())]
+        return [NeedResults({need: draw.by_need[need] for need in judged if need in draw.by_need}) for draw in results]

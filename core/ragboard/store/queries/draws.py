@@ -1,0 +1,128 @@
+"""Independent draws of a judge's replies: scores and labels by draw, and how often they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.records import Label
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import Positions
+
+__all__ = ["ComparedReplies", "DrawnScores", "compared_replies", "draw_counts", "drawn_scores", "flips", "label_draws"]
+
+FLIPS = (
+    "SELECT position, count(*) FILTER (labels > 1) AS flips, count(*) AS replies FROM ("
+    "SELECT position, count(DISTINCT label) AS labels FROM verdict_draws WHERE evaluation_id = $evaluation"
+    " GROUP BY position, kind, item HAVING count(*) > 1) GROUP BY position"
+)
+"""SQL that counts, for each sample, the judgements with several draws, and those whose draws differ."""
+
+
+class DrawnScores(NamedTuple):
+    """The scores of one metric, one row for each sample and draw."""
+
+    positions: Positions
+    draws: NDArray[np.int64]
+    """From 0."""
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedReplies:
+    """How often the replies about the same thing are equal, by sample."""
+
+    kind: str
+    """verdicts, judgements, assignments or sentences."""
+    positions: Positions
+    items: NDArray[np.float64]
+    """Number of things judged."""
+    agreement: NDArray[np.float64]
+    """Sum over these of the share of pairs of draws with equal replies."""
+    flips: NDArray[np.float64]
+    """Number of those with replies that differ."""
+
+
+def draw_counts(connection: Connection, evaluation_id: str) -> dict[str, int]:
+    """Return the number of draws of each metric that has several."""
+    return dict(
+        connection.execute(
+            "SELECT metric, max(draw) + 1 AS draws FROM score_draws WHERE evaluation_id = ?"
+            " GROUP BY metric HAVING draws > 1 ORDER BY metric",
+            [evaluation_id],
+        ).fetchall()
+    )
+
+
+def drawn_scores(connection: Connection, evaluation_id: str, metric: str) -> DrawnScores:
+    """Return the scores of a metric by sample and draw, in this order."""
+    found = connection.execute(
+        "SELECT position, draw, value FROM score_draws WHERE evaluation_id = ? AND metric = ? ORDER BY position, draw",
+        [evaluation_id, metric],
+    ).fetchnumpy()
+    return DrawnScores(
+        np.asarray(found["position"], dtype=np.int64),
+        np.asarray(found["draw"], dtype=np.int64),
+        np.asarray(found["value"], dtype=np.float64),
+    )
+
+
+def compared_replies(connection: Connection, evaluation_id: str) -> list[ComparedReplies]:
+    """Compare the replies of all draws, by kind of reply."""
+    found = connection.execute(
+        "WITH tallies AS (SELECT kind, position, item, label, count(*) AS n FROM verdict_draws"
+        " WHERE evaluation_id = ? GROUP BY ALL),"
+        " items AS (SELECT kind, position, sum(n) AS n, sum(n * (n - 1)) AS equal FROM tallies"
+        " GROUP BY kind, position, item HAVING sum(n) > 1)"
+        " SELECT kind, position, count(*)::DOUBLE AS items, sum(equal / (n * (n - 1)))::DOUBLE AS agreement,"
+        " (count(*) FILTER (equal < n * (n - 1)))::DOUBLE AS flips FROM items GROUP BY kind, position"
+        " ORDER BY kind, position",
+        [evaluation_id],
+    ).fetchnumpy()
+    kinds = np.asarray(found["kind"], dtype=np.str_)
+    return [
+        ComparedReplies(
+            kind=str(kind),
+            positions=np.asarray(found["position"][kinds == kind], dtype=np.int64),
+            **{name: np.asarray(found[name][kinds == kind]) for name in ("items", "agreement", "flips")},
+        )
+        for kind in np.unique(kinds)
+    ]
+
+
+def flips(connection: Connection, evaluation_id: str | None, positions: list[int]) -> dict[int, tuple[int, int]]:
+    """Count for these samples the judgements whose draws differ, and all with several draws, by position."""
+    rows = connection.execute(
+        f"SELECT position, flips, replies FROM ({FLIPS}) WHERE position IN (SELECT unnest($positions::INTEGER[]))",
+        {"evaluation": evaluation_id, "positions": positions},
+    ).fetchall()
+    return {position: (differ, replies) for position, differ, replies in rows}
+
+
+def label_draws(
+    connection: Connection, statements: Sequence[tuple[str, int, int]]
+) -> dict[tuple[str, int, int], dict[Label, int]]:
+    """Count the joint verdicts of all draws on statements of answers by label, the most frequent first.
+
+    `statements`: evaluation, position and statement number, both from 0. Statements that were judged once are left out.
+    """
+    if not statements:
+        return {}
+    evaluations, positions, numbers = zip(*statements, strict=True)
+    rows = connection.execute(
+        "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
+        " unnest($numbers) AS statement)"
+        " SELECT evaluation_id, position, statement, label, count(*) AS n"
+        " FROM keys JOIN verdict_draws d USING (evaluation_id, position)"
+        " WHERE d.kind = 'verdicts' AND d.item = concat('response ', statement, ' joint')"
+        " GROUP BY ALL ORDER BY n DESC, label",
+        {"evaluations": evaluations, "positions": positions, "numbers": numbers},
+    ).fetchall()
+    found: dict[tuple[str, int, int], dict[Label, int]] = {}
+    for evaluation, position, statement, label, count in rows:
+        found.setdefault((evaluation, position, statement), {})[label] = count
+    return {key: labels for key, labels in found.items() if sum(labels.values()) > 1}

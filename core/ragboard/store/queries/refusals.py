@@ -1,0 +1,41 @@
+"""Refusals beside whether their questions can be answered."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ragboard.answerability import ANSWERABILITY_COLUMNS
+from ragboard.store.queries.query import Connection
+
+__all__ = ["RefusalRow", "refusal_rows"]
+
+
+class RefusalRow(NamedTuple):
+    """One evaluated sample."""
+
+    position: int
+    sample_id: str
+    question: str
+    refuses: bool
+    states: bool
+    """Whether the answer has statements; a refusal with statements refuses in part."""
+    selected: bool | None
+    """Whether the judge selected a sentence of the passages that helps to answer; None if it was not asked."""
+    columns: list[str | None]
+    """The values of `ANSWERABILITY_COLUMNS` as JSON; None where the sample has no such column."""
+
+
+def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
+    """Return the samples of which it was judged whether the answer refuses, by position."""
+    columns = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in ANSWERABILITY_COLUMNS)
+    rows = connection.execute(
+        f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{columns}]"
+        " FROM samples s JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation"
+        " AND side = 'response' AND refuses IS NOT NULL) d USING (position)"
+        " LEFT JOIN (SELECT DISTINCT position FROM statements WHERE evaluation_id = $evaluation"
+        " AND side = 'response') t USING (position)"
+        " LEFT JOIN (SELECT position, bool_or(chosen) AS selected FROM sentences WHERE evaluation_id = $evaluation"
+        " GROUP BY position) c USING (position) WHERE s.run_id = $run ORDER BY s.position",
+        {"run": run_id, "evaluation": evaluation_id},
+    ).fetchall()
+    return [RefusalRow(*row) for row in rows]
