@@ -39,7 +39,7 @@ def test_moments_are_those_of_numpy(rng: np.random.Generator) -> None:
     assert (found.n, found.mean, found.deviation) == pytest.approx(
         (values.size, np.mean(values), np.std(values, ddof=1)), abs=1e-12
     )
-    assert found.varying == values.size - scipy.mode(values).count
+    assert found.untied == values.size - scipy.mode(values).count
 
 
 def test_the_error_of_clusters_of_equal_size_is_the_cluster_robust_one_of_statsmodels(rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""Statistics: functions of numbers that return frozen results with method, level and n. They know nothing of RAG."""
+"""Statistical functions of plain numbers. Results are frozen dataclasses with their method, level and n."""
 
 from __future__ import annotations
 

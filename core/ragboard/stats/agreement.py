@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from ragboard.stats.bootstrap import Rows, clustered_interval
-from ragboard.stats.checks import FloatArray, flags, numbers, rated
+from ragboard.stats.checks import FloatArray, finite_array, reject_missing, to_booleans
 from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
 
 __all__ = [
@@ -43,7 +43,7 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryAgreement:
-    """The confusion matrix of yes-or-no decisions and true labels."""
+    """The confusion matrix of binary decisions and true labels."""
 
     true_positives: int
     false_positives: int
@@ -57,7 +57,7 @@ class BinaryAgreement:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of items whose decision is the label, in [0, 1]; None without items."""
+        """The share of items with the correct decision, in [0, 1]; None without items."""
         return _share(self.true_positives + self.true_negatives, self.n)
 
     @property
@@ -78,8 +78,9 @@ class BinaryAgreement:
     @property
     def balanced_accuracy(self) -> float | None:
         """The mean of sensitivity and specificity; 0.5 is chance level. None if either is None."""
-        sides = (self.sensitivity, self.specificity)
-        return None if sides[0] is None or sides[1] is None else (sides[0] + sides[1]) / 2
+        if self.sensitivity is None or self.specificity is None:
+            return None
+        return (self.sensitivity + self.specificity) / 2
 
     @property
     def f1(self) -> float | None:
@@ -99,7 +100,7 @@ class Cut:
 
 @dataclass(frozen=True, kw_only=True)
 class Bin:
-    """A bin of scores, and the share of positives in it."""
+    """A bin of scores, with the share of positives in it."""
 
     low: float
     high: float
@@ -116,10 +117,10 @@ class Calibration:
 
     n: int
     bins: tuple[Bin, ...]
-    """The bins with scores, ascending."""
+    """The bins that contain scores, ascending."""
     error: float
-    """Expected calibration error: mean distance between the mean score of a bin and its share of positives, weighted by
-    n; 0 is best."""
+    """Expected calibration error: distance between the mean score of a bin and its share of positives, averaged over
+    bins with weight n; 0 is best."""
     brier: float
     """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
@@ -127,54 +128,56 @@ class Calibration:
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     """Return the share of (positive, negative) pairs in which the positive item scores higher; a tie counts half.
 
-    The area under the ROC curve, by ranks (Mann and Whitney 1947), from 0 to 1; 0.5 is chance level. Raises ValueError
-    if there is no such pair, for different lengths, or for NaN.
+    This is the area under the ROC curve, in [0, 1], computed from ranks (Mann and Whitney 1947); 0.5 is chance level.
+    Raises ValueError if all items are of one class, for different lengths, or for NaN.
     """
-    pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True))
+    pairs = sorted(zip(finite_array(scores, "scores").tolist(), to_booleans(positive, "positive"), strict=True))
     positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
-    _need_both(positives, negatives)
-    below, wins = 0, 0.0  # below: the number of negatives with a lower score
+    _require_both_classes(positives, negatives)
+    negatives_below, wins = 0, 0.0
     for _, tied in groupby(pairs, key=lambda pair: pair[0]):
         group = [is_positive for _, is_positive in tied]
         tied_positives = sum(group)
         tied_negatives = len(group) - tied_positives
-        wins += tied_positives * (below + tied_negatives / 2)
-        below += tied_negatives
+        wins += tied_positives * (negatives_below + tied_negatives / 2)
+        negatives_below += tied_negatives
     return wins / (positives * negatives)
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
-    """Return every threshold that changes a decision, highest first: the ROC curve without its origin.
+    """Return a cut at every distinct score, highest first: the ROC curve without its origin.
 
     Raises ValueError in the same cases as `auroc`.
     """
-    pairs = sorted(zip(numbers(scores, "scores").tolist(), flags(positive, "positive"), strict=True), reverse=True)
+    pairs = sorted(
+        zip(finite_array(scores, "scores").tolist(), to_booleans(positive, "positive"), strict=True), reverse=True
+    )
     positives = sum(is_positive for _, is_positive in pairs)
     negatives = len(pairs) - positives
-    _need_both(positives, negatives)
+    _require_both_classes(positives, negatives)
     true_positives = false_positives = 0
     cuts: list[Cut] = []
     for score, tied in groupby(pairs, key=lambda pair: pair[0]):
         group = [is_positive for _, is_positive in tied]
         true_positives += sum(group)
         false_positives += len(group) - sum(group)
-        found = BinaryAgreement(
+        agreement = BinaryAgreement(
             true_positives=true_positives,
             false_positives=false_positives,
             false_negatives=positives - true_positives,
             true_negatives=negatives - false_positives,
         )
-        cuts.append(Cut(threshold=score, agreement=found))
+        cuts.append(Cut(threshold=score, agreement=agreement))
     return tuple(cuts)
 
 
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
     """Return the cut with the highest sensitivity + specificity (Youden 1950).
 
-    If several are equal, it is the one with the highest threshold. With `precision`, return the cut with the highest
-    sensitivity among those with at least this precision, or None. The cut is chosen on these rows, so it agrees better
-    with them than it would with new rows.
+    Of several equally good cuts, it is the first. With `precision`, return the cut with the highest sensitivity among
+    those with at least this precision; None if there is none. The agreement is optimistic, because the cut is chosen on
+    the same rows.
     """
     if precision is None:
         return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
@@ -183,8 +186,8 @@ def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | No
 
 
 def binary_agreement(decisions: Sequence[bool], truth: Sequence[bool]) -> BinaryAgreement:
-    """Count decisions against the truth. Raises ValueError if the lengths differ."""
-    counts = confusion(flags(decisions, "decisions"), flags(truth, "truth"))
+    """Return the confusion matrix. Raises ValueError for different lengths, and values other than True and False."""
+    counts = confusion(to_booleans(decisions, "decisions"), to_booleans(truth, "truth"))
     return BinaryAgreement(
         true_positives=counts.get((True, True), 0),
         false_positives=counts.get((False, True), 0),
@@ -194,9 +197,9 @@ def binary_agreement(decisions: Sequence[bool], truth: Sequence[bool]) -> Binary
 
 
 def confusion(decisions: Sequence[L], truth: Sequence[L]) -> dict[tuple[L, L], int]:
-    """Count each pair (truth, decision). Raises ValueError if the lengths differ, and for None and NaN."""
-    rated(decisions, "decisions")
-    rated(truth, "truth")
+    """Count each pair (truth, decision). Raises ValueError if the lengths differ, or for None and NaN."""
+    reject_missing(decisions, "decisions")
+    reject_missing(truth, "truth")
     return dict(Counter(zip(truth, decisions, strict=True)))
 
 
@@ -205,111 +208,111 @@ def cohen_kappa(
 ) -> float:
     """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
-    With `weights`, a disagreement counts by the distance of the categories in `order`, or its square (Cohen 1960,
-    1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a rating that is not in
-    the order, and if both raters used only one and the same category.
+    With `weights`, a disagreement counts by the distance between its categories in `order`, or by the square of this
+    distance (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a
+    rating that is not in the order, and if both raters use only one category, the same one.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
-    rated(first, "first")
-    rated(second, "second")
+    reject_missing(first, "first")
+    reject_missing(second, "second")
     position = {category: index for index, category in enumerate(categories)}
     if not first or any(rating not in position for rating in [*first, *second]):
-        raise ValueError("kappa needs ratings, each of them one of the categories")
+        raise ValueError("kappa needs ratings, and each must be one of the categories")
     table = np.zeros((len(categories), len(categories)))
-    for (one, other), count in Counter(zip(first, second, strict=True)).items():
-        table[position[one], position[other]] = count
+    for (first_rating, second_rating), count in Counter(zip(first, second, strict=True)).items():
+        table[position[first_rating], position[second_rating]] = count
     return kappa_of(table, category_distances(len(categories), weights))
 
 
 def kappa_of(table: FloatArray, distances: FloatArray) -> float:
-    """Return kappa from a confusion table and the distances of categories.
+    """Return kappa from a confusion table and the distances between categories.
 
     Raises ValueError in the same cases as `cohen_kappa`.
     """
     by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     expected = float((distances * by_chance).sum())
     if expected == 0:
-        raise ValueError("both raters used only one and the same category")
+        raise ValueError("both raters put every item in the same category")
     return 1 - float((distances * table).sum()) / expected
 
 
 def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
     """Return Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
 
-    `units[i]` are the ratings of unit i, None if one is missing; the categories of a nominal scale can be any numbers.
-    Units with fewer than 2 ratings are left out (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
-    ratings are the same, or for NaN.
+    `units[i]` are the ratings of unit i; None is a missing rating. Categories of a nominal scale can be any numbers.
+    Units with fewer than 2 ratings do not count (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
+    ratings are equal, or for NaN.
     """
-    values, coincident = coincidences(units)
-    return alpha_of(values, coincident.sum(axis=0), scale)
+    values, tables = coincidences(units)
+    return alpha_of(values, tables.sum(axis=0), scale)
 
 
 def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[FloatArray, FloatArray]:
-    """Return the ratings that occur, ascending, and for each unit a table of how often two of its ratings coincide.
+    """Return the distinct ratings, ascending, and the coincidence table of each unit (units x ratings x ratings).
 
     The table of a unit with fewer than 2 ratings is 0. Raises ValueError in the same cases as `krippendorff_alpha`.
     """
-    rated = [[rating for rating in unit if rating is not None] for unit in units]
-    numbers([rating for unit in rated for rating in unit], "ratings")
-    values = sorted({rating for unit in rated if len(unit) >= 2 for rating in unit})
+    present = [[rating for rating in unit if rating is not None] for unit in units]
+    finite_array([rating for unit in present for rating in unit], "ratings")
+    values = sorted({rating for unit in present if len(unit) >= 2 for rating in unit})
     if len(values) < 2:
-        raise ValueError("alpha needs units with 2 ratings, and ratings that differ")
+        raise ValueError("alpha needs units with at least 2 ratings, and ratings that differ")
     position = {value: index for index, value in enumerate(values)}
-    coincident = np.zeros((len(rated), len(values), len(values)))
-    for number, unit in enumerate(rated):
+    tables = np.zeros((len(present), len(values), len(values)))
+    for index, unit in enumerate(present):
         if len(unit) >= 2:
             counts = np.bincount([position[rating] for rating in unit], minlength=len(values)).astype(float)
-            coincident[number] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
-    return np.array(values, dtype=float), coincident
+            tables[index] = (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    return np.array(values, dtype=float), tables
 
 
-def alpha_of(values: FloatArray, coincident: FloatArray, scale: Scale) -> float:
-    """Return alpha from a table of coincidences. Raises ValueError if all ratings are equal."""
-    totals = coincident.sum(axis=1)
+def alpha_of(values: FloatArray, coincidence: FloatArray, scale: Scale) -> float:
+    """Return alpha from a coincidence table. Raises ValueError if all ratings are equal."""
+    totals = coincidence.sum(axis=1)
     if (totals > 0).sum() < 2:
         raise ValueError("alpha needs ratings that differ")
     distances = _DISTANCES[scale](values, totals)
     expected = (distances * np.outer(totals, totals)).sum() / (totals.sum() - 1)
     if not expected:
         raise ValueError("alpha needs ratings that differ by more than rounding")
-    return 1 - float((distances * coincident).sum() / expected)
+    return 1 - float((distances * coincidence).sum() / expected)
 
 
 def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int = 10) -> Calibration:
     """Compare scores in [0, 1] with the share of positives, in bins of equal width.
 
-    Raises ValueError for no scores, scores outside 0 to 1, or lengths that differ.
+    Raises ValueError for no scores, scores outside [0, 1], or different lengths.
     """
     if not scores or not all(0 <= score <= 1 for score in scores):
         raise ValueError("calibration needs scores from 0 to 1")
-    pairs = sorted(zip(scores, flags(positive, "positive"), strict=True))
-    found = [
+    pairs = sorted(zip(scores, to_booleans(positive, "positive"), strict=True))
+    filled = [
         _bin(index / bins, (index + 1) / bins, list(group))
         for index, group in groupby(pairs, key=lambda pair: min(int(pair[0] * bins), bins - 1))
     ]
     n = len(pairs)
     return Calibration(
         n=n,
-        bins=tuple(found),
-        error=sum(one.n * abs(one.score - one.share.estimate) for one in found) / n,
+        bins=tuple(filled),
+        error=sum(bin_.n * abs(bin_.score - bin_.share.estimate) for bin_ in filled) / n,
         brier=sum((score - is_positive) ** 2 for score, is_positive in pairs) / n,
     )
 
 
 def pooled_calibration_error(sets: Sequence[tuple[Sequence[float], Sequence[bool]]], *, bins: int = 10) -> float:
-    """Return the expected calibration error of several sets of scores and labels, with the same weight for each set.
+    """Return the expected calibration error of several sets of scores and labels; each set has the same weight.
 
-    For one set, it equals the error of `calibration`. Raises ValueError in the same cases as `calibration`, and if
-    there is no set.
+    For one set, it equals the error of `calibration`. Raises ValueError in the same cases as `calibration`, and for no
+    sets.
     """
     if not sets:
         raise ValueError("calibration needs at least one set")
     gaps = [0.0] * bins
     for scores, positive in sets:
-        for one in calibration(scores, positive, bins=bins).bins:
-            gaps[round(one.low * bins)] += one.n * (one.score - one.share.estimate) / len(scores)
+        for bin_ in calibration(scores, positive, bins=bins).bins:
+            gaps[round(bin_.low * bins)] += bin_.n * (bin_.score - bin_.share.estimate) / len(scores)
     return math.fsum(map(abs, gaps)) / len(sets)
 
 
@@ -319,7 +322,7 @@ def _bin(low: float, high: float, pairs: Sequence[tuple[float, bool]]) -> Bin:
     return Bin(low=low, high=high, n=n, score=sum(score for score, _ in pairs) / n, share=wilson_interval(share, n))
 
 
-def _need_both(positives: int, negatives: int) -> None:
+def _require_both_classes(positives: int, negatives: int) -> None:
     if not positives or not negatives:
         raise ValueError(f"needs at least one positive and one negative item, got {positives} and {negatives}")
 
@@ -329,33 +332,33 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def category_distances(count: int, weights: Weights | None) -> FloatArray:
-    """Return the distances of ordered categories: 0 or 1 (nominal), linear, or squared."""
+    """Return the distances between `count` ordered categories: 0 or 1 (None), linear, or squared."""
     distances: FloatArray = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     if weights is None:
         return (distances > 0).astype(float)
     return distances if weights == "linear" else np.square(distances)
 
 
-def _nominal(values: FloatArray, _: FloatArray) -> FloatArray:
+def _nominal_distances(values: FloatArray, _: FloatArray) -> FloatArray:
     return np.not_equal.outer(values, values).astype(float)
 
 
-def _interval(values: FloatArray, _: FloatArray) -> FloatArray:
+def _interval_distances(values: FloatArray, _: FloatArray) -> FloatArray:
     differences: FloatArray = np.subtract.outer(values, values)
     scaled: FloatArray = differences / np.abs(differences).max()
     return np.square(scaled)
 
 
-def _ordinal(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared ordinal distance of two ratings: how many ratings are between them, each end counted half."""
+def _ordinal_distances(_: FloatArray, totals: FloatArray) -> FloatArray:
+    """Return the squared number of ratings between each two values; the ratings at both ends count half."""
     middles = np.cumsum(totals) - totals / 2
-    return _interval(middles, totals)
+    return _interval_distances(middles, totals)
 
 
 _DISTANCES: dict[Scale, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "nominal": _nominal,
-    "ordinal": _ordinal,
-    "interval": _interval,
+    "nominal": _nominal_distances,
+    "ordinal": _ordinal_distances,
+    "interval": _interval_distances,
 }
 
 
@@ -368,7 +371,7 @@ def kappa_interval(
     order: Sequence[L] | None = None,
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return `cohen_kappa` with a `clustered_interval`, to which `bootstrap_options` are passed.
+    """Return `cohen_kappa` with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
 
     Raises ValueError in the same cases as `cohen_kappa`.
     """
@@ -376,12 +379,14 @@ def kappa_interval(
         raise ValueError("weights need the order of the categories")
     categories = list(dict.fromkeys([*first, *second])) if order is None else list(order)
     if any(rating != rating for rating in categories):
-        raise ValueError("a rating is NaN: leave out what was not rated")
+        raise ValueError("a rating is NaN: omit missing ratings")
     position = {category: index for index, category in enumerate(categories)}
     if not first or len(first) != len(second) or any(rating not in position for rating in [*first, *second]):
-        raise ValueError("kappa needs the same number of ratings by both raters, each of them one of the categories")
+        raise ValueError("kappa needs equally many ratings by both raters, and each must be one of the categories")
     size = len(categories)
-    cells = np.array([position[one] * size + position[other] for one, other in zip(first, second, strict=True)])
+    rows_of_table = np.array([position[rating] for rating in first])
+    columns_of_table = np.array([position[rating] for rating in second])
+    cells = rows_of_table * size + columns_of_table
     distances = category_distances(size, weights)
 
     def kappa(rows: Rows) -> float:
@@ -398,11 +403,11 @@ def alpha_interval(
     scale: Scale = "nominal",
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return `krippendorff_alpha` with a `clustered_interval`; units of one group are drawn together.
+    """Return `krippendorff_alpha` with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
 
-    Raises the same errors as `krippendorff_alpha`.
+    Units of one group are drawn together. Raises ValueError in the same cases as `krippendorff_alpha`.
     """
-    values, coincident = coincidences(units)
+    values, tables = coincidences(units)
     return clustered_interval(
-        lambda rows: alpha_of(values, coincident[rows].sum(axis=0), scale), groups, **bootstrap_options
+        lambda rows: alpha_of(values, tables[rows].sum(axis=0), scale), groups, **bootstrap_options
     )

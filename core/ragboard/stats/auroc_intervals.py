@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
-from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.intervals import Interval, NoInterval
 
 __all__ = ["auroc_difference", "auroc_of_rows", "clustered_auroc"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Sorted scores, with which the AUROC of each bootstrap draw is computed without sorting again."""
+class _SortedScores:
+    """Scores sorted once, for the AUROC of many bootstrap draws."""
 
     order: NDArray[np.intp]
     starts: NDArray[np.intp]
@@ -25,10 +25,10 @@ class _Ranked:
     positive: FloatArray
 
     @classmethod
-    def of(cls, scores: Sequence[float], positive: Sequence[bool]) -> _Ranked:
+    def of(cls, scores: Sequence[float], positive: Sequence[bool]) -> _SortedScores:
         if len(scores) != len(positive):
-            raise ValueError(f"{len(scores)} scores and {len(positive)} labels")
-        values = numbers(scores, "scores")
+            raise ValueError(f"{len(scores)} scores and {len(positive)} labels differ in number")
+        values = finite_array(scores, "scores")
         order = np.argsort(values, kind="stable")
         ordered = values[order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -47,11 +47,11 @@ class _Ranked:
 
 
 def auroc_of_rows(scores: Sequence[float], positive: Sequence[bool]) -> Callable[[Rows], float]:
-    """Return AUROC as a function of rows drawn with replacement, for `resample`.
+    """Return a function that computes the AUROC of rows drawn with replacement, for `resample`.
 
-    The function raises ValueError if a class is empty. Raises ValueError if the lengths differ, or for NaN.
+    The function raises ValueError if all rows are of one class. Raises ValueError if the lengths differ, or for NaN.
     """
-    return _Ranked.of(scores, positive).area
+    return _SortedScores.of(scores, positive).area
 
 
 def clustered_auroc(
@@ -82,5 +82,5 @@ def auroc_difference(
     Both are computed on the same draws, so rows that are hard for both do not widen the interval. Raises ValueError if
     the lengths differ, for NaN, or if a class is empty.
     """
-    one, other = auroc_of_rows(scores, positive), auroc_of_rows(others, positive)
-    return clustered_interval(lambda rows: one(rows) - other(rows), groups, level=level, draws=draws, seed=seed)
+    first, second = auroc_of_rows(scores, positive), auroc_of_rows(others, positive)
+    return clustered_interval(lambda rows: first(rows) - second(rows), groups, level=level, draws=draws, seed=seed)

@@ -1,4 +1,4 @@
-"""Bootstrap intervals, for clustered rows and for statistics without a formula."""
+"""Bootstrap intervals of any statistic of clustered rows."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 Rows = NDArray[np.intp]
+"""Indices of rows."""
 
 DRAWS = 2000
 """Default number of bootstrap draws of an interval."""
@@ -33,7 +34,7 @@ REPORT_DRAWS = 1000
 MIN_GROUPS = 10
 """Minimum number of groups for an interval."""
 MAX_UNDEFINED = 0.05
-"""Maximum share of draws for which the statistic is undefined; with more there is no interval."""
+"""Maximum share of draws for which the statistic may be undefined."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Resampled:
 
     estimate: float
     values: NDArray[np.float64]
-    """One value per draw, NaN if the draw has none; empty with fewer than 10 groups."""
+    """One value per draw, NaN if the statistic is undefined for it; empty with fewer than 10 groups."""
     n: int
     """Number of groups."""
     seed: int
@@ -52,16 +53,16 @@ def resample(
     statistic: Callable[[Rows], float], groups: Sequence[Hashable], *, seed: int = 0, draws: int = DRAWS
 ) -> Resampled:
     """Compute a statistic on bootstrap draws of whole groups; arguments and errors as in `clustered_interval`."""
-    members = _members(groups)
-    n = len(members)
+    rows_by_group = _rows_by_group(groups)
+    n = len(rows_by_group)
     estimate = statistic(np.arange(len(groups)))
     if not math.isfinite(estimate):
         raise ValueError(f"the statistic of all rows is {estimate}")
     rng = np.random.default_rng(seed)
-    values = [
-        _value(statistic, np.concatenate([members[k] for k in rng.integers(n, size=n)]))
-        for _ in range(draws if n >= MIN_GROUPS else 0)
-    ]
+    values: list[float] = []
+    for _ in range(draws if n >= MIN_GROUPS else 0):
+        drawn_groups = rng.integers(n, size=n)
+        values.append(_value_or_nan(statistic, np.concatenate([rows_by_group[group] for group in drawn_groups])))
     return Resampled(estimate=estimate, values=np.array(values, dtype=np.float64), n=n, seed=seed)
 
 
@@ -75,63 +76,63 @@ def clustered_interval(
 ) -> Interval | NoInterval:
     """Return a bootstrap interval of any statistic of rows; rows of one group depend on each other.
 
-    `statistic` takes row numbers, drawn with repetition, and raises ValueError if it has no value for them. `groups[i]`
-    is the group of row i (`range(n)` if rows are independent). Whole groups are drawn. The bounds are quantiles of the
-    draws. Because plain quantiles are too narrow with few groups, the bounds are moved outwards, by as much as
-    intervals with Student's t are wider than those with the normal distribution (Hesterberg 2015). There is no interval
-    with fewer than 10 groups, if all draws have the same value, or if more than 5% of the draws have none. `n` is the
-    number of groups. Raises ValueError if the statistic has no value for all rows.
+    `statistic` takes row indices, drawn with replacement, and raises ValueError if it is undefined for them.
+    `groups[i]` is the group of row i (`range(n)` if rows are independent). Whole groups are drawn.
+
+    The bounds are quantiles of the draws. Plain quantiles are too narrow with few groups, so the bounds are moved
+    outwards by the ratio of Student's t to the normal quantile (Hesterberg 2015). There is no interval with fewer than
+    10 groups, if all draws have the same value, or if the statistic is undefined for more than 5% of the draws. `n` is
+    the number of groups. Raises ValueError if the statistic of all rows is undefined.
     """
     return resampled_interval(resample(statistic, groups, seed=seed, draws=draws), level=level)
 
 
-def resampled_interval(found: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
+def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
     """Return the interval of `clustered_interval` from existing draws."""
-    n, draws = found.n, len(found.values)
+    n, draws = resampled.n, len(resampled.values)
     if n < MIN_GROUPS:
         return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
-    known = found.values[~np.isnan(found.values)]
-    if len(known) < (1 - MAX_UNDEFINED) * draws:
-        return NoInterval(reason=f"{draws - len(known)} of {draws} draws have no value", n=n)
-    if known.max() - known.min() < 1e-12:
+    values = resampled.values[~np.isnan(resampled.values)]
+    if len(values) < (1 - MAX_UNDEFINED) * draws:
+        return NoInterval(reason=f"{draws - len(values)} of {draws} draws have no value", n=n)
+    if values.max() - values.min() < 1e-12:
         return NoInterval(reason="every draw gives the same value", n=n)
-    low, high = _expanded(known, math.sqrt(n / (n - 1)), n - 1, level)
+    low, high = _expanded_bounds(values, math.sqrt(n / (n - 1)), n - 1, level)
     return Interval(
-        estimate=found.estimate,
+        estimate=resampled.estimate,
         low=low,
         high=high,
         level=level,
         n=n,
-        method=f"bootstrap of clusters, expanded percentiles, {draws} draws, seed {found.seed}",
+        method=f"bootstrap of clusters, expanded percentiles, {draws} draws, seed {resampled.seed}",
     )
 
 
 def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Interval | NoInterval:
     """Return the unweighted mean of one statistic over independent sets, with an interval.
 
-    All sets have the same number of draws; the draws are shuffled within each set, so that sets vary independently.
-    Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite (1946); the bounds for
-    one set are those of its own interval. If a set has no interval, the mean has none either, and the reason names
-    the set.
-    The order of the sets does not matter. `n` is the total number of groups. Raises ValueError without a set.
+    All sets need the same number of draws; they are shuffled within each set to make the sets independent. Bounds are
+    widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite (1946); the bounds for one set are
+    those of its own interval. If a set has no interval, the mean has none either, and the reason names the set. The
+    order of the sets does not matter. `n` is the total number of groups. Raises ValueError for no sets.
     """
     if not sets:
         raise ValueError("a mean over sets needs at least one set")
     ordered = [sets[name] for name in sorted(sets)]
-    n = sum(one.n for one in ordered)
+    group_counts = np.array([resampled.n for resampled in ordered])
+    n = int(group_counts.sum())
     for name in sorted(sets):
         interval = resampled_interval(sets[name], level=level)
         if isinstance(interval, NoInterval):
             return NoInterval(reason=f"{name}: {interval.reason}", n=n)
     rng = np.random.default_rng(ordered[0].seed)
-    drawn = np.mean([rng.permutation(one.values) for one in ordered], axis=0)
-    plain = np.array([np.nanvar(one.values) for one in ordered])
-    groups = np.array([one.n for one in ordered])
-    widened = plain * groups / (groups - 1)
-    df = float(widened.sum() ** 2 / (widened**2 / (groups - 1)).sum())
-    low, high = _expanded(drawn[~np.isnan(drawn)], math.sqrt(widened.sum() / plain.sum()), df, level)
+    drawn = np.mean([rng.permutation(resampled.values) for resampled in ordered], axis=0)
+    variances = np.array([np.nanvar(resampled.values) for resampled in ordered])
+    widened = variances * group_counts / (group_counts - 1)
+    df = float(widened.sum() ** 2 / (widened**2 / (group_counts - 1)).sum())
+    low, high = _expanded_bounds(drawn[~np.isnan(drawn)], math.sqrt(widened.sum() / variances.sum()), df, level)
     return Interval(
-        estimate=math.fsum(one.estimate for one in ordered) / len(ordered),
+        estimate=math.fsum(resampled.estimate for resampled in ordered) / len(ordered),
         low=low,
         high=high,
         level=level,
@@ -141,22 +142,22 @@ def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Int
     )
 
 
-def _expanded(values: NDArray[np.float64], widening: float, df: float, level: float) -> tuple[float, float]:
-    """Return quantiles of the draws, moved outwards as described in `clustered_interval`."""
+def _expanded_bounds(values: NDArray[np.float64], widening: float, df: float, level: float) -> tuple[float, float]:
+    """Return two-sided quantiles of the draws, moved outwards as in `clustered_interval`."""
     tail = normal_cdf(-widening * t_quantile((1 + level) / 2, df))
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
 
 
-def _members(groups: Sequence[Hashable]) -> list[Rows]:
+def _rows_by_group(groups: Sequence[Hashable]) -> list[Rows]:
     rows: defaultdict[Hashable, list[int]] = defaultdict(list)
     for row, group in enumerate(groups):
         rows[group].append(row)
-    return [np.array(found, dtype=np.intp) for found in rows.values()]
+    return [np.array(indices, dtype=np.intp) for indices in rows.values()]
 
 
-def _value(statistic: Callable[[Rows], float], rows: Rows) -> float:
-    """Return the value, or NaN if there is none."""
+def _value_or_nan(statistic: Callable[[Rows], float], rows: Rows) -> float:
+    """Return the statistic of the rows, or NaN if it is undefined."""
     try:
         value = statistic(rows)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Checks of arguments, and the type of arrays."""
+"""Argument checks and the array type."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "SQUARABLE", "FloatArray", "flags", "numbers", "rated"]
+__all__ = ["MAX_SQUARABLE", "MAX_VALUE", "FloatArray", "finite_array", "reject_missing", "to_booleans"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
-LARGEST = 1e290
+MAX_VALUE = 1e290
 """Maximum absolute value; sums of larger values could overflow."""
-SQUARABLE = 1e140
+MAX_SQUARABLE = 1e140
 """Maximum absolute value that may be squared."""
 
 
-def numbers(values: Sequence[float] | FloatArray, what: str = "values", *, largest: float = LARGEST) -> FloatArray:
-    """Return the values as an array. Raises ValueError for NaN, infinite or too large values, with their position."""
+def finite_array(values: Sequence[float] | FloatArray, name: str = "values", *, limit: float = MAX_VALUE) -> FloatArray:
+    """Return the values as an array.
+
+    Raises ValueError for NaN or a value beyond `limit` in absolute value, with its position.
+    """
     array = np.asarray(values, dtype=float)
-    wrong = np.flatnonzero(~(np.abs(array) <= largest))
-    if wrong.size:
-        index = int(wrong[0])
-        raise ValueError(f"{what}[{index}] is {array[index]:g}: leave missing values out, and keep within {largest:g}")
+    invalid = np.flatnonzero(~(np.abs(array) <= limit))
+    if invalid.size:
+        index = int(invalid[0])
+        raise ValueError(f"{name}[{index}] is {array[index]:g}: omit missing values, and keep values within ±{limit:g}")
     return array
 
 
-def flags(values: Iterable[object], what: str) -> list[bool]:
-    """Return the values as booleans. Raises ValueError for any other value, such as NaN or None, with its position."""
-    found: list[bool] = []
+def to_booleans(values: Iterable[object], name: str) -> list[bool]:
+    """Return the values as booleans. Raises ValueError for a value other than True and False, with its position."""
+    booleans: list[bool] = []
     for index, value in enumerate(values):
         if value not in (0, 1):
-            raise ValueError(f"{what}[{index}] is {value!r}, expected True or False: leave missing values out")
-        found.append(bool(value))
-    return found
+            raise ValueError(f"{name}[{index}] is {value!r}, expected True or False: omit missing values")
+        booleans.append(bool(value))
+    return booleans
 
 
-def rated(values: Iterable[object], what: str) -> None:
+def reject_missing(values: Iterable[object], name: str) -> None:
     """Raise ValueError for a missing rating (None or NaN), with its position."""
     for index, value in enumerate(values):
         if value is None or value != value:
-            raise ValueError(f"{what}[{index}] is {value!r}: leave out what was not rated")
+            raise ValueError(f"{name}[{index}] is {value!r}: omit missing ratings")

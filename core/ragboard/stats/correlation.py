@@ -1,4 +1,4 @@
-"""Correlations of two lists of numbers, and their intervals."""
+"""Correlation coefficients and their intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.bootstrap import DRAWS, Rows, clustered_interval
-from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.distributions import normal_quantile
 from ragboard.stats.intervals import Interval, NoInterval, Values
 
@@ -18,9 +18,9 @@ __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall",
 MIN_PAIRS = 10
 """Minimum number of pairs for Fisher's interval."""
 MAX_TABLE = 1000
-"""Maximum number of different rows for which Kendall's tau of a draw is computed from a table of their orders."""
+"""Maximum number of distinct rows for which Kendall's tau of draws uses a table of pairwise orders."""
 MAX_COMPARED_AT_ONCE = 48
-"""Maximum number of values of which all pairs are compared at once; longer lists are split."""
+"""Maximum length of a list whose inversions are counted pair by pair; longer lists are split."""
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -29,7 +29,7 @@ def pearson(x: Values, y: Values) -> float:
     Raises ValueError for different lengths, fewer than 2 pairs, a constant side, or NaN.
     """
     first, second = _pairs(x, y)
-    a, b = (side / np.abs(side).max() for side in (first - first.mean(), second - second.mean()))
+    a, b = _centre(first), _centre(second)
     r = float(a @ b / (math.sqrt(float(a @ a)) * math.sqrt(float(b @ b))))
     return min(1.0, max(-1.0, r))
 
@@ -52,11 +52,14 @@ def kendall(x: Values, y: Values) -> float:
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     pairs = first.size * (first.size - 1) // 2
-    tied_first, tied_second, tied_both = _tied_pairs(first), _tied_pairs(np.sort(second)), _tied_pairs(first, second)
-    discordant, _ = _inversions(second)
+    tied_first, tied_second = _count_tied_pairs(first), _count_tied_pairs(np.sort(second))
+    tied_both = _count_tied_pairs(first, second)
+    discordant, _ = _count_inversions(second)
     concordant = pairs - tied_first - tied_second + tied_both - discordant
     return (concordant - discordant) / (math.sqrt(pairs - tied_first) * math.sqrt(pairs - tied_second))
 
+
+CONSTANT = "a correlation needs values that differ on both sides"
 
 CORRELATIONS: dict[str, Callable[[Values, Values], float]] = {
     "pearson": pearson,
@@ -77,14 +80,14 @@ def correlation_interval(
 ) -> Interval | NoInterval:
     """Return a bootstrap interval of a correlation (one of `CORRELATIONS`); rows of one group are drawn together.
 
-    The interval assumes no distribution, so scores may have ties. Raises ValueError in the same cases as `pearson`,
-    KeyError for another kind.
+    The interval assumes no distribution; ties are allowed. Raises ValueError in the same cases as `pearson`, and
+    KeyError if `kind` is not in `CORRELATIONS`.
     """
     first, second = _pairs(x, y)
     correlation = CORRELATIONS[kind]
-    quick = _FASTER[kind](first, second) if kind in _FASTER else None
+    of_draws = _DRAW_FUNCTIONS[kind](first, second) if kind in _DRAW_FUNCTIONS else None
     return clustered_interval(
-        quick or (lambda rows: correlation(first[rows], second[rows])),
+        of_draws or (lambda rows: correlation(first[rows], second[rows])),
         range(first.size) if groups is None else groups,
         level=level,
         seed=seed,
@@ -102,7 +105,8 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
     if math.isnan(r):
         raise ValueError("r is NaN")
     if n < MIN_PAIRS or abs(r) >= 1:
-        return NoInterval(reason=f"needs {MIN_PAIRS} pairs and no perfect correlation, got {n} and {r:g}", n=n)
+        reason = f"an interval needs {MIN_PAIRS} pairs and no perfect correlation, got {n} pairs and {r:g}"
+        return NoInterval(reason=reason, n=n)
     variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
     half = normal_quantile((1 + level) / 2) * math.sqrt(variances[kind])
     z = math.atanh(r)
@@ -114,40 +118,51 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
 def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
     if len(x) != len(y):
         raise ValueError(f"{len(x)} and {len(y)} values are not pairs")
-    first, second = numbers(x, "x"), numbers(y, "y")
+    first, second = finite_array(x, "x"), finite_array(y, "y")
     for side in (first, second):
         if side.size < 2 or float(side.min()) == float(side.max()):
-            raise ValueError("a correlation needs values that differ on both sides")
+            raise ValueError(CONSTANT)
     return first, second
 
 
-def _drawn_kendall(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
-    """Return a function of drawn rows that computes Kendall's tau-b from a table of pairwise orders.
+def _centre(values: FloatArray) -> FloatArray:
+    """Return the values minus their mean, scaled to a maximum of 1."""
+    centred: FloatArray = values - values.mean()
+    return centred / np.abs(centred).max()
 
-    None if there are too many different rows for such a table.
+
+def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
+    """Return a function that computes Kendall's tau-b of drawn rows from a table of pairwise orders.
+
+    None if there are too many distinct rows for a table.
     """
-    different, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-    if different.shape[1] > MAX_TABLE:
+    distinct, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    if distinct.shape[1] > MAX_TABLE:
         return None
-    concordant = np.prod([np.sign(np.subtract.outer(values, values)) for values in different], axis=0)
-    sides = [np.unique(values, return_inverse=True)[1] for values in different]
+    concordance = np.prod([np.sign(np.subtract.outer(values, values)) for values in distinct], axis=0)
+    ranks = [np.unique(values, return_inverse=True)[1] for values in distinct]
 
     def tau(rows: Rows) -> float:
-        times = np.bincount(codes.ravel()[rows], minlength=different.shape[1]).astype(float)
-        ordered = [rows.size**2 - float(np.square(np.bincount(side, weights=times)).sum()) for side in sides]
-        if not all(ordered):
-            raise ValueError("a correlation needs values that differ on both sides")
-        return float(times @ concordant @ times) / (math.sqrt(ordered[0]) * math.sqrt(ordered[1]))
+        times = np.bincount(codes.ravel()[rows], minlength=distinct.shape[1]).astype(float)
+        tied = [float(np.square(np.bincount(side, weights=times)).sum()) for side in ranks]
+        untied_first, untied_second = (rows.size**2 - pairs for pairs in tied)
+        if not untied_first or not untied_second:
+            raise ValueError(CONSTANT)
+        return float(times @ concordance @ times) / (math.sqrt(untied_first) * math.sqrt(untied_second))
 
     return tau
 
 
-def _drawn_spearman(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
-    """Return a function of drawn rows that computes Spearman's rho from rows sorted once."""
-    sides = [np.unique(values, return_inverse=True)[1] for values in (first, second)]
+def _spearman_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
+    """Return a function that computes Spearman's rho of drawn rows; the values are sorted only once."""
+    first_codes = np.unique(first, return_inverse=True)[1]
+    second_codes = np.unique(second, return_inverse=True)[1]
+
+    def ranks(codes: NDArray[np.intp]) -> FloatArray:
+        return _mean_ranks(np.bincount(codes))[codes]
 
     def rho(rows: Rows) -> float:
-        return pearson(*(_mean_ranks(np.bincount(side))[side] for side in (side[rows] for side in sides)))
+        return pearson(ranks(first_codes[rows]), ranks(second_codes[rows]))
 
     return rho
 
@@ -162,25 +177,27 @@ def _mean_ranks(counts: NDArray[np.intp]) -> FloatArray:
     return np.cumsum(counts) - (counts - 1) / 2
 
 
-def _tied_pairs(*columns: FloatArray) -> int:
-    """Count the pairs of rows that are equal in all (sorted) columns."""
+def _count_tied_pairs(*columns: FloatArray) -> int:
+    """Count the pairs of rows that are equal in all columns; rows are sorted."""
     changed = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    runs = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
-    return int((runs * (runs - 1) // 2).sum())
+    group_sizes = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
+    return int((group_sizes * (group_sizes - 1) // 2).sum())
 
 
-def _inversions(values: FloatArray) -> tuple[int, FloatArray]:
-    """Count the pairs in descending order, and sort the values."""
+def _count_inversions(values: FloatArray) -> tuple[int, FloatArray]:
+    """Return the number of pairs in descending order, and the sorted values."""
     if values.size <= MAX_COMPARED_AT_ONCE:
-        falling = np.triu(values[:, None] > values[None, :])
-        return int(falling.sum()), np.sort(values)
-    (before, left), (after, right) = map(_inversions, np.array_split(values, 2))
+        descending = np.triu(values[:, None] > values[None, :])
+        return int(descending.sum()), np.sort(values)
+    left_half, right_half = np.array_split(values, 2)
+    left_count, left = _count_inversions(left_half)
+    right_count, right = _count_inversions(right_half)
     across = right.size * left.size - int(np.searchsorted(left, right, side="right").sum())
-    return before + after + across, np.sort(values)
+    return left_count + right_count + across, np.sort(values)
 
 
-_FASTER: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], float] | None]] = {
-    "kendall": _drawn_kendall,
-    "spearman": _drawn_spearman,
+_DRAW_FUNCTIONS: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], float] | None]] = {
+    "kendall": _kendall_of_draws,
+    "spearman": _spearman_of_draws,
 }
-"""Functions that compute a correlation of bootstrap draws faster, by its name."""
+"""Faster functions for the correlation of bootstrap draws, by its name."""

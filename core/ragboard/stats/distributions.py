@@ -1,4 +1,4 @@
-"""Distribution functions, by scipy: normal, Student's t, beta, symmetric binomial."""
+"""Distribution functions: normal, Student's t, beta and symmetric binomial."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def t_cdf(x: float, df: float) -> float:
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """Return P(|T| >= |t|) for Student's t, computed from the tail, so that tiny values are not rounded to 0."""
+    """Return P(|T| >= |t|) for Student's t with df > 0, computed from the tail to keep tiny values above 0."""
     return 2 * t_cdf(-abs(t), df)
 
 

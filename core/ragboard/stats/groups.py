@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.distributions import two_sided_t
 from ragboard.stats.intervals import (
     MIN_FOR_INTERVAL,
@@ -17,6 +17,7 @@ from ragboard.stats.intervals import (
     Moments,
     NoInterval,
     Values,
+    fewest_values,
     mean_interval,
     moments,
 )
@@ -25,7 +26,7 @@ __all__ = ["GroupDifference", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
 """With fewer untied values in a group, p is computed by a permutation test."""
-STEPS = 1000
+ROUNDING_STEPS = 1000
 """Values are rounded to this many steps of their range for the permutation test."""
 
 
@@ -34,10 +35,13 @@ class GroupDifference:
     """The mean of a group minus the mean of the others, with interval and p value."""
 
     n: int
+    """Number of values in the group."""
     others: int
+    """Number of other values."""
     mean: float
     mean_others: float
     difference: float
+    """Mean of the group minus mean of the others."""
     interval: Interval | NoInterval
     p: float
     """Two-sided p value of the hypothesis of no difference; 1 if all values are equal."""
@@ -57,22 +61,24 @@ def group_difference(
 ) -> GroupDifference:
     """Compare the means of two independent groups of values within `bounds` (None: unbounded).
 
-    The interval is computed from the intervals of the two means by `mean_interval` (Zou and Donner 2008); for two
-    intervals by Student's t, the result is Welch's interval with slightly wider bounds. p is computed by Welch's t test
-    or, if fewer than 10 values of a group are untied, by a permutation test. `clusters` and `other_clusters` give the
-    cluster of each value of the group and of the others; then p is computed by Welch's t test of clusters, and 1 if a
-    side has fewer than 5 effective clusters. Raises ValueError for an empty group or NaN.
+    The interval combines the intervals of the two means by `mean_interval` (Zou and Donner 2008). If both use Student's
+    t, it is slightly wider than Welch's interval. p is computed by Welch's t test, or by a permutation test if fewer
+    than 10 values of a group are untied.
+
+    `clusters` and `other_clusters` give the cluster of each value of the group and of the others. p is then computed by
+    Welch's t test of clusters; it is 1 if a side has fewer than 5 effective clusters. Raises ValueError for an empty
+    group or NaN.
     """
-    values, rest = numbers(group, "group"), numbers(others, "others")
-    known, known_others = moments(values, clusters), moments(rest, other_clusters)
-    p, method = _p(values, rest, known, known_others, draws, seed)
+    values, other_values = finite_array(group, "group"), finite_array(others, "others")
+    group_moments, other_moments = moments(values, clusters), moments(other_values, other_clusters)
+    p, method = _p_value(values, other_values, group_moments, other_moments, draws, seed)
     return GroupDifference(
-        n=known.n,
-        others=known_others.n,
-        mean=known.mean,
-        mean_others=known_others.mean,
-        difference=known.mean - known_others.mean,
-        interval=_interval(known, known_others, bounds, level),
+        n=group_moments.n,
+        others=other_moments.n,
+        mean=group_moments.mean,
+        mean_others=other_moments.mean,
+        difference=group_moments.mean - other_moments.mean,
+        interval=_interval(group_moments, other_moments, bounds, level),
         p=p,
         p_method=method,
     )
@@ -84,25 +90,26 @@ def _interval(
     bounds: tuple[float, float] | None,
     level: float,
 ) -> Interval | NoInterval:
-    one, other = (mean_interval(known, bounds=bounds, level=level) for known in (group_moments, other_moments))
-    refused = [found for found in (one, other) if isinstance(found, NoInterval)]
-    if isinstance(one, NoInterval) or isinstance(other, NoInterval):
-        return min(refused, key=lambda found: (found.n, found.reason))
+    first = mean_interval(group_moments, bounds=bounds, level=level)
+    second = mean_interval(other_moments, bounds=bounds, level=level)
+    if isinstance(first, NoInterval) or isinstance(second, NoInterval):
+        return fewest_values(first, second)
     difference = group_moments.mean - other_moments.mean
-    clusters = sorted(len(side.counts) for side in (group_moments, other_moments) if isinstance(side, ClusterMoments))
+    clustered = [side for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
+    clusters = sorted(len(side.counts) for side in clustered)
     return Interval(
         estimate=difference,
-        low=difference - math.hypot(group_moments.mean - one.low, other.high - other_moments.mean),
-        high=difference + math.hypot(one.high - group_moments.mean, other_moments.mean - other.low),
+        low=difference - math.hypot(group_moments.mean - first.low, second.high - other_moments.mean),
+        high=difference + math.hypot(first.high - group_moments.mean, other_moments.mean - second.low),
         level=level,
         n=group_moments.n + other_moments.n,
         method="two means, variance recovered from their intervals"
         + (f", {' and '.join(map(str, clusters))} clusters" if clusters else ""),
-        warning="; ".join(sorted({one.warning, other.warning} - {""})),
+        warning="; ".join(sorted({first.warning, second.warning} - {""})),
     )
 
 
-def _p(
+def _p_value(
     group: FloatArray,
     others: FloatArray,
     group_moments: Moments | ClusterMoments,
@@ -113,28 +120,31 @@ def _p(
     clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
     if clustered and min(group_moments.df, other_moments.df) + 1 < MIN_FOR_INTERVAL:
         return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} clusters of equal size"
-    if clustered or min(group_moments.varying, other_moments.varying) >= MIN_UNTIED_FOR_WELCH:
-        return _welch(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
+    if clustered or min(group_moments.untied, other_moments.untied) >= MIN_UNTIED_FOR_WELCH:
+        return _welch_p(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)
     return _permutation_p(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
 
 
-def _welch(group_moments: Moments | ClusterMoments, other_moments: Moments | ClusterMoments) -> float:
+def _welch_p(group_moments: Moments | ClusterMoments, other_moments: Moments | ClusterMoments) -> float:
     total = math.hypot(group_moments.error, other_moments.error)
     if not total:
         return 1.0 if group_moments.mean == other_moments.mean else 0.0
-    one, other = (group_moments.error / total) ** 2, (other_moments.error / total) ** 2
-    df = 1 / (one**2 / max(group_moments.df, 1) + other**2 / max(other_moments.df, 1))
+    first_share, second_share = (group_moments.error / total) ** 2, (other_moments.error / total) ** 2
+    df = 1 / (first_share**2 / max(group_moments.df, 1) + second_share**2 / max(other_moments.df, 1))
     return two_sided_t((group_moments.mean - other_moments.mean) / total, df)
 
 
 def _permutation_p(group: FloatArray, others: FloatArray, draws: int, seed: int) -> float:
-    """Return the share of random divisions with a difference at least as large; the observed one counts as a draw."""
+    """Return the share of random divisions whose difference is at least as large as the observed one.
+
+    The observed division counts as a draw.
+    """
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))
     if not spread:
         return 1.0
-    steps = np.round((pooled - pooled.min()) / spread * STEPS).astype(np.int64)
+    steps = np.round((pooled - pooled.min()) / spread * ROUNDING_STEPS).astype(np.int64)
     values, counts = np.unique(steps, return_counts=True)
     drawn = np.random.default_rng(seed).multivariate_hypergeometric(counts, group.size, size=draws) @ values
     expected = group.size * steps.mean()

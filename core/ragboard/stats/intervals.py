@@ -1,12 +1,12 @@
 """Intervals of a mean, by Student's t and by the Bayesian bootstrap in closed form.
 
-The Bayesian bootstrap (Rubin 1981) weights the values with random Dirichlet weights; its interval is the spread of the
-weighted mean. One extra point represents values that a sample of this size does not show. At the bound of the scores,
-it gives the limits of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores those of Clopper and
-Pearson. The weighted mean is distributed like a sum of exponential variables, and the saddlepoint approximation
-(Barndorff-Nielsen 1986) of this distribution is exact enough even far out in the tail, so no random draws are needed.
+The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights. Its interval consists of quantiles of the
+weighted mean. One extra point represents values that a sample of this size does not show. If the extra point is at the
+bound of the scores, the limits are those of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores
+those of Clopper and Pearson. The distribution of the weighted mean follows from a sum of exponential variables. The
+saddlepoint approximation (Barndorff-Nielsen 1986) is accurate far into its tails, so no random draws are needed.
 
-Values are given as sums and counts of clusters; an independent value is a cluster of one.
+Values are passed as sums and counts of clusters; an independent value is a cluster of one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal, overload
 
 import numpy as np
 
-from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "ci_text",
     "cluster_moments",
     "estimate_text",
+    "fewest_values",
     "gate",
     "interval_text",
     "lower_limit",
@@ -49,18 +50,20 @@ __all__ = [
 GateVerdict = Literal["pass", "fail", "inconclusive"]
 
 MAX_STEPS = 100
+"""Maximum number of iterations of a root search."""
 MAX_DECIMALS = 6
-"""Maximum number of decimals with which a bound near 0 is printed."""
+"""Maximum number of decimals of a printed bound near 0."""
 SMALLEST = 1e-100
-"""Values below this are scaled up, and values above its inverse are scaled down, so that squares stay finite."""
+"""Values below this are scaled up, and values above its inverse are scaled down: their squares would not be finite."""
 PRECISION = 1e-8
-"""Accuracy to which a normal score is computed, and a limit as a share of its range."""
+"""Absolute accuracy of a normal score, and accuracy of a limit relative to its range."""
 
 
 def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float) -> float:
-    """Return the limit below which the weighted mean falls as often as a normal variable falls below `score` < 0.
+    """Return x with P(weighted mean < x) = P(Z < `score`), for `score` < 0 and a standard normal Z.
 
-    `extra` is the value of the extra point, which has the size of an average cluster.
+    `extra` is the value of the extra point, which has the size of an average cluster. The root is searched by the
+    Illinois method.
     """
     scale = max(float(np.abs(sums).max()), abs(extra))
     if 0 < scale < SMALLEST or scale > 1 / SMALLEST:
@@ -69,22 +72,26 @@ def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float
     width = high - low
     if width <= 1e-12 * max(abs(low), abs(high)):
         return low
-    at_low, at_high = -math.inf, lower_score(sums, counts, extra, high) - score
-    if at_high <= 0:
+    gap_at_low, gap_at_high = -math.inf, lower_score(sums, counts, extra, high) - score
+    if gap_at_high <= 0:
         return high
     error = float(np.sqrt(np.square(sums - high * counts).sum())) / float(counts.sum())
     guess = max(high + score * error, low + width / 2)
     side = 0
     for _ in range(MAX_STEPS):
-        at = lower_score(sums, counts, extra, guess) - score
-        if abs(at) < PRECISION or high - low <= PRECISION * width:
+        gap = lower_score(sums, counts, extra, guess) - score
+        if abs(gap) < PRECISION or high - low <= PRECISION * width:
             break
-        if at < 0:
-            low, at_low, at_high = guess, at, at_high / (2 if side < 0 else 1)
+        if gap < 0:
+            low, gap_at_low, gap_at_high = guess, gap, gap_at_high / (2 if side < 0 else 1)
         else:
-            high, at_high, at_low = guess, at, at_low / (2 if side > 0 else 1)
-        side = -1 if at < 0 else 1
-        guess = (low + high) / 2 if at_low == -math.inf else low - at_low * (high - low) / (at_high - at_low)
+            high, gap_at_high, gap_at_low = guess, gap, gap_at_low / (2 if side > 0 else 1)
+        side = -1 if gap < 0 else 1
+        guess = (
+            (low + high) / 2
+            if gap_at_low == -math.inf
+            else low - gap_at_low * (high - low) / (gap_at_high - gap_at_low)
+        )
     return guess
 
 
@@ -109,7 +116,7 @@ def lower_score(sums: FloatArray, counts: FloatArray, extra: float, mean: float)
 
 
 def _saddlepoint(deviations: FloatArray, low: float, high: float) -> float:
-    """Find where the derivative of the cumulant function is 0; it rises from -inf at `low` to inf at `high`."""
+    """Return the root of the derivative of the cumulant function; it rises from -inf at `low` to inf at `high`."""
     point = -float(deviations.sum()) / float(np.square(deviations).sum())
     if not low < point < high:
         point = 0.0
@@ -135,22 +142,22 @@ LARGE = 500
 MIN_UNTIED_OF_MANY = 50
 """With fewer untied values or clusters among more than `LARGE`, Student's t alone would be too narrow."""
 MIN_UNTIED = 3
-"""With fewer untied values, the interval is conservative and says so."""
+"""With fewer untied values, the interval is conservative and has a warning."""
 SMALL_SAMPLE = 15
-"""With fewer values or clusters, the interval of very skewed values may be too narrow: see `LOW_COVERAGE`."""
+"""With fewer values or clusters, the interval of very skewed values may be too narrow and has a warning."""
 COMPARED_DECIMALS = 9
-"""Number of decimals to which values are rounded before they are compared, so that 0.1 + 0.2 equals 0.3."""
+"""Values are rounded to this number of decimals before they are compared: 0.1 + 0.2 is then equal to 0.3."""
 BOTH = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
 LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
 
-SPREAD, SKEW_CORRECTION, PULL, EVEN = 3.5, 15.0, 0.4, 3.0
-"""Constants of `_unseen`, chosen by coverage and width of the intervals (benchmarks/coverage.py)."""
+SPREAD, SKEW_CORRECTION, PULL, TIES = 3.5, 15.0, 0.4, 3.0
+"""Constants of `_extra_points`, chosen by coverage and width of the intervals (benchmarks/coverage.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """An estimate with the bounds of its interval, and the method."""
+    """An estimate with the bounds, level and method of its interval."""
 
     estimate: float
     low: float
@@ -170,35 +177,40 @@ class NoInterval:
     n: int
 
 
-def range_text(low: float, high: float, form: str = ".3f") -> str:
+def range_text(low: float, high: float, format_spec: str = ".3f") -> str:
     """Format bounds: `0.530 to 0.730` (a hyphen could be read as a minus).
 
-    `form` formats each bound: `.3f`, with a plus sign `+.3f`, as a percentage `.0%`. Both have more digits where
-    rounding would hide on which side of 0 a bound is.
+    `format_spec` formats each bound: `.3f`, `+.3f` with a plus sign, `.0%` as a percentage. Both bounds get more
+    decimals if a bound with a sign would be rounded to 0.
     """
-    sign, places, kind = form.partition(".")[0], int(form.partition(".")[2][:-1]), form[-1]
-    sided = [bound for bound in (low, high) if bound < 0 or (bound and sign)]
-    while places < MAX_DECIMALS and any(not f"{bound:.{places}{kind}}".strip("-0.%") for bound in sided):
-        places += 1
-    return " to ".join(f"{bound + 0.0:{sign}.{places}{kind}}" for bound in (low, high))
+    sign, _, precision = format_spec.partition(".")
+    decimals, suffix = int(precision[:-1]), precision[-1]
+    signed = [bound for bound in (low, high) if bound < 0 or (bound and sign)]
+
+    def rounds_to_zero(bound: float) -> bool:
+        return not f"{bound:.{decimals}{suffix}}".strip("-0.%")
+
+    while decimals < MAX_DECIMALS and any(map(rounds_to_zero, signed)):
+        decimals += 1
+    return " to ".join(f"{bound + 0.0:{sign}.{decimals}{suffix}}" for bound in (low, high))
 
 
-def interval_text(found: Interval | NoInterval | None, form: str = ".3f") -> str:
-    """Format an interval without "95% CI": `0.530 to 0.730`; empty without an interval."""
-    return range_text(found.low, found.high, form) if isinstance(found, Interval) else ""
+def interval_text(interval: Interval | NoInterval | None, format_spec: str = ".3f") -> str:
+    """Format the bounds of an interval: `0.530 to 0.730`; empty without an interval."""
+    return range_text(interval.low, interval.high, format_spec) if isinstance(interval, Interval) else ""
 
 
-def ci_text(found: Interval | NoInterval, form: str = ".3f") -> str:
+def ci_text(interval: Interval | NoInterval, format_spec: str = ".3f") -> str:
     """Format an interval: `95% CI 0.530 to 0.730`, or `no CI: an interval needs at least 5 values, got 3`."""
-    if isinstance(found, NoInterval):
-        return f"no CI: {found.reason}"
-    return f"{found.level:.0%} CI {interval_text(found, form)}"
+    if isinstance(interval, NoInterval):
+        return f"no CI: {interval.reason}"
+    return f"{interval.level:.0%} CI {interval_text(interval, format_spec)}"
 
 
-def estimate_text(value: float, found: Interval | NoInterval, form: str = ".3f") -> str:
+def estimate_text(value: float, interval: Interval | NoInterval, format_spec: str = ".3f") -> str:
     """Format an estimate with its interval: `0.630 (0.530 to 0.730)`; without an interval, the value alone."""
-    bounds = interval_text(found, form)
-    return f"{value:{form}} ({bounds})" if bounds else f"{value:{form}}"
+    bounds = interval_text(interval, format_spec)
+    return f"{value:{format_spec}} ({bounds})" if bounds else f"{value:{format_spec}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +221,7 @@ class Moments:
     mean: float
     deviation: float
     """Standard deviation with divisor n - 1; 0 for one value."""
-    varying: int
+    untied: int
     """Number of values that differ from the most common one."""
     values: tuple[float, ...] | None = None
     """The values, ascending; None if there are more than `LARGE`."""
@@ -240,7 +252,7 @@ class ClusterMoments:
 
     @cached_property
     def effective(self) -> float:
-        """The effective number of clusters (Kish 1965)."""
+        """The effective number of clusters, at most their number (Kish 1965)."""
         return self.n**2 / float(np.square(self.counts).sum())
 
     @cached_property
@@ -256,9 +268,9 @@ class ClusterMoments:
         return self.effective - 1
 
     @cached_property
-    def varying(self) -> int:
+    def untied(self) -> int:
         """Number of clusters whose mean differs from the most common one."""
-        return _varying(np.array(self.sums) / np.array(self.counts))
+        return _count_untied(np.array(self.sums) / np.array(self.counts))
 
 
 @overload
@@ -266,29 +278,29 @@ def moments(values: Values) -> Moments: ...
 @overload
 def moments(values: Values, clusters: Sequence[Hashable] | None) -> Moments | ClusterMoments: ...
 def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Moments | ClusterMoments:
-    """Compute the moments of at least one value; values are compared to 9 decimals.
+    """Compute the moments of values; values that are equal to 9 decimals are tied.
 
-    `clusters[i]` is the cluster of value i: turns of one conversation, answers to one question. If each value is its
-    own cluster, the result is that of independent values. Raises ValueError for no values, NaN, or different lengths.
+    `clusters[i]` is the cluster of value i, for example its conversation or its question. If each value is its own
+    cluster, the values are independent. Raises ValueError for no values, NaN, or different lengths.
     """
-    array = numbers(values)
+    array = finite_array(values)
     if not array.size:
-        raise ValueError("there are no values")
+        raise ValueError("no values: moments need at least one")
     if clusters is not None:
         if len(clusters) != array.size:
             raise ValueError(f"{array.size} values and {len(clusters)} clusters differ in number")
         numbering = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
         cluster_numbers = np.array([numbering[cluster] for cluster in clusters])
         if len(numbering) < array.size:
-            counts, sums = (np.bincount(cluster_numbers, weights=each).astype(float) for each in (None, array))
-            return cluster_moments(counts, sums)
+            counts = np.bincount(cluster_numbers).astype(float)
+            return cluster_moments(counts, np.bincount(cluster_numbers, weights=array))
     array = np.sort(array)
     scale = _power_of_two(array)
     return Moments(
         n=array.size,
         mean=float((array / scale).mean()) * scale,
         deviation=float((array / scale).std(ddof=1)) * scale if array.size > 1 else 0.0,
-        varying=_varying(array),
+        untied=_count_untied(array),
         values=tuple(array.tolist()) if array.size <= LARGE else None,
     )
 
@@ -298,7 +310,7 @@ def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:
 
     Raises ValueError for no clusters, an empty one, NaN, or lengths that differ.
     """
-    sizes, totals = numbers(counts, "counts"), numbers(sums, "sums")
+    sizes, totals = finite_array(counts, "counts"), finite_array(sums, "sums")
     if sizes.size != totals.size or not sizes.size or sizes.min() < 1:
         raise ValueError(f"needs a count of at least 1 and a sum for each cluster, got {sizes.size} and {totals.size}")
     if sizes.max() == 1:
@@ -313,69 +325,72 @@ def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:
 
 
 def mean_interval(
-    known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None, level: float = 0.95
+    summary: Moments | ClusterMoments, *, bounds: tuple[float, float] | None, level: float = 0.95
 ) -> Interval | NoInterval:
     """Return the two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
+    - Only values at the bounds (0/1): Clopper and Pearson's interval.
     - Up to 500 values or clusters: Student's t or the Bayesian bootstrap, whichever is wider at each end. The bootstrap
-      has an extra point for values that a small sample does not show: far out on the side of a long tail, and near the
-      bound if few values are untied.
-    - More: Student's t. With fewer than 50 untied values, Clopper and Pearson's interval of a share with the same mean,
-      which is conservative; with fewer than 50 untied clusters, also the bootstrap.
-    - Only values at the bounds (0/1): Clopper and Pearson.
+      has an extra point for values that a small sample does not show. It is far out on the side of a long tail, and
+      near the bound if few values are untied.
+    - More than 500: Student's t. With fewer than 50 untied values, it is Clopper and Pearson's interval of a share with
+      the same mean, which is conservative. With fewer than 50 untied clusters, the bootstrap is used too.
 
-    For clusters, Student's t has the jackknife's standard error and the effective number of clusters minus 1 as degrees
-    of freedom, and the bootstrap draws whole clusters. There is no interval for fewer than 5 values or effective
-    clusters, or for tied values without bounds. Raises ValueError for a level outside (0, 1) or a mean outside the
-    bounds.
+    For clusters, Student's t uses the standard error of the jackknife and the effective number of clusters minus 1 as
+    degrees of freedom; the bootstrap weights whole clusters. There is no interval with fewer than 5 values or effective
+    clusters, or if all values are tied and have no bounds. Raises ValueError for a level outside (0, 1) or a mean
+    outside the bounds.
     """
     low, high = bounds or (-math.inf, math.inf)
     if not 0 < level < 1:
-        raise ValueError(f"a level is between 0 and 1, got {level}")
-    if not low - 1e-9 <= known.mean <= high + 1e-9:
-        raise ValueError(f"a mean of {known.mean} is outside the bounds {low} and {high}")
-    refusal = _refusal(known, bounds)
+        raise ValueError(f"level must be between 0 and 1, got {level}")
+    if not low - 1e-9 <= summary.mean <= high + 1e-9:
+        raise ValueError(f"the mean {summary.mean} is outside the bounds {low} and {high}")
+    refusal = _refusal(summary, bounds)
     if refusal:
-        return NoInterval(reason=refusal, n=known.n)
-    limits = _kept_limits if _size(known) <= LARGE else _limits
-    bottom, top, method = limits(known, bounds, level)
+        return NoInterval(reason=refusal, n=summary.n)
+    limits = _cached_limits if _unit_count(summary) <= LARGE else _limits
+    bottom, top, method = limits(summary, bounds, level)
     return Interval(
-        estimate=known.mean,
-        low=max(low, min(bottom, known.mean)),
-        high=min(high, max(top, known.mean)),
+        estimate=summary.mean,
+        low=max(low, min(bottom, summary.mean)),
+        high=min(high, max(top, summary.mean)),
         level=level,
-        n=known.n,
-        method=method if isinstance(known, Moments) else f"{method}, {len(known.counts)} clusters",
-        warning=_warning(known, bounds),
+        n=summary.n,
+        method=method if isinstance(summary, Moments) else f"{method}, {len(summary.counts)} clusters",
+        warning=_warning(summary, bounds),
     )
 
 
-def two_sided_p(known: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
+def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
     """Return the two-sided p value of a mean of 0: below 0.05 if the 95% CI by `mean_interval` excludes 0.
 
-    Raises ValueError for tied values without bounds.
+    Raises ValueError if all values are tied and have no bounds.
     """
-    if known.mean == 0:
+    if summary.mean == 0:
         return 1.0
-    if known.varying == 0:
+    if summary.untied == 0:
         if bounds is None:
-            raise ValueError("tied values have no p value")
-        far = bounds[0] if known.mean > 0 else bounds[1]
-        return min(1.0, 2 * (far / (far - known.mean)) ** _size(known))
-    units = _units(known)
-    if bounds and isinstance(known, Moments) and _as_share(known, bounds, units):
-        return _share_p(known, bounds)
-    p = two_sided_t(known.mean / known.error, known.df)
+            raise ValueError("all values are tied and have no bounds: they have no p value")
+        far_bound = bounds[0] if summary.mean > 0 else bounds[1]
+        return min(1.0, 2 * (far_bound / (far_bound - summary.mean)) ** _unit_count(summary))
+    units = _units(summary)
+    if bounds and isinstance(summary, Moments) and _share_method(summary, bounds, units):
+        return _share_p_value(summary, bounds)
+    p = two_sided_t(summary.mean / summary.error, summary.df)
     if units is None:
         return p
     sums, counts = units
-    below, above = _unseen(known, sums, counts, bounds)
-    score = lower_score(sums, counts, below, 0.0) if known.mean > 0 else lower_score(-sums, counts, -above, 0.0)
-    return max(p, min(1.0, 2 * normal_cdf(score / _stretch(known, 0.95))))
+    below, above = _extra_points(summary, sums, counts, bounds)
+    score = lower_score(sums, counts, below, 0.0) if summary.mean > 0 else lower_score(-sums, counts, -above, 0.0)
+    return max(p, min(1.0, 2 * normal_cdf(score / _cluster_widening(summary, 0.95))))
 
 
 def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a share of n trials; half wins are allowed. Raises ValueError for n = 0."""
+    """Return Wilson's score interval of a share of n trials; half wins are allowed.
+
+    Raises ValueError for n = 0 or a share outside [0, 1].
+    """
     if n < 1 or not 0 <= share <= 1:
         raise ValueError(f"needs at least one trial and a share from 0 to 1, got {n} and {share}")
     z = normal_quantile((1 + level) / 2)
@@ -388,7 +403,7 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
     """Return the exact two-sided bounds of the share `count` / n (Clopper and Pearson 1934).
 
-    `count` need not be a whole number.
+    `count` may be a fraction.
     """
     tail = (1 - level) / 2
     low = beta_quantile(tail, count, n - count + 1) if count > 0 else 0.0
@@ -397,7 +412,7 @@ def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, f
 
 
 def _power_of_two(values: FloatArray) -> float:
-    """Return a scale near the largest value; division by it is exact and keeps squares finite."""
+    """Return a power of two near the largest value. Dividing by it is exact and keeps squares finite."""
     return math.ldexp(1.0, max(math.frexp(float(np.abs(values).max()))[1], -900))
 
 
@@ -407,59 +422,61 @@ def _norm(values: FloatArray) -> float:
     return scale * float(np.linalg.norm(values / scale))
 
 
-def _varying(values: FloatArray) -> int:
+def _count_untied(values: FloatArray) -> int:
     _, counts = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     return values.size - int(counts.max())
 
 
-def _size(known: Moments | ClusterMoments) -> int:
+def _unit_count(summary: Moments | ClusterMoments) -> int:
     """Return the number of values or clusters."""
-    return known.n if isinstance(known, Moments) else len(known.counts)
+    return summary.n if isinstance(summary, Moments) else len(summary.counts)
 
 
-def _refusal(known: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
-    if known.n < MIN_FOR_INTERVAL:
-        return f"an interval needs at least {MIN_FOR_INTERVAL} values, got {known.n}"
-    if isinstance(known, ClusterMoments) and known.effective < MIN_FOR_INTERVAL:
-        number = len(known.counts)
-        got = f"{known.n} values in {number} cluster{'s' * (number != 1)} (effective number {known.effective:.1f})"
+def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
+    if summary.n < MIN_FOR_INTERVAL:
+        return f"an interval needs at least {MIN_FOR_INTERVAL} values, got {summary.n}"
+    if isinstance(summary, ClusterMoments) and summary.effective < MIN_FOR_INTERVAL:
+        number = len(summary.counts)
+        clusters = f"{number} cluster" if number == 1 else f"{number} clusters"
+        got = f"{summary.n} values in {clusters} (effective number {summary.effective:.1f})"
         return f"an interval needs at least {MIN_FOR_INTERVAL} clusters of equal size, got {got}"
-    if not math.isfinite(known.error):
+    if not math.isfinite(summary.error):
         return "the values are too large to square"
-    if bounds is None and known.varying == 0:
-        return f"all {_size(known)} values are tied, and the scores have no bounds"
+    if bounds is None and summary.untied == 0:
+        return f"all {_unit_count(summary)} values are tied, and the scores have no bounds"
     return ""
 
 
-def _warning(known: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
-    what, size = ("values", known.n) if isinstance(known, Moments) else ("clusters", known.effective)
+def _warning(summary: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
+    units, size = ("values", summary.n) if isinstance(summary, Moments) else ("clusters", summary.effective)
     if bounds is None:
         return UNBOUNDED
-    if known.varying == 0:
-        return f"all {_size(known)} {what} are tied: the interval is conservative"
-    if known.varying < MIN_UNTIED:
-        few = f"only {known.varying} of {_size(known)} {what} differ from the most common one"
-        return f"{few}: the interval is conservative"
-    return f"fewer than {SMALL_SAMPLE} {what}: {LOW_COVERAGE}" if size < SMALL_SAMPLE else ""
+    if summary.untied == 0:
+        return f"all {_unit_count(summary)} {units} are tied: the interval is conservative"
+    if summary.untied < MIN_UNTIED:
+        untied = f"only {summary.untied} of {_unit_count(summary)} {units} differ from the most common one"
+        return f"{untied}: the interval is conservative"
+    return f"fewer than {SMALL_SAMPLE} {units}: {LOW_COVERAGE}" if size < SMALL_SAMPLE else ""
 
 
 def _limits(
-    known: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
+    summary: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
 ) -> tuple[float, float, str]:
-    units = _units(known)
-    if bounds and isinstance(known, Moments) and (method := _as_share(known, bounds, units)):
-        return *_share_limits(known, bounds, level), method
-    if bounds and known.varying == 0:
-        part = 1 - ((1 - level) / 2) ** (1 / _size(known))
-        low, high = known.mean - part * (known.mean - bounds[0]), known.mean + part * (bounds[1] - known.mean)
+    """Return lower limit, upper limit and method."""
+    units = _units(summary)
+    if bounds and isinstance(summary, Moments) and (method := _share_method(summary, bounds, units)):
+        return *_share_limits(summary, bounds, level), method
+    if bounds and summary.untied == 0:
+        share = 1 - ((1 - level) / 2) ** (1 / _unit_count(summary))
+        low, high = summary.mean - share * (summary.mean - bounds[0]), summary.mean + share * (bounds[1] - summary.mean)
         return low, high, "Clopper-Pearson (conservative: all values tied)"
-    half = t_quantile((1 + level) / 2, known.df) * known.error
-    bottom, top = known.mean - half, known.mean + half
+    half = t_quantile((1 + level) / 2, summary.df) * summary.error
+    bottom, top = summary.mean - half, summary.mean + half
     if units is None:
         return bottom, top, "Student's t"
     sums, counts = units
-    below, above = _unseen(known, sums, counts, bounds)
-    score = normal_quantile((1 - level) / 2) * _stretch(known, level)
+    below, above = _extra_points(summary, sums, counts, bounds)
+    score = normal_quantile((1 - level) / 2) * _cluster_widening(summary, level)
     method = "Student's t"
     if lower_score(sums, counts, below, bottom) > score:
         bottom, method = lower_limit(sums, counts, below, score), BOTH
@@ -468,99 +485,119 @@ def _limits(
     return bottom, top, method
 
 
-_kept_limits = lru_cache(maxsize=1024)(_limits)
+_cached_limits = lru_cache(maxsize=1024)(_limits)
 
 
-def _as_share(known: Moments, bounds: tuple[float, float], units: object) -> str:
-    """Return the method if the exact interval of a share applies: values only at the bounds, or mostly tied."""
+def _share_method(summary: Moments, bounds: tuple[float, float], units: object) -> str:
+    """Return the method if the interval of a share applies (all values at the bounds, or most tied), else empty."""
     low, high = bounds
-    most = (known.mean - low) / (high - low) * (high - known.mean) / (high - low) * known.n / (known.n - 1)
-    if (known.deviation / (high - low)) ** 2 >= most - 1e-9:
+    share = (summary.mean - low) / (high - low)
+    max_variance = share * (1 - share) * summary.n / (summary.n - 1)
+    if (summary.deviation / (high - low)) ** 2 >= max_variance - 1e-9:
         return "Clopper-Pearson"
-    if units is None and known.varying < MIN_UNTIED_OF_MANY:
+    if units is None and summary.untied < MIN_UNTIED_OF_MANY:
         return "Clopper-Pearson at the mean (conservative: most values tied)"
     return ""
 
 
-def _share_p(known: Moments, bounds: tuple[float, float]) -> float:
+def _share_p_value(summary: Moments, bounds: tuple[float, float]) -> float:
     """Return the p value of a mean of 0, by the exact interval of a share."""
     low, high = bounds
-    count, share = (known.mean - low) / (high - low) * known.n, -low / (high - low)
-    if known.mean > 0:
-        return min(1.0, 2 * beta_cdf(share, count, known.n - count + 1))
-    return min(1.0, 2 * beta_cdf(1 - share, known.n - count, count + 1))
+    count, share = (summary.mean - low) / (high - low) * summary.n, -low / (high - low)
+    if summary.mean > 0:
+        return min(1.0, 2 * beta_cdf(share, count, summary.n - count + 1))
+    return min(1.0, 2 * beta_cdf(1 - share, summary.n - count, count + 1))
 
 
-def _share_limits(known: Moments, bounds: tuple[float, float], level: float) -> tuple[float, float]:
+def _share_limits(summary: Moments, bounds: tuple[float, float], level: float) -> tuple[float, float]:
     low, high = bounds
-    share = min(max((known.mean - low) / (high - low), 0.0), 1.0)
-    bottom, top = share_bounds(share * known.n, known.n, level=level)
+    share = min(max((summary.mean - low) / (high - low), 0.0), 1.0)
+    bottom, top = share_bounds(share * summary.n, summary.n, level=level)
     return low + bottom * (high - low), low + top * (high - low)
 
 
-def _units(known: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
-    """Return sums and counts of independent units; None if they are many enough for Student's t alone."""
-    if isinstance(known, ClusterMoments):
-        if len(known.counts) > LARGE and known.varying >= MIN_UNTIED_OF_MANY:
+def _units(summary: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
+    """Return sums and counts of independent values or clusters; None if there are enough for Student's t alone."""
+    if isinstance(summary, ClusterMoments):
+        if len(summary.counts) > LARGE and summary.untied >= MIN_UNTIED_OF_MANY:
             return None
-        return np.array(known.sums), np.array(known.counts)
-    return None if known.values is None else (np.array(known.values), np.ones(known.n))
+        return np.array(summary.sums), np.array(summary.counts)
+    return None if summary.values is None else (np.array(summary.values), np.ones(summary.n))
 
 
-def _stretch(known: Moments | ClusterMoments, level: float) -> float:
-    """Return the factor that widens the cluster bootstrap, by as much as Student's t widens for unequal clusters."""
-    if isinstance(known, Moments):
+def _cluster_widening(summary: Moments | ClusterMoments, level: float) -> float:
+    """Return the factor by which Student's t with the jackknife is wider than Student's t for equal clusters.
+
+    It widens the bootstrap of clusters as well; 1 for independent values.
+    """
+    if isinstance(summary, Moments):
         return 1.0
-    p, size, counts = (1 + level) / 2, len(known.counts), np.array(known.counts)
-    plain = math.sqrt(size / (size - 1)) * _norm(np.array(known.sums) - known.mean * counts) / known.n
-    return t_quantile(p, known.df) * known.error / (t_quantile(p, size - 1.0) * plain)
+    probability, clusters, counts = (1 + level) / 2, len(summary.counts), np.array(summary.counts)
+    plain_error = (
+        math.sqrt(clusters / (clusters - 1)) * _norm(np.array(summary.sums) - summary.mean * counts) / summary.n
+    )
+    return t_quantile(probability, summary.df) * summary.error / (t_quantile(probability, clusters - 1.0) * plain_error)
 
 
-def _unseen(
-    known: Moments | ClusterMoments, sums: FloatArray, counts: FloatArray, bounds: tuple[float, float] | None
+def _extra_points(
+    summary: Moments | ClusterMoments, sums: FloatArray, counts: FloatArray, bounds: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Return the extra points of the bootstrap, below and above the values.
 
-    The more skewed the values, the further out is the point on the side of the long tail: an Edgeworth expansion asks
-    for half the third moment over the second, and small samples show too little of it. It is less far out if many
-    values are tied and the others are on both sides of them, because their skewness is chance. The fewer values are
-    untied, the nearer the points are to the bounds; if all are tied, they are at the bounds.
+    - Skewed values move the point on the side of the long tail outwards. An Edgeworth expansion needs half the ratio of
+      the third to the second moment; small samples underestimate this ratio.
+    - Ties move it back inwards if the other values are on both sides of them: their skewness is then chance.
+    - With few untied values, both points are near the bounds; if all values are tied, they are at the bounds.
     """
-    deviations = (sums - known.mean * counts) / counts.mean()
+    deviations = (sums - summary.mean * counts) / counts.mean()
     largest = float(np.abs(deviations).max())
     standard = deviations / largest
     tail = largest * float((standard**3).sum() / (standard**2).sum()) * (1 + SKEW_CORRECTION / counts.size)
-    spread = SPREAD * known.error
+    spread = SPREAD * summary.error
     if bounds is None:
-        return known.mean - spread + min(tail, 0.0), known.mean + spread + max(tail, 0.0)
+        return summary.mean - spread + min(tail, 0.0), summary.mean + spread + max(tail, 0.0)
     low, high = bounds
-    tail *= max(0.0, 1 - EVEN * _even_ties(sums / counts, low, high))
-    below = max(low, known.mean - spread + min(tail, 0.0))
-    above = min(high, known.mean + spread + max(tail, 0.0))
-    pull = PULL**known.varying
+    tail *= max(0.0, 1 - TIES * _balanced_ties(sums / counts, low, high))
+    below = max(low, summary.mean - spread + min(tail, 0.0))
+    above = min(high, summary.mean + spread + max(tail, 0.0))
+    pull = PULL**summary.untied
     return below - pull * (below - low), above + pull * (high - above)
 
 
-def _even_ties(values: FloatArray, low: float, high: float) -> float:
-    """Return the share of tied pairs; less if the other values are on one side, or a bound is close."""
-    common, times = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
+def _balanced_ties(values: FloatArray, low: float, high: float) -> float:
+    """Return the share of tied pairs, in [0, 1].
+
+    A tie counts less if the other values are mostly on one side of it, or if it is near a bound.
+    """
+    distinct, times = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     below = np.cumsum(times) - times
     above = values.size - below - times
-    sides = 2 * np.minimum(below, above) / np.maximum(below + above, 1)
-    middle = 2 * np.minimum(common - low, high - common) / (high - low)
-    return float((times * (times - 1) * sides * middle).sum()) / (values.size * (values.size - 1))
+    balance = 2 * np.minimum(below, above) / np.maximum(below + above, 1)
+    centrality = 2 * np.minimum(distinct - low, high - distinct) / (high - low)
+    return float((times * (times - 1) * balance * centrality).sum()) / (values.size * (values.size - 1))
 
 
-def gate(found: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below") -> GateVerdict:
+def gate(
+    interval: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below"
+) -> GateVerdict:
     """Return pass or fail if the whole interval is on one side of the threshold, else inconclusive.
 
-    The threshold itself passes. Without an interval the verdict is inconclusive. Raises ValueError for a
-    threshold that is NaN.
+    Values `fail` ("below" or "above") the threshold fail; the threshold itself passes. Without an interval, the verdict
+    is inconclusive. Raises ValueError for a threshold that is NaN.
     """
     if math.isnan(threshold):
         raise ValueError("the threshold is NaN")
-    if isinstance(found, NoInterval):
+    if isinstance(interval, NoInterval):
         return "inconclusive"
-    if fail == "below":
-        return "pass" if found.low >= threshold else "fail" if found.high < threshold else "inconclusive"
-    return "pass" if found.high <= threshold else "fail" if found.low > threshold else "inconclusive"
+    below = fail == "below"
+    if interval.low >= threshold if below else interval.high <= threshold:
+        return "pass"
+    if interval.high < threshold if below else interval.low > threshold:
+        return "fail"
+    return "inconclusive"
+
+
+def fewest_values(first: Interval | NoInterval, second: Interval | NoInterval) -> NoInterval:
+    """Return the missing interval with fewer values; at least one of the two is missing."""
+    missing = [interval for interval in (first, second) if isinstance(interval, NoInterval)]
+    return min(missing, key=lambda interval: (interval.n, interval.reason))

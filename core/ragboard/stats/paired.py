@@ -10,7 +10,7 @@ from itertools import accumulate, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.checks import FloatArray, flags, numbers
+from ragboard.stats.checks import FloatArray, finite_array, to_booleans
 from ragboard.stats.distributions import coin_tail, t_quantile
 from ragboard.stats.intervals import (
     COMPARED_DECIMALS,
@@ -21,6 +21,7 @@ from ragboard.stats.intervals import (
     Moments,
     NoInterval,
     Values,
+    fewest_values,
     mean_interval,
     moments,
     two_sided_p,
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-METHOD = "worst-case bounds"
+WORST_CASE = "worst-case bounds"
 
 
 def outer_interval(
@@ -48,13 +49,12 @@ def outer_interval(
     """Combine two intervals: the lower end of `low` (missing values at their minimum) and the upper end of `high`.
 
     The two means are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of at
-    most (1 - level) / 2, so the interval covers the whole range between the bounds at that level (Bonferroni), and the
-    mean itself more often; Imbens and Manski (2004) give a narrower interval for the mean alone. There is no interval
+    most (1 - level) / 2 (Bonferroni). The interval therefore covers the whole range between the bounds at that level,
+    and the mean more often; Imbens and Manski (2004) give a narrower interval for the mean alone. There is no interval
     if one of the two has none. Raises ValueError for different levels or sizes.
     """
-    refused = [found for found in (low, high) if isinstance(found, NoInterval)]
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
-        return min(refused, key=lambda found: (found.n, found.reason))
+        return fewest_values(low, high)
     if (low.level, low.n) != (high.level, high.n):
         raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} cannot be combined")
     methods = " and ".join(sorted({low.method, high.method}))
@@ -64,7 +64,7 @@ def outer_interval(
         high=high.high,
         level=low.level,
         n=low.n,
-        method=f"{METHOD} (Horowitz and Manski 2000), their ends by {methods}",
+        method=f"{WORST_CASE} (Horowitz and Manski 2000), their ends by {methods}",
         warning="; ".join(sorted({low.warning, high.warning} - {""})),
     )
 
@@ -72,17 +72,21 @@ def outer_interval(
 def outer_difference(complete: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
     """Return the difference of complete pairs, with the bounds that the missing values allow.
 
-    `low` and `high` are over all pairs, with the missing values that make the difference smallest and largest. The
-    interval is their outer interval. p is the largest that the missing values allow: if `low` and `high` are on the
-    same side of 0, the p value of the one nearer to 0, otherwise 1. n, means, wins and ties are those of the complete
-    pairs.
+    `low` and `high` are over all pairs: their missing values make the difference smallest and largest. The interval is
+    their outer interval. p is the largest value that the missing values allow: the p value of `low` or `high`,
+    whichever is nearer to 0, or 1 if they are on different sides of 0. n, means, wins and ties are those of the
+    complete pairs.
     """
-    nearer = low if low.difference > 0 else high if high.difference < 0 else None
+    worst_case = None
+    if low.difference > 0:
+        worst_case = low
+    elif high.difference < 0:
+        worst_case = high
     return replace(
         complete,
         interval=outer_interval(low.interval, high.interval, estimate=complete.difference),
-        p=nearer.p if nearer else 1.0,
-        p_method=f"{nearer.p_method}, at the worst case" if nearer else "the missing values allow either sign",
+        p=worst_case.p if worst_case else 1.0,
+        p_method=f"{worst_case.p_method}, at the worst case" if worst_case else "the missing values allow either sign",
         detectable=None,
         warning="; ".join(sorted({low.warning, high.warning} - {""})),
     )
@@ -95,7 +99,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     dependent. Raises ValueError for a p outside 0 to 1.
     """
     if not all(0 <= p <= 1 for p in p_values):
-        raise ValueError("a p value lies between 0 and 1")
+        raise ValueError("p values must be between 0 and 1")
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     scaled = (min(1.0, (len(order) - rank) * p_values[index]) for rank, index in enumerate(order))
     adjusted = dict(zip(order, accumulate(scaled, max), strict=True))
@@ -111,7 +115,7 @@ MAX_FLIPS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class SignTest:
-    """A sign test: wins, losses and p value."""
+    """The result of a sign test; ties do not count."""
 
     wins: int
     losses: int
@@ -140,11 +144,11 @@ class PairedDifference:
     ties: int
     """Number of pairs with equal values."""
     detectable: float | None
-    """The smallest true difference that is detected with the given power, all else being equal; None if fewer than 3
-    differences are untied."""
+    """The minimum detectable difference; None if fewer than 3 differences are untied."""
     df: float
     """Degrees of freedom of the standard error of the difference."""
     power: float
+    """Power of the minimum detectable difference."""
     level: float
     warning: str = ""
     """A warning about the interval; empty without one."""
@@ -161,66 +165,66 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare paired values: `first[i]` with `second[i]`.
 
-    `bounds` are those of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i: turns of
-    one conversation, answers to one question; None: pairs are independent. Interval and p are those of the mean
-    difference, by the methods of `mean_interval`. Without an interval, p is computed from all sign flips (Fisher 1935)
-    or, if there are clusters or more than 12 non-zero differences, by the sign test, of clusters if there are any.
-    Swapping the sides only changes the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference
-    outside the bounds.
+    `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
+    example its conversation or its question; None: pairs are independent.
+
+    Interval and p are those of the mean difference, by the methods of `mean_interval`. If there is no interval, p is
+    computed from all sign flips (Fisher 1935). With clusters or more than 12 non-zero differences, it is the p of the
+    sign test instead (of clusters, if there are any). Swapping the sides changes only the signs. Raises ValueError for
+    no pairs, different lengths, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
-    before, after = numbers(first, "first"), numbers(second, "second")
-    differences: FloatArray = after - before
-    if (
-        bounds
-        and differences.size
-        and not bounds[0] - 1e-9 <= differences.min() <= differences.max() <= bounds[1] + 1e-9
-    ):
+    first_values, second_values = finite_array(first, "first"), finite_array(second, "second")
+    differences: FloatArray = second_values - first_values
+    if bounds and ((differences < bounds[0] - 1e-9) | (differences > bounds[1] + 1e-9)).any():
         raise ValueError(f"a difference is outside the bounds {bounds[0]} and {bounds[1]}")
-    known = moments(differences, clusters)
-    if isinstance(known, Moments) and known.varying < MIN_UNTIED_OF_MANY:
-        known = replace(known, values=tuple(np.sort(differences).tolist()))
-    wins, losses = _sides(differences)
+    summary = moments(differences, clusters)
+    if isinstance(summary, Moments) and summary.untied < MIN_UNTIED_OF_MANY:
+        summary = replace(summary, values=tuple(np.sort(differences).tolist()))
+    wins, losses = _count_signs(differences)
     sign = sign_test(wins, losses)
-    if isinstance(known, ClusterMoments):
-        of_clusters = sign_test(*_sides(np.array(known.sums)))
-        sign = SignTest(wins=wins, losses=losses, p=of_clusters.p, method="exact sign test of clusters")
-    interval = mean_interval(known, bounds=bounds, level=level)
-    p, p_method = _p(known, differences, sign, interval, bounds)
+    if isinstance(summary, ClusterMoments):
+        cluster_test = sign_test(*_count_signs(np.array(summary.sums)))
+        sign = SignTest(wins=wins, losses=losses, p=cluster_test.p, method="exact sign test of clusters")
+    interval = mean_interval(summary, bounds=bounds, level=level)
+    p, p_method = _p_value(summary, differences, sign, interval, bounds)
     return PairedDifference(
-        n=known.n,
-        first=moments(before).mean,
-        second=moments(after).mean,
-        difference=known.mean,
+        n=summary.n,
+        first=moments(first_values).mean,
+        second=moments(second_values).mean,
+        difference=summary.mean,
         interval=interval,
         p=p,
         p_method=p_method,
         sign=sign,
-        ties=known.n - wins - losses,
-        detectable=_detectable(known, level, power),
-        df=known.df,
+        ties=summary.n - wins - losses,
+        detectable=_detectable(summary, level, power),
+        df=summary.df,
         power=power,
         level=level,
         warning=interval.warning if isinstance(interval, Interval) else "",
     )
 
 
-def pairs_needed(found: PairedDifference, difference: float) -> int | None:
-    """Return the number of pairs that detect a true difference of this size with the power of `found`, at least 3.
+def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
+    """Return the number of pairs, at least 3, that detect a true difference with the power of the comparison.
 
-    Clusters keep their size. None if `found` has no detectable difference. Raises ValueError for a difference that is
-    not above 0.
+    Further pairs are assumed to vary like the present ones, in clusters of the same size. None if the comparison has no
+    detectable difference. Raises ValueError for a difference that is not above 0.
     """
     if not difference > 0:
-        raise ValueError(f"a difference to detect is above 0, got {difference}")
-    if found.detectable is None:
+        raise ValueError(f"the difference to detect must be above 0, got {difference}")
+    if comparison.detectable is None:
         return None
-    error = found.detectable / _quantiles(found.df, found.level, found.power)
+    error = comparison.detectable / _detectable_in_errors(comparison.df, comparison.level, comparison.power)
 
     def detects(pairs: int) -> bool:
-        df = max(1.0, (found.df + 1) * pairs / found.n - 1)
-        return _quantiles(df, found.level, found.power) * error * math.sqrt(found.n / pairs) <= difference
+        df = max(1.0, (comparison.df + 1) * pairs / comparison.n - 1)
+        return (
+            _detectable_in_errors(df, comparison.level, comparison.power) * error * math.sqrt(comparison.n / pairs)
+            <= difference
+        )
 
     low, high = MIN_PAIRS - 1, MIN_PAIRS
     while not detects(high):
@@ -232,7 +236,7 @@ def pairs_needed(found: PairedDifference, difference: float) -> int | None:
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Return the exact two-sided sign test; ties are left out. If there is no win or loss, p is 1."""
+    """Return the exact two-sided sign test; p is 1 without wins and losses."""
     p = min(1.0, 2 * coin_tail(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 
@@ -243,18 +247,19 @@ def mcnemar(first: Flags, second: Flags) -> SignTest:
     Raises ValueError for different lengths, and for values other than True and False.
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} first and {len(second)} second flags are not pairs")
-    a, b = (np.array(flags(side, name), dtype=np.bool_) for side, name in ((first, "first"), (second, "second")))
-    return sign_test(int(np.sum(b & ~a)), int(np.sum(a & ~b)))
+        raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
+    pairs = list(zip(to_booleans(first, "first"), to_booleans(second, "second"), strict=True))
+    return sign_test(pairs.count((False, True)), pairs.count((True, False)))
 
 
-def _sides(differences: FloatArray) -> tuple[int, int]:
+def _count_signs(differences: FloatArray) -> tuple[int, int]:
+    """Return the number of differences above and below 0."""
     rounded = differences.round(COMPARED_DECIMALS)
     return int((rounded > 0).sum()), int((rounded < 0).sum())
 
 
-def _p(
-    known: Moments | ClusterMoments,
+def _p_value(
+    summary: Moments | ClusterMoments,
     differences: FloatArray,
     sign: SignTest,
     interval: Interval | NoInterval,
@@ -263,27 +268,27 @@ def _p(
     if not sign.wins and not sign.losses:
         return 1.0, "all pairs are tied"
     if isinstance(interval, NoInterval):
-        few = isinstance(known, Moments) and sign.wins + sign.losses <= MAX_FLIPS
-        return (_flips(differences), "exact sign flips") if few else (sign.p, sign.method)
+        few = isinstance(summary, Moments) and sign.wins + sign.losses <= MAX_FLIPS
+        return (_sign_flip_p(differences), "exact sign flips") if few else (sign.p, sign.method)
     if interval.method == "Clopper-Pearson":
         return sign.p, sign.method
-    return two_sided_p(known, bounds=bounds), interval.method
+    return two_sided_p(summary, bounds=bounds), interval.method
 
 
-def _flips(differences: FloatArray) -> float:
-    """Return the share of all assignments of signs that give a sum at least as far from 0 as the observed one."""
+def _sign_flip_p(differences: FloatArray) -> float:
+    """Return the share of all sign assignments whose sum is at least as far from 0 as the observed sum."""
     untied = differences[differences.round(COMPARED_DECIMALS) != 0]
     untied = untied / np.abs(untied).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))
     return float(np.mean(np.abs(signs @ untied) >= abs(untied.sum()) - 1e-9))
 
 
-def _detectable(known: Moments | ClusterMoments, level: float, power: float) -> float | None:
-    if known.varying < MIN_UNTIED or known.df < 1:
+def _detectable(summary: Moments | ClusterMoments, level: float, power: float) -> float | None:
+    if summary.untied < MIN_UNTIED or summary.df < 1:
         return None
-    return _quantiles(known.df, level, power) * known.error
+    return _detectable_in_errors(summary.df, level, power) * summary.error
 
 
-def _quantiles(df: float, level: float, power: float) -> float:
-    """Return how many standard errors large a true difference must be to be detected with this power."""
+def _detectable_in_errors(df: float, level: float, power: float) -> float:
+    """Return the minimum detectable difference in standard errors."""
     return t_quantile((1 + level) / 2, df) + t_quantile(power, df)

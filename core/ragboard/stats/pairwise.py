@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ragboard.stats.bootstrap import clustered_interval
-from ragboard.stats.checks import numbers
+from ragboard.stats.checks import finite_array
 from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
 from ragboard.stats.paired import SignTest, sign_test
 
@@ -21,7 +21,7 @@ Ties = Literal["random", "half", "loss", "exclude"]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The scores of two candidates, one of them preferred by annotators; None is a missing score."""
+    """The scores of the candidate that annotators prefer and of the other one; None is a missing score."""
 
     id: str
     preferred: float | None
@@ -41,11 +41,12 @@ class PairwiseAccuracy:
     """Number of pairs that count."""
     wins: int
     ties: int
-    """Number of pairs with equal scores, whatever the policy."""
+    """Number of pairs with equal scores, under every policy."""
     losses: int
     unscored: int
     """Number of pairs with a missing score; they never count."""
     policy: Ties
+    """How ties count."""
     seed: int
     level: float
 
@@ -58,23 +59,23 @@ def pairwise_accuracy(
     groups: Mapping[str, Hashable] | None = None,
     level: float = 0.95,
 ) -> PairwiseAccuracy:
-    """Return the accuracy with Wilson's and a bootstrap interval; `ties` says how equal scores count.
+    """Return the accuracy with Wilson's interval and a bootstrap interval; `ties` sets how equal scores count.
 
-    `groups` gives the group of each pair by id, for pairs that depend on each other (the same question, for example);
-    the bootstrap interval is then the valid one. Raises ValueError for an id that occurs twice.
+    `groups` maps the id of a pair to its group, if pairs depend on each other (for example, pairs of one question).
+    Only the bootstrap interval is valid then. Raises ValueError for an id that occurs twice.
     """
-    won = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
+    counted = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
     scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
-    values = np.array(list(won.values()))
-    nothing = NoInterval(reason="no pair counts", n=0)
+    values = np.array(list(counted.values()))
+    no_interval = NoInterval(reason="no pair counts", n=0)
     accuracy = float(values.mean()) if values.size else None
-    clusters = [groups[name] for name in won] if groups is not None else range(len(won))
+    clusters = [groups[name] for name in counted] if groups is not None else range(len(counted))
     return PairwiseAccuracy(
         accuracy=accuracy,
-        wilson=nothing if accuracy is None else wilson_interval(accuracy, values.size, level=level),
+        wilson=no_interval if accuracy is None else wilson_interval(accuracy, values.size, level=level),
         bootstrap=clustered_interval(lambda rows: float(values[rows].mean()), clusters, level=level, seed=seed)
         if values.size
-        else nothing,
+        else no_interval,
         n=values.size,
         wins=sum(preferred > other for preferred, other in scored),
         ties=sum(preferred == other for preferred, other in scored),
@@ -87,16 +88,16 @@ def pairwise_accuracy(
 
 
 def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
-    """Return the outcome of each pair by id: 1 for a win, 0 for a loss, between for a tie; None if it does not count.
+    """Return the outcome of each pair by id: 1 for a win, 0 for a loss; None if the pair does not count.
 
-    Random ties depend only on the seed and the pair's id, not on the order of the pairs. Raises ValueError
-    for an id that occurs twice.
+    A tie is 0 or 1 at random, 0.5, 0 or None, depending on `ties`. A random tie depends only on the seed and the pair's
+    id, not on the order of the pairs. Raises ValueError for an id that occurs twice.
     """
-    numbers([score for pair in pairs for score in (pair.preferred, pair.other) if score is not None], "scores")
-    found = {pair.id: _outcome(pair, ties, seed) for pair in pairs}
-    if len(found) < len(pairs):
+    finite_array([score for pair in pairs for score in (pair.preferred, pair.other) if score is not None], "scores")
+    by_pair = {pair.id: _outcome(pair, ties, seed) for pair in pairs}
+    if len(by_pair) < len(pairs):
         raise ValueError("two pairs have the same id")
-    return found
+    return by_pair
 
 
 def compare_contenders(
@@ -105,29 +106,30 @@ def compare_contenders(
     *,
     groups: Mapping[str, Hashable] | None = None,
 ) -> SignTest:
-    """Return McNemar's exact test on the pairs that count for both; a win is a pair that only the second got right.
+    """Compare the outcomes of two contenders by McNemar's exact test, on the pairs that count for both.
 
-    Half a win counts as better than a loss and worse than a win. `groups` gives the group of each pair by id, for pairs
-    that depend on each other; p is then over groups, and a group is won if the second has more wins in it.
+    A win is a pair with a higher outcome for the second; half a win is better than a loss and worse than a win.
+    `groups` maps the id of a pair to its group, if pairs depend on each other. p is then computed over groups, and a
+    group is a win if the sum of its outcomes is higher for the second.
     """
     gains = {
         name: after - before
         for name, before in first.items()
         if before is not None and (after := second.get(name)) is not None
     }
-    numbers(list(gains.values()), "gains")
-    found = _signs(gains.values())
+    finite_array(list(gains.values()), "gains")
+    test = _sign_test(gains.values())
     if groups is None:
-        return found
+        return test
     by_group: defaultdict[Hashable, float] = defaultdict(float)
     for name, gain in gains.items():
         by_group[groups[name]] += gain
-    return replace(found, p=_signs(by_group.values()).p, method="exact sign test of clusters")
+    return replace(test, p=_sign_test(by_group.values()).p, method="exact sign test of clusters")
 
 
-def _signs(gains: Iterable[float]) -> SignTest:
-    known = list(gains)
-    return sign_test(sum(gain > 0 for gain in known), sum(gain < 0 for gain in known))
+def _sign_test(gains: Iterable[float]) -> SignTest:
+    all_gains = list(gains)
+    return sign_test(sum(gain > 0 for gain in all_gains), sum(gain < 0 for gain in all_gains))
 
 
 def _outcome(pair: Pair, ties: Ties, seed: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Platt scaling: map scores of any scale to probabilities."""
+"""Platt scaling: mapping scores of any scale to probabilities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.stats.checks import SQUARABLE, numbers
+from ragboard.stats.checks import MAX_SQUARABLE, finite_array
 
 __all__ = ["Platt", "fit_platt"]
 
@@ -28,37 +28,37 @@ class Platt:
 
 
 def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
-    """Fit the logistic curve by maximum likelihood, with outcomes moved slightly away from 0 and 1 (Platt 1999).
+    """Fit the logistic curve by maximum likelihood (Platt 1999).
 
-    With Platt's targets (n + 1) / (n + 2), the slope is finite even if the scores separate the classes. If the best
-    slope is negative, it is set to 0, and the probability is the share of positives. Raises ValueError if a class is
-    empty, lengths differ, or a score is NaN.
+    Platt's targets are near 0 and 1: (p + 1) / (p + 2) for p positives, 1 / (n + 2) for n negatives. They keep the
+    slope finite if the scores separate the classes. A negative slope is set to 0; the probability is then the mean
+    target. Raises ValueError if a class is empty, lengths differ, or a score is NaN.
     """
     if len(scores) != len(positive):
-        raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes")
-    ups, downs = sum(positive), len(positive) - sum(positive)
-    if not ups or not downs:
-        raise ValueError(f"needs at least one positive and one negative item, got {ups} and {downs}")
-    values = numbers(scores, "scores", largest=SQUARABLE)
-    targets = np.where(np.asarray(positive, dtype=bool), (ups + 1) / (ups + 2), 1 / (downs + 2))
-    slope, offset = _most_likely(values, targets)
+        raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes differ in number")
+    positives, negatives = sum(positive), len(positive) - sum(positive)
+    if not positives or not negatives:
+        raise ValueError(f"needs at least one positive and one negative item, got {positives} and {negatives}")
+    values = finite_array(scores, "scores", limit=MAX_SQUARABLE)
+    targets = np.where(np.asarray(positive, dtype=bool), (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    slope, offset = _maximum_likelihood(values, targets)
     if slope <= 0 or not math.isfinite(slope):
         share = float(targets.mean())
         return Platt(slope=0.0, offset=math.log(share / (1 - share)))
     return Platt(slope=slope, offset=offset)
 
 
-def _most_likely(values: NDArray[np.float64], targets: NDArray[np.float64]) -> tuple[float, float]:
-    """Maximise the likelihood of slope and offset by Newton's method, on standardised scores."""
+def _maximum_likelihood(values: NDArray[np.float64], targets: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the slope and offset with the maximum likelihood, by Newton's method on standardised scores."""
     middle, spread = float(values.mean()), float(values.std())
     if spread < 1e-12:
         return 0.0, 0.0
     rows = np.column_stack([(values - middle) / spread, np.ones_like(values)])
     weights = np.zeros(2)
     for _ in range(100):
-        chance = 0.5 * (1 + np.tanh(rows @ weights / 2))
-        curvature = rows.T @ (rows * (chance * (1 - chance))[:, None]) + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curvature, rows.T @ (targets - chance))
+        probability = 0.5 * (1 + np.tanh(rows @ weights / 2))
+        curvature = rows.T @ (rows * (probability * (1 - probability))[:, None]) + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, rows.T @ (targets - probability))
         weights += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
         if float(np.abs(step).max()) < 1e-10:
             break

@@ -1,14 +1,16 @@
 """Prediction-powered inference: a judge's mean, bias-corrected by labels.
 
-With label y and judge's score f of the n labelled items, and f of the M that have no label, the estimate is
+y is a label and f a judge's score. n items have both, and m items (the rest) have only f. The estimate is
 
     mean(y) - weight * share * (mean(f, labelled) - mean(f, rest))
 
-where share is M / (n + M) if the labelled items are a random part of the judged ones (`subset`; the judge's mean is
-then over all of them), and 1 if they are a separate set (`separate`). Weight 1 is prediction-powered inference
-(Angelopoulos et al. 2023, Science 382), the weight with the smallest variance is PPI++ (Angelopoulos, Duchi and Zrnic
-2023, arXiv 2311.01453), and weight 0 is the mean of the labels. The variance is the sum of two independent parts: of y
-- weight * share * f over the labelled items, and of weight * share * f over the rest.
+`subset`: the labelled items are a random part of the judged items, share is m / (n + m), and the judge's mean is over
+all items. `separate`: the labelled items are a separate set, and share is 1.
+
+Weight 1 is prediction-powered inference (Angelopoulos et al. 2023, Science 382). The weight with the smallest variance
+is PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Weight 0 is the mean of the labels. The variance is the
+sum of two independent parts: the variance of the mean of y - weight * share * f over the labelled items, and that of
+the mean of weight * share * f over the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from ragboard.stats.checks import SQUARABLE, FloatArray, numbers
+from ragboard.stats.checks import MAX_SQUARABLE, FloatArray, finite_array
 from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import Interval, NoInterval, Values, mean_interval, moments
 
@@ -48,9 +50,9 @@ PpiDesign = Literal["subset", "separate"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The moments that an estimate is computed from: numbers, or arrays of one shape for many estimates.
+    """The moments from which an estimate is computed: numbers, or arrays of equal shape for many estimates.
 
-    Variances have the divisor n - 1.
+    Variances and the covariance have the divisor n - 1 or m - 1.
     """
 
     n: int
@@ -71,7 +73,7 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Solved:
-    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; same shape as the parts."""
+    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; shaped like the parts."""
 
     estimate: FloatArray
     error: FloatArray
@@ -80,56 +82,57 @@ class Solved:
 
 
 def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
-    """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance.
+    """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance (PPI++).
 
-    A weight that is fitted on the same labels makes the variance look too small. So the variance is corrected as in a
-    regression with unknown slope, by (n - 1) / (n - 2) and 1 + 1 / n. If the judge is then of no use, the weight is 0.
+    The variance is too small if the weight is fitted on the same labels. It is multiplied by (n - 1) / (n - 2) and
+    1 + 1 / n, as in a regression with unknown slope. If it is then larger than without the judge, the weight is 0.
     """
     share = parts.m / (parts.n + parts.m) if design == "subset" else 1.0
     if weight is not None:
-        return _solved(parts, np.full_like(parts.label, weight * share), share, 1.0)
+        return _solve_weight(parts, np.full_like(parts.label, weight * share), share, 1.0)
     n = parts.n
-    tuned = _solved(parts, _best_weight(parts, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
-    plain = _solved(parts, np.zeros_like(parts.label), share, 1.0)
-    gains = tuned.error < plain.error
+    tuned = _solve_weight(parts, _best_weight(parts, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
+    plain = _solve_weight(parts, np.zeros_like(parts.label), share, 1.0)
+    judge_helps = tuned.error < plain.error
     return Solved(
-        estimate=np.where(gains, tuned.estimate, plain.estimate),
-        error=np.where(gains, tuned.error, plain.error),
-        df=np.where(gains, tuned.df, plain.df),
-        weight=np.where(gains, tuned.weight, plain.weight),
+        estimate=np.where(judge_helps, tuned.estimate, plain.estimate),
+        error=np.where(judge_helps, tuned.error, plain.error),
+        df=np.where(judge_helps, tuned.df, plain.df),
+        weight=np.where(judge_helps, tuned.weight, plain.weight),
     )
 
 
 def _best_weight(parts: Parts, share: float) -> FloatArray:
-    """The weight times the share that minimises the variance."""
+    """Return weight * share with the smallest variance."""
     spread = parts.judged_variance / parts.n + parts.rest_variance / parts.m
     slope = parts.covariance / parts.n / np.where(spread > 0, spread, 1.0)
     return np.clip(np.where(spread > 0, slope, 0.0), 0.0, share)
 
 
-def _solved(parts: Parts, used: FloatArray, share: float, penalty: float) -> Solved:
-    labelled = parts.label_variance - 2 * used * parts.covariance + used**2 * parts.judged_variance
+def _solve_weight(parts: Parts, slope: FloatArray, share: float, penalty: float) -> Solved:
+    """Compute the estimate with slope = weight * share; `penalty` multiplies the variance over the labelled items."""
+    labelled = parts.label_variance - 2 * slope * parts.covariance + slope**2 * parts.judged_variance
     of_labelled = penalty * np.maximum(labelled, 0.0) / parts.n
-    of_rest = used**2 * parts.rest_variance / parts.m
+    of_rest = slope**2 * parts.rest_variance / parts.m
     total = of_labelled + of_rest
     welch = of_labelled**2 / (parts.n - 1) + of_rest**2 / (parts.m - 1)
     return Solved(
-        estimate=parts.label - used * (parts.judged - parts.rest),
+        estimate=parts.label - slope * (parts.judged - parts.rest),
         error=np.sqrt(total),
         df=np.floor(np.where(welch > 0, total**2 / np.where(welch > 0, welch, 1.0), parts.n - 1.0) + 1e-9),
-        weight=used / share,
+        weight=slope / share,
     )
 
 
 def half_width(solved: Solved, level: float) -> FloatArray:
     """Return the half width of each interval, by Student's t."""
-    different, positions = np.unique(solved.df, return_inverse=True)
-    quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in different])
+    distinct, positions = np.unique(solved.df, return_inverse=True)
+    quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in distinct])
     return quantiles[positions].reshape(np.shape(solved.error)) * solved.error
 
 
 def parts_of(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> Parts:
-    """Compute the moments of at least 2 labelled and 2 other items."""
+    """Compute the moments of at least 2 labelled items and 2 items without a label."""
     return Parts(
         n=labels.size,
         m=rest.size,
@@ -148,8 +151,8 @@ def binary_parts(
 ) -> Parts:
     """Compute the moments of binary labels and verdicts.
 
-    `both`, `judge_alone`, `person_alone`: how many of n labelled items both, only the judge or only the person accepts;
-    `rest`: how many of m other items the judge accepts.
+    `both`, `judge_alone` and `person_alone` are the numbers of labelled items (of n) that judge and person, only the
+    judge or only the person accepts. `rest` is the number of other items (of m) that the judge accepts.
     """
     label, judged, others = (both + person_alone) / n, (both + judge_alone) / n, rest / m
     unbiased = n / (n - 1)
@@ -169,66 +172,67 @@ def binary_parts(
 MIN_LABELS = 30
 """Minimum number of labels for an estimate."""
 MIN_RARE = 5
-"""Minimum number of rare cases (see `_rare`) for an interval."""
+"""Minimum number of rare cases (see `_count_rare_cases`) for an interval."""
 ENOUGH_RARE = 20
-"""Number of rare cases from which 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
+"""With at least this number of rare cases, 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
 COVERAGE_WITH_FEW_RARE = "92% to 95%"
 """Share of simulations in which 95% intervals covered the truth, with 5 to 19 expected rare cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoweredMean:
-    """An estimate of the mean label, with its inputs."""
+    """An estimate of the mean label, with its interval."""
 
     interval: Interval
-    """The estimate with its interval, which can exceed the range of labels; n is the number of values."""
+    """The estimate and its bounds, which can exceed the range of labels; n is the number of values."""
     clipped: Interval
-    """Estimate and bounds, clipped to the range of labels."""
+    """The estimate and its bounds, clipped to the range of labels."""
     labels: int
     """Number of labelled items used."""
     judged: int
     """Number of items in the judge's mean; 0 if the judge is not used."""
     weight: float
-    """Weight of the judge's scores, in [0, 1]; 0: not used."""
+    """Weight of the judge's scores, in [0, 1]; 0 if they are not used."""
     error: float
     """Standard error."""
     df: float
     """Degrees of freedom of t; infinite for the normal distribution."""
     effective_labels: float | None
-    """The number of labels that give the same standard error without a judge; None if the labels do not
-    vary or no label is used."""
+    """The number of labels that give the same standard error without a judge; None if all labels are equal or no label
+    is used."""
     warning: str = ""
     """A warning about the interval; empty without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoweredMeans:
-    """Four estimates of the mean label, or why there is none."""
+    """Four estimates of the mean label, each with an interval or the reason why there is none."""
 
     classical: PoweredMean | NoInterval
     """The estimate from labels alone."""
     judge_only: PoweredMean | NoInterval
-    """The estimate from the judge alone: its interval is narrow, but it has the judge's bias."""
+    """The estimate from the judge alone; its interval is narrow, but biased like the judge."""
     ppi: PoweredMean | NoInterval
+    """The estimate by PPI."""
     tuned: PoweredMean | NoInterval
     """The estimate by PPI++."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsNeeded:
-    """The number of labels for an interval of the wanted width, if further labels are like the present ones."""
+    """The number of labels for an interval of the requested width, if further labels are like the present ones."""
 
     width: float
-    """Wanted width: upper bound minus lower bound."""
+    """Requested width: upper bound minus lower bound."""
     level: float
     labels: int | None
     """Labels needed with the judge (PPI++), including present ones; None if the width cannot be reached."""
     more: int | None
     """Further labels needed; None if the width cannot be reached."""
     without_judge: int | None
-    """Labels needed without the judge."""
+    """Labels needed without the judge; None if the width cannot be reached."""
     reason: str = ""
-    """Why the width cannot be reached."""
+    """Why the width cannot be reached with the judge; empty if it can."""
 
 
 def powered_means(
@@ -244,15 +248,17 @@ def powered_means(
 
     `labels[i]` and `judged[i]` are the label and the judge's score of the same item, `rest` the judge's scores of items
     without a label; `bounds` is the range of a label. For the difference of two runs over the same items, pass the
-    differences of their labels and of their scores, and bounds (-1, 1). There is no estimate by PPI and PPI++ with
-    fewer than 30 labels, 2 items without a label, or 5 rare cases (errors of the judge, its rarer verdict, the rarer
-    label), and a warning below 20 rare cases. Raises ValueError for NaN, or if labels and judged differ in length.
+    differences of their labels and of their scores, and bounds (-1, 1).
+
+    PPI and PPI++ need at least 30 labels, 2 items without a label, and 5 rare cases of each kind: errors of the judge,
+    its rarer answers, and the rarer labels. With fewer than 20, the estimate has a warning. Raises ValueError for NaN,
+    or if labels and judged differ in length.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
-    everything = np.concatenate([judged, rest]) if design == "subset" else rest
+    all_judged = np.concatenate([judged, rest]) if design == "subset" else rest
     return PoweredMeans(
-        classical=_plain(labels, bounds, level, labels=labels.size, judged=0),
-        judge_only=_plain(everything, bounds, level, labels=0, judged=everything.size),
+        classical=_without_ppi(labels, bounds, level, labels=labels.size, judged=0),
+        judge_only=_without_ppi(all_judged, bounds, level, labels=0, judged=all_judged.size),
         ppi=powered_mean(labels, judged, rest, bounds=bounds, design=design, level=level, weight=1.0),
         tuned=powered_mean(labels, judged, rest, bounds=bounds, design=design, level=level),
     )
@@ -269,14 +275,14 @@ def powered_mean(
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
 ) -> PoweredMean | NoInterval:
-    """Estimate the mean label by PPI with this weight, or by PPI++ without one; see `powered_means`.
+    """Estimate the mean label by PPI with this weight; None: by PPI++. See `powered_means`.
 
     `compat="ares"` computes the estimate as ARES does: weight 1, labelled items as a separate set, variances with
-    divisor n, the normal distribution, and always an estimate without a warning.
+    divisor n, the normal distribution, and no minimum number of labels or rare cases.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if compat == "ares":
-        return _as_ares(labels, judged, rest, bounds, level)
+        return _ares_mean(labels, judged, rest, bounds, level)
     refusal = _refusal(labels, judged, rest)
     if refusal:
         return NoInterval(reason=refusal, n=labels.size)
@@ -287,7 +293,7 @@ def powered_mean(
     interval = _interval(float(solved.estimate), half, level, labels.size, method)
     return PoweredMean(
         interval=interval,
-        clipped=_clipped(interval, bounds),
+        clipped=_clip(interval, bounds),
         labels=labels.size,
         judged=rest.size + (labels.size if design == "subset" else 0),
         weight=float(solved.weight),
@@ -301,19 +307,20 @@ def powered_mean(
 def powered_difference(
     first: PoweredMean, second: PoweredMean, *, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> Interval | NoInterval:
-    """Return the interval of `second - first` of two estimates from independent items, by Welch's t, within the bounds.
+    """Return the interval of `second - first` for two estimates from independent items, by Welch's t.
 
-    For two runs over the same items, pass the differences to `powered_means` instead: its interval is narrower.
+    The interval is clipped to the bounds. For two runs over the same items, pass the differences to `powered_means`
+    instead: its interval is narrower.
     """
     n = first.labels + second.labels
-    squares = (first.error**2, second.error**2)
-    if not all(squares):
-        return NoInterval(reason="one of the two has no standard error, because its values do not vary", n=n)
-    df = math.floor(sum(squares) ** 2 / (squares[0] ** 2 / first.df + squares[1] ** 2 / second.df) + 1e-9)
-    half = t_quantile((1 + first.interval.level) / 2, df) * math.sqrt(sum(squares))
+    variances = (first.error**2, second.error**2)
+    if not all(variances):
+        return NoInterval(reason="one of the two estimates has no standard error, because its values are equal", n=n)
+    df = math.floor(sum(variances) ** 2 / (variances[0] ** 2 / first.df + variances[1] ** 2 / second.df) + 1e-9)
+    half = t_quantile((1 + first.interval.level) / 2, df) * math.sqrt(sum(variances))
     method = f"difference of {first.interval.method} and {second.interval.method}, Welch's t"
     estimate = second.interval.estimate - first.interval.estimate
-    return _clipped(_interval(estimate, half, first.interval.level, n, method), bounds)
+    return _clip(_interval(estimate, half, first.interval.level, n, method), bounds)
 
 
 def labels_needed(
@@ -325,48 +332,50 @@ def labels_needed(
     design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> LabelsNeeded:
-    """Return the number of labels for an interval of the given width, with the judge (PPI++) and without.
+    """Return the number of labels for an interval of the given width, with the judge (PPI++) and without it.
 
-    If the labels are a subset, there cannot be more labels than items. Raises ValueError for a width that is
-    not above 0, or fewer than 30 labels.
+    In the design `subset`, at most all items but 2 can be labelled. Raises ValueError for a width that is not above 0,
+    or fewer than 30 labels.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if not width > 0 or labels.size < MIN_LABELS:
         raise ValueError(f"needs a width above 0 and {MIN_LABELS} labels, got {width} and {labels.size}")
     parts = parts_of(labels, judged, rest)
-    most = labels.size + rest.size - 2 if design == "subset" else 2**40
-    needed = _least(lambda n: _width_at(n, parts, design, level, tuned=True), width, most)
-    alone = _least(lambda n: _width_at(n, parts, design, level, tuned=False), width, most)
-    reason = "" if needed else f"with all {labels.size + rest.size} items labelled, the interval would still be wider"
+    max_labels = labels.size + rest.size - 2 if design == "subset" else 2**40
+    with_judge = _smallest_n(lambda n: _width_at(n, parts, design, level, tuned=True), width, max_labels)
+    without_judge = _smallest_n(lambda n: _width_at(n, parts, design, level, tuned=False), width, max_labels)
+    reason = (
+        "" if with_judge else f"with all {labels.size + rest.size} items labelled, the interval would still be wider"
+    )
     return LabelsNeeded(
         width=width,
         level=level,
-        labels=needed,
-        more=max(0, needed - labels.size) if needed else None,
-        without_judge=alone,
+        labels=with_judge,
+        more=max(0, with_judge - labels.size) if with_judge else None,
+        without_judge=without_judge,
         reason=reason,
     )
 
 
 def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, FloatArray, FloatArray]:
     if len(labels) != len(judged):
-        raise ValueError(f"{len(labels)} labels and {len(judged)} scores of the same items differ in number")
+        raise ValueError(f"{len(labels)} labels and {len(judged)} scores of labelled items differ in number")
     return (
-        numbers(labels, "labels", largest=SQUARABLE),
-        numbers(judged, "judged", largest=SQUARABLE),
-        numbers(rest, "rest", largest=SQUARABLE),
+        finite_array(labels, "labels", limit=MAX_SQUARABLE),
+        finite_array(judged, "judged", limit=MAX_SQUARABLE),
+        finite_array(rest, "rest", limit=MAX_SQUARABLE),
     )
 
 
-def _rare(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
-    """Count the cases that the interval depends on, and name them: errors of the judge, or rarer answers."""
+def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
+    """Return the number of the rarest cases on which the interval depends, and a text with the number of each kind."""
     counts = {
-        "errors of the judge": moments(labels - judged).varying,
-        "rarer answers of the judge": moments(judged).varying,
-        "rarer labels": moments(labels).varying,
+        "errors of the judge": moments(labels - judged).untied,
+        "rarer answers of the judge": moments(judged).untied,
+        "rarer labels": moments(labels).untied,
     }
-    words = ", ".join(f"{count} {what}" for what, count in counts.items())
-    return min(counts.values()), f"{words} among {labels.size}"
+    text = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return min(counts.values()), f"{text} among {labels.size}"
 
 
 def _refusal(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
@@ -374,29 +383,29 @@ def _refusal(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
         return f"an estimate needs at least {MIN_LABELS} labels, got {labels.size}"
     if rest.size < 2:
         return f"{rest.size} items have no label: the labels alone are enough"
-    rare, words = _rare(labels, judged)
-    return f"an interval needs at least {MIN_RARE} of each: {words}" if rare < MIN_RARE else ""
+    rarest, counts = _count_rare_cases(labels, judged)
+    return f"an interval needs at least {MIN_RARE} of each: {counts}" if rarest < MIN_RARE else ""
 
 
 def _warning(labels: FloatArray, judged: FloatArray) -> str:
-    rare, words = _rare(labels, judged)
-    if rare >= ENOUGH_RARE:
+    rarest, counts = _count_rare_cases(labels, judged)
+    if rarest >= ENOUGH_RARE:
         return ""
-    covered = f"95% intervals covered {COVERAGE_WITH_FEW_RARE} in simulation"
-    return f"too narrow, because there are few rare cases ({words}): {covered}"
+    coverage = f"95% intervals covered {COVERAGE_WITH_FEW_RARE} in simulation"
+    return f"too narrow, because there are few rare cases ({counts}): {coverage}"
 
 
-def _as_ares(
+def _ares_mean(
     labels: FloatArray, judged: FloatArray, rest: FloatArray, bounds: tuple[float, float], level: float
 ) -> PoweredMean:
-    wrong = judged - labels
-    error = math.sqrt(rest.var() / rest.size + wrong.var() / labels.size)
+    errors = judged - labels
+    error = math.sqrt(rest.var() / rest.size + errors.var() / labels.size)
     half = normal_quantile((1 + level) / 2) * error
-    estimate = float(rest.mean() - wrong.mean())
+    estimate = float(rest.mean() - errors.mean())
     interval = _interval(estimate, half, level, labels.size, "PPI as ARES computes it, normal")
     return PoweredMean(
         interval=interval,
-        clipped=_clipped(interval, bounds),
+        clipped=_clip(interval, bounds),
         labels=labels.size,
         judged=rest.size,
         weight=1.0,
@@ -411,11 +420,12 @@ def _effective_labels(labels: FloatArray, error: float) -> float | None:
     return variance / error**2 if variance and error else None
 
 
-def _plain(
+def _without_ppi(
     values: FloatArray, bounds: tuple[float, float], level: float, *, labels: int, judged: int
 ) -> PoweredMean | NoInterval:
-    known = moments(values)
-    interval = mean_interval(known, bounds=bounds, level=level)
+    """Estimate the mean from values of one source: only labels, or only the judge."""
+    summary = moments(values)
+    interval = mean_interval(summary, bounds=bounds, level=level)
     if isinstance(interval, NoInterval):
         return interval
     return PoweredMean(
@@ -424,9 +434,9 @@ def _plain(
         labels=labels,
         judged=judged,
         weight=0.0 if labels else 1.0,
-        error=known.deviation / math.sqrt(known.n),
-        df=known.n - 1.0,
-        effective_labels=float(labels) if labels and known.deviation else None,
+        error=summary.error,
+        df=summary.df,
+        effective_labels=float(labels) if labels and summary.deviation else None,
     )
 
 
@@ -434,24 +444,24 @@ def _interval(estimate: float, half: float, level: float, n: int, method: str) -
     return Interval(estimate=estimate, low=estimate - half, high=estimate + half, level=level, n=n, method=method)
 
 
-def _clipped(interval: Interval, bounds: tuple[float, float]) -> Interval:
+def _clip(interval: Interval, bounds: tuple[float, float]) -> Interval:
     low, high = bounds
     estimate, bottom, top = (min(max(value, low), high) for value in (interval.estimate, interval.low, interval.high))
     return replace(interval, estimate=estimate, low=bottom, high=top)
 
 
 def _width_at(n: int, parts: Parts, design: PpiDesign, level: float, *, tuned: bool) -> float:
-    """Return the width with n labels that have the moments of the present ones."""
+    """Return the width of the interval with n labels that have the moments of the present ones."""
     m = parts.n + parts.m - n if design == "subset" else parts.m
     solved = solve(replace(parts, n=n, m=m), design=design, weight=None if tuned else 0.0)
     return 2 * t_quantile((1 + level) / 2, float(solved.df)) * float(solved.error)
 
 
-def _least(width_at: Callable[[int], float], width: float, most: int) -> int | None:
+def _smallest_n(width_at: Callable[[int], float], width: float, max_n: int) -> int | None:
     """Return the smallest n from 3 to `most` whose width is small enough; widths decrease with n."""
-    if width_at(most) > width:
+    if width_at(max_n) > width:
         return None
-    low, high = 3, most
+    low, high = 3, max_n
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if width_at(middle) <= width else (middle + 1, high)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.stats.checks import FloatArray, numbers
+from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.intervals import Interval, NoInterval
 from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
 
@@ -29,9 +29,9 @@ class Ranked:
     best: int
     """The best rank that the differences from the other systems allow."""
     worst: int
-    """The worst rank that they allow."""
+    """The worst rank that the differences from the other systems allow."""
     level: float
-    """Probability with which all true ranks are within their bounds."""
+    """Confidence that the true ranks of all systems are between `best` and `worst`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,25 +42,31 @@ class Arm:
     tau: float
     """Mean Kendall's tau-b of estimated and true order; 0 for a repetition in which all estimates are tied."""
     tau_error: float
-    """Monte Carlo standard error of that mean."""
+    """Monte Carlo standard error of the mean."""
     tau_low: float
-    """Lower bound of tau in the middle 95% of repetitions; `tau_high` is the upper bound."""
+    """2.5% quantile of tau over repetitions."""
     tau_high: float
+    """97.5% quantile of tau over repetitions."""
     coverage: float
-    """Coverage of the intervals, over all systems and repetitions."""
+    """Share of intervals that contain the true rate, over all systems and repetitions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingSimulation:
-    """A simulation with mock systems of known success rates, ranked by several methods."""
+    """A simulation of systems with known success rates, ranked by several methods."""
 
     arms: tuple[Arm, ...]
     """Results of the judge alone, labels alone, PPI and PPI++."""
     rates: tuple[float, ...]
+    """True success rate of each system."""
     sensitivity: tuple[float, ...]
+    """The judge's sensitivity for each system."""
     specificity: tuple[float, ...]
+    """The judge's specificity for each system."""
     labels: int
+    """Number of labelled items of each system."""
     items: int
+    """Number of judged items of each system."""
     repeats: int
     seed: int
     level: float
@@ -74,22 +80,22 @@ def rank_systems(
 ) -> tuple[Ranked, ...]:
     """Rank systems by estimate, highest first, with the ranks that their differences allow.
 
-    `difference(a, b, level)` returns the interval of b minus a; it is called for every two systems, at a level adjusted
-    for their number (Bonferroni). The best rank of a system is 1 + the number of systems significantly above it
-    (Mogstad et al. 2024). If a difference has no interval, neither system is above the other. Raises ValueError for
-    NaN.
+    `difference(a, b, level)` returns the interval of b minus a. It is called for every pair of systems, at a level
+    adjusted for the number of pairs (Bonferroni). The best rank of a system is 1 + the number of systems significantly
+    above it (Mogstad et al. 2024). If a difference has no interval, neither system is above the other. Raises
+    ValueError for NaN.
     """
-    numbers(list(estimates.values()), "estimates")
+    finite_array(list(estimates.values()), "estimates")
     names = sorted(estimates, key=lambda name: -estimates[name])
     pairs = [(a, b) for index, a in enumerate(names) for b in names[index + 1 :]]
     adjusted_level = 1 - (1 - level) / max(1, len(pairs))
     above = dict.fromkeys(names, 0)
     below = dict.fromkeys(names, 0)
     for a, b in pairs:
-        found = difference(a, b, adjusted_level)
-        if isinstance(found, NoInterval) or found.low <= 0 <= found.high:
+        interval = difference(a, b, adjusted_level)
+        if isinstance(interval, NoInterval) or interval.low <= 0 <= interval.high:
             continue
-        higher, lower = (a, b) if found.high < 0 else (b, a)
+        higher, lower = (a, b) if interval.high < 0 else (b, a)
         above[lower] += 1
         below[higher] += 1
     return tuple(
@@ -116,17 +122,18 @@ def simulate_ranking(
     seed: int = 0,
     level: float = 0.95,
 ) -> RankingSimulation:
-    """Simulate systems of known success rates, judge all `items`, label some, and compare the resulting orders.
+    """Simulate systems with known success rates, and compare how well each method ranks them.
 
-    For each system, a random subset of `labels` items has labels. `sensitivity` is the probability that the judge
-    accepts a success, `specificity` that it rejects a failure: one number for all systems, or one per system. Raises
-    ValueError if their number differs from that of the rates, and for fewer than 3 labels or 2 items without a label.
+    For each system, the judge scores all `items`, and a random subset of `labels` items has labels. `sensitivity` is
+    the probability that the judge accepts a success, `specificity` the probability that it rejects a failure: one
+    number for all systems, or one per system. Raises ValueError if their number differs from that of the rates, and for
+    fewer than 3 labels or 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
-        raise ValueError(f"needs 3 labels or more and 2 items without one, got {labels} of {items}")
+        raise ValueError(f"needs at least 3 labels and 2 items without one, got {labels} labels and {items} items")
     truth = np.asarray(rates, dtype=float)
-    right, wrong = _each(sensitivity, truth.size), _each(specificity, truth.size)
-    parts = _drawn(truth, right, wrong, labels, items, repeats, seed)
+    sensitivities, specificities = _broadcast_rates(sensitivity, truth.size), _broadcast_rates(specificity, truth.size)
+    parts = _draw_parts(truth, sensitivities, specificities, labels, items, repeats, seed)
     methods = {
         "judge alone": _judge_alone(parts),
         "labels alone": solve(parts, design="subset", weight=0.0),
@@ -136,8 +143,8 @@ def simulate_ranking(
     return RankingSimulation(
         arms=tuple(_arm(name, solved, truth, level) for name, solved in methods.items()),
         rates=tuple(truth.tolist()),
-        sensitivity=tuple(right.tolist()),
-        specificity=tuple(wrong.tolist()),
+        sensitivity=tuple(sensitivities.tolist()),
+        specificity=tuple(specificities.tolist()),
         labels=labels,
         items=items,
         repeats=repeats,
@@ -146,20 +153,23 @@ def simulate_ranking(
     )
 
 
-def _each(value: float | Sequence[float], count: int) -> FloatArray:
+def _broadcast_rates(value: float | Sequence[float], count: int) -> FloatArray:
     values = np.broadcast_to(np.asarray(value, dtype=float), (count,))
     if not ((values >= 0) & (values <= 1)).all():
         raise ValueError("sensitivity and specificity must be between 0 and 1")
     return values
 
 
-def _drawn(
-    truth: FloatArray, right: FloatArray, wrong: FloatArray, n: int, items: int, repeats: int, seed: int
+def _draw_parts(
+    truth: FloatArray, sensitivity: FloatArray, specificity: FloatArray, n: int, items: int, repeats: int, seed: int
 ) -> Parts:
-    """Draw labels and verdicts; arrays have the shape repetitions x systems."""
+    """Draw labels and verdicts; the arrays of the result have the shape repetitions x systems."""
     rng = np.random.default_rng(seed)
-    both, judge_alone, person_alone = truth * right, (1 - truth) * (1 - wrong), truth * (1 - right)
-    shares = np.stack([both, judge_alone, person_alone, np.maximum(1 - both - judge_alone - person_alone, 0)], axis=-1)
+    both = truth * sensitivity
+    judge_alone = (1 - truth) * (1 - specificity)
+    person_alone = truth * (1 - sensitivity)
+    neither = np.maximum(1 - both - judge_alone - person_alone, 0)
+    shares = np.stack([both, judge_alone, person_alone, neither], axis=-1)
     cells = rng.multinomial(n, shares, (repeats, truth.size)).astype(float)
     rest = rng.binomial(items - n, both + judge_alone, (repeats, truth.size)).astype(float)
     return binary_parts(

@@ -93,7 +93,7 @@ def test_kappa_says_why_there_is_none(store: Store, run: RunRef) -> None:
     say(store, run, 2, "supported")
     (judge,) = annotator_agreement(store, run, "random", annotator="ada")
     assert (judge.kappa, judge.n) == (None, 1)
-    assert "one and the same category" in judge.reason
+    assert "every item in the same category" in judge.reason
 
 
 class Contrary(PlainJudge):

@@ -153,7 +153,7 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
 def test_one_grade_alone_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
     _, _, found = compared(store, write([row("q1", [3, 3], [3, 3])]), Grader())
     assert (found.exact.value, found.kappa.value) == (1.0, None)
-    assert "kappa of the four grades undefined, no CI: both raters used only one and the same category" in found.details
+    assert "kappa of the four grades undefined, no CI: both raters put every item in the same category" in found.details
 
 
 def test_an_evaluated_run_is_compared_without_another_call(store: Store, write: Write) -> None:

@@ -110,7 +110,7 @@ def test_kappa_by_hand() -> None:
 def test_kappa_of_yes_and_no_ignores_weights_and_order(pairs: list[tuple[bool, bool]]) -> None:
     first, second = zip(*pairs, strict=True)
     if len({*first, *second}) < 2:
-        with pytest.raises(ValueError, match="one and the same category"):
+        with pytest.raises(ValueError, match="every item in the same category"):
             cohen_kappa(first, second)
         return
     plain = cohen_kappa(first, second)

@@ -94,14 +94,14 @@ def test_the_order_of_values_changes_nothing(values: list[float], random: Random
 
 
 def test_equal_values_are_no_certainty() -> None:
-    found = mean_interval(Moments(n=30, mean=1.0, deviation=0.0, varying=0), bounds=(0, 1))
+    found = mean_interval(Moments(n=30, mean=1.0, deviation=0.0, untied=0), bounds=(0, 1))
     assert isinstance(found, Interval)
     assert found.high == 1.0
     assert found.low == pytest.approx(0.025 ** (1 / 30)), "30 of 30 by Clopper and Pearson"
 
 
 def test_too_few_values_have_no_interval_and_say_why() -> None:
-    found = mean_interval(Moments(n=4, mean=0.5, deviation=0.1, varying=3), bounds=(0, 1))
+    found = mean_interval(Moments(n=4, mean=0.5, deviation=0.1, untied=3), bounds=(0, 1))
     assert found == NoInterval(reason="an interval needs at least 5 values, got 4", n=4)
 
 
@@ -132,7 +132,7 @@ def test_wilson_published() -> None:
 
 
 def test_bounds_other_than_the_unit_interval() -> None:
-    found = mean_interval(Moments(n=20, mean=-1.0, deviation=0.0, varying=0), bounds=(-1.0, 1.0))
+    found = mean_interval(Moments(n=20, mean=-1.0, deviation=0.0, untied=0), bounds=(-1.0, 1.0))
     assert isinstance(found, Interval)
     assert found.low == -1.0
     assert -1.0 < found.high < 0.0

@@ -110,7 +110,7 @@ def test_nan_is_refused(name: str) -> None:
         lambda: fisher_interval(math.nan, 40, kind="pearson"),
         lambda: gate(INTERVAL, threshold=math.nan),
         lambda: wilson_interval(math.nan, 10),
-        lambda: mean_interval(Moments(n=40, mean=math.nan, deviation=1.0, varying=30), bounds=None),
+        lambda: mean_interval(Moments(n=40, mean=math.nan, deviation=1.0, untied=30), bounds=None),
         lambda: labels_needed(OTHERS, OTHERS, OTHERS, width=math.nan),
         lambda: simulate_ranking(sensitivity=math.nan),
     ],
@@ -194,5 +194,5 @@ def test_what_is_neither_true_nor_false_is_no_flag(missing: Any) -> None:
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_a_missing_rating_is_no_category(missing: Any) -> None:
     for estimate in (cohen_kappa, confusion):
-        with pytest.raises(ValueError, match=r"\[2\] is .*: leave out what was not rated"):
+        with pytest.raises(ValueError, match=r"\[2\] is .*: omit missing ratings"):
             estimate([1, 2, missing], [1, 2, missing])

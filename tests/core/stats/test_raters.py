@@ -83,7 +83,7 @@ def test_correlations_of_drawn_rows_are_those_of_counting_anew(kind: str, plain:
 def test_ratings_outside_the_order_or_of_unequal_number_are_refused() -> None:
     with pytest.raises(ValueError, match="weights need the order"):
         kappa_interval([1, 2], [1, 2], range(2), weights="linear")
-    with pytest.raises(ValueError, match="the same number of ratings"):
+    with pytest.raises(ValueError, match="equally many ratings"):
         kappa_interval([1, 2], [1], range(2))
-    with pytest.raises(ValueError, match="the same number of ratings"):
+    with pytest.raises(ValueError, match="equally many ratings"):
         kappa_interval([1, 2], [1, 5], range(2), order=ORDER)

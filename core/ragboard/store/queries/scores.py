@@ -313,4 +313,4 @@ def _moments_of(
 ) -> AnyMoments:
     if counts is not None and sums is not None:
         return cluster_moments(counts, sums)
-    return Moments(n=n, mean=mean, deviation=deviation or 0.0, varying=varying)
+    return Moments(n=n, mean=mean, deviation=deviation or 0.0, untied=varying)

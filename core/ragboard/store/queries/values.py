@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from ragboard.stats.checks import SQUARABLE
+from ragboard.stats.checks import MAX_SQUARABLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_scored, shown_scores
@@ -90,7 +90,7 @@ def column_query(run: RunRef, column: str, name: str = "v", fill: float | None =
     """
     if column.startswith(META):
         return Query(
-            sql=f"SELECT position, CASE WHEN abs(number) <= {SQUARABLE:g} THEN number END AS value FROM"
+            sql=f"SELECT position, CASE WHEN abs(number) <= {MAX_SQUARABLE:g} THEN number END AS value FROM"
             f" (SELECT position, TRY_CAST(json_extract_string(metadata, $at_{name}) AS DOUBLE) AS number FROM samples"
             f" WHERE run_id = $run_{name})",
             given={f"run_{name}": run.run_id, f"at_{name}": _pointer(column)},
