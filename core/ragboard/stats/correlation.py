@@ -128,7 +128,8 @@ def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
 def _centre(values: FloatArray) -> FloatArray:
     """Return the values minus their mean, scaled to a maximum of 1."""
     centred: FloatArray = values - values.mean()
-    return centred / np.abs(centred).max()
+    centred /= np.abs(centred).max()
+    return centred
 
 
 def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:

@@ -293,7 +293,8 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
         cluster_numbers = np.array([numbering[cluster] for cluster in clusters])
         if len(numbering) < array.size:
             counts = np.bincount(cluster_numbers).astype(float)
-            return cluster_moments(counts, np.bincount(cluster_numbers, weights=array))
+            sums = np.bincount(cluster_numbers, weights=array).astype(float)
+            return cluster_moments(counts, sums)
     array = np.sort(array)
     scale = _power_of_two(array)
     return Moments(
