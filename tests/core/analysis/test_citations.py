@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -86,6 +87,19 @@ def test_the_command_lists_them_too(judged: Store) -> None:
     assert done.output.splitlines()[0] == "2 statements cite a passage that does not say so"
     assert "✓ supported: It is f4 [1, 9]." in done.output
     assert json.loads(CliRunner().invoke(main, [*words, "--json"]).output)["total"] == 2
+
+
+def test_an_assistant_can_list_only_them(judged: Store) -> None:
+    mcp = pytest.importorskip("mcp")
+    from ragboard.mcp_server import build_server
+
+    async def ask() -> Any:
+        async with mcp.Client(build_server(judged, "http://127.0.0.1:9000/")) as client:
+            return await client.call_tool("hallucinations", {"miscited": True})
+
+    found = json.loads(asyncio.run(ask()).content[0].text)
+    assert [row["sample"] for row in found["statements"]] == ["b", "a"]
+    assert found["page"].endswith("?miscited=true")
 
 
 def test_a_deleted_run_leaves_no_citation(judged: Store) -> None:
