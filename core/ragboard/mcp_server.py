@@ -205,7 +205,7 @@ class _Tools:
         runs: Annotated[list[str], Field(description="Names of runs; empty: all runs.")] = [],  # noqa: B006 - only read
         verdict: Literal["unsupported", "contradicted"] | None = None,
         text: Annotated[str, Field(description="Words in the statement, its question or its reason.")] = "",
-        miscited: Miscited = False,
+        miscited: Miscited = False,  # noqa: FBT002 - given by name
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 
 from tests.dashboard.views.conftest import Draw, Went
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Nugget, Panel, Run, Sample, Store, evaluate_run, judge_from
+from ragboard.metrics import metrics_named
 from ragboard.records import Turn
 
 
@@ -36,6 +38,26 @@ def test_earlier_turns_stand_before_the_question_and_many_are_folded(draw: Draw,
     assert [(one.label, one.expanded) for one in folded] == [("4 earlier turns of the conversation", False)]
     page = draw("sample", run="talk", sample="short")
     assert [one.proto.expanded for one in page.expander if "earlier turns" in one.label] == [True]
+
+
+def test_nuggets_and_the_rewritten_question_are_shown_with_the_answer(draw: Draw, fresh: Store) -> None:
+    sample = Sample(
+        id="s",
+        question="And when?",
+        answer="It opened in 1937.",
+        nuggets=(Nugget(text="It opened in 1937", importance="vital"), Nugget(text="It is *red*", importance="okay")),
+        metadata={"standalone_question": "When did the bridge open?"},
+    )
+    (added,) = fresh.add_runs([Run(name="r", samples=(sample,))])
+    labels = ("support", "not_support")
+    reply = {"nuggets": [{"nugget": n, "reason": "Read.", "label": label} for n, label in enumerate(labels, 1)]}
+    judge = judge_from(lambda prompts: [json.dumps(reply)] * len(prompts), version="1")
+    evaluate_run(fresh, added.id, metrics_named(["nuggets"]), Panel(judge=judge))
+    page = draw("sample", run="r", sample="s")
+    words = " ".join(one.proto.body for one in page.get("html"))
+    assert "Rewritten to stand alone (run file): When did the bridge open?" in words
+    assert "● stated: It opened in 1937 (vital)" in words
+    assert "○ missing: It is *red* (okay)" in words
 
 
 def test_a_statement_can_be_labelled_once_a_name_is_given(draw: Draw, fresh: Store) -> None:

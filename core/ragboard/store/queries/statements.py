@@ -324,10 +324,10 @@ def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
-    """Count statements by joint verdict, by evaluation."""
+    """Count statements by joint verdict, most frequent first, by evaluation."""
     rows = connection.execute(
-        "SELECT evaluation_id, verdict, count(*) FROM answer_verdicts WHERE together"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL ORDER BY n DESC, verdict",
         [evaluations],
     ).fetchall()
     found: dict[str, dict[Label, int]] = {}
