@@ -24,7 +24,8 @@ from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_me
 from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
-from ragboard.evaluation.runner import TaskRunner, wait_for
+from ragboard.evaluation.runner import Tally, TaskRunner, wait_for
+from ragboard.evaluation.unchanged import input_digest, unchanged_state
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
@@ -285,33 +286,56 @@ def evaluate_run(
     budget = Budget.for_panel(options, panel)
     budget.batched = batched_tasks(panel)
     positions = positions_to_evaluate(store, evaluation, options)
-    with _open_files(store, evaluation, panel, budget) as (runner, results, queues):
-        path, total = store.journal_path(evaluation.id), len(positions)
-        with StatusFile(path.with_suffix(".status.json"), total, watch, budget) as status:
-            work = _SampleLoop(draws, runner, results, status, queues)
-            workers = min(IN_FLIGHT, total) if queues else options.workers
-            wait_for(work.run(_at_positions(store.samples(run_id), positions), workers))
-            spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
-            results.add_spending(spending)
-            results.close()
-            runner.journal.sync()
-            if work.covered and not (runner.tally.asked or runner.tally.replayed or runner.tally.cached):
-                evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
-            store.load(
-                evaluation,
-                results.paths,
-                map(describe, metrics),
-                tasks=tasks_by_metric(metrics),
-                covered=work.covered,
-                judge_options=options.judge_options,
-            )
+    path, total = store.journal_path(evaluation.id), len(positions)
+    status_file = StatusFile(path.with_suffix(".status.json"), total, watch, budget)
+    inputs = None if options.retry else input_digest(store, evaluation, draws, positions, options)
+    state = unchanged_state(store, evaluation.id, inputs)
+    if state:
+        store.mark_newest(evaluation.id)
+        with status_file as status:
+            status.skip(Tally(replayed=state.tasks, failed=state.failed))
+        return FinishedEvaluation(
+            evaluation=store.evaluation(evaluation.id),
+            samples=state.samples,
+            asked=0,
+            replayed=state.tasks,
+            cached=0,
+            failed=state.failed,
+            unscored=state.unscored,
+            spent=store.spending(evaluation.id),
+            stopped="",
+        )
+    with _open_files(store, evaluation, panel, budget) as (runner, results, queues), status_file as status:
+        work = _SampleLoop(draws, runner, results, status, queues)
+        workers = min(IN_FLIGHT, total) if queues else options.workers
+        wait_for(work.run(_at_positions(store.samples(run_id), positions), workers))
+        spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
+        results.add_spending(spending)
+        results.close()
+        runner.journal.sync()
+        tally = runner.tally
+        tasks = tally.asked + tally.replayed + tally.cached
+        if work.covered and not tasks:
+            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
+        complete = not (budget.stopped or budget.at_server)
+        inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
+        counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
+        store.load(
+            evaluation,
+            results.paths,
+            map(describe, metrics),
+            tasks=tasks_by_metric(metrics),
+            covered=work.covered,
+            judge_options=options.judge_options,
+            loaded={"inputs": inputs, **counts} if inputs else None,
+        )
     return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
-        asked=runner.tally.asked,
-        replayed=runner.tally.replayed,
-        cached=runner.tally.cached,
-        failed=runner.tally.failed,
+        asked=tally.asked,
+        replayed=tally.replayed,
+        cached=tally.cached,
+        failed=tally.failed,
         unscored=work.unscored,
         unanswered=budget.unanswered,
         unanswered_cost=budget.unanswered_cost,

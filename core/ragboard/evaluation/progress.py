@@ -139,6 +139,11 @@ class StatusFile:
         with suppress(StoreError) if error else nullcontext():
             self._write()
 
+    def skip(self, tally: Tally) -> None:
+        """Count all samples as done, because their results are stored."""
+        self._progress = replace(self._progress, done=self._progress.total)
+        self.update(tally)
+
     def step(self, tally: Tally) -> None:
         """Count a sample as done."""
         self._progress = replace(self._progress, done=self._progress.done + 1)

@@ -10,18 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers.labels import Item
-from ragboard.records import Evaluation, MetricDescription, Run, Sample
+from ragboard.records import Evaluation, MetricDescription, ModelUsage, Run, Sample
 from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
+from ragboard.store.queries.evaluations import usage_by_evaluation
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -335,6 +337,32 @@ class Store:
             ).fetchall()
         return frozenset(row[0] for row in rows)
 
+    def loaded_state(self, evaluation_id: str) -> Mapping[str, Any] | None:
+        """Return what `load` was given as `loaded` for the results of an evaluation; None if nothing."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT loaded FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
+            ).fetchone()
+        return None if row is None or row[0] is None else json.loads(row[0])
+
+    def mark_newest(self, evaluation_id: str) -> None:
+        """Make an evaluation the newest of its run without changing its results."""
+        with self.database.write() as connection:
+            connection.execute(
+                "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
+            )
+
+    def last_nugget_list(self) -> int:
+        """Return the number of the newest list of nuggets, of any question; 0 if there is none."""
+        with self.database.read() as connection:
+            row = connection.execute("SELECT coalesce(max(number), 0) FROM nugget_lists").fetchone()
+        return int(row[0]) if row else 0
+
+    def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
+        """Return the calls, tokens and cost of an evaluation by model."""
+        with self.database.read() as connection:
+            return tuple(usage_by_evaluation(connection, [evaluation_id]).get(evaluation_id, ()))
+
     def judge_options(self, evaluation_id: str) -> JudgeOptions | None:
         """Return the options of an evaluation's judges; None if the judges were built in Python."""
         with self.database.read() as connection:
@@ -387,12 +415,14 @@ class Store:
         tasks: Mapping[str, Sequence[str]] | None = None,
         covered: int | None = None,
         judge_options: JudgeOptions | None = None,
+        loaded: Mapping[str, Any] | None = None,
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
         `results`: a Parquet file for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
         `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
-        (None: all). Scores of other metrics stay, because their plugins may be missing. Loading twice changes nothing.
+        (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other metrics stay, because
+        their plugins may be missing. Loading twice changes nothing.
         Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
@@ -412,6 +442,10 @@ class Store:
                     [evaluation.id, str(results[table])],
                 )
             mark_statements(connection, evaluation.id)
+            connection.execute(
+                "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
+                [None if loaded is None else json.dumps(loaded), evaluation.id],
+            )
 
     def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
         """Store an agreement with annotators' ratings and scorers' results, replacing an earlier version of it."""

@@ -199,7 +199,9 @@ def test_turns_judged_without_their_conversation_by_an_older_version_are_not_com
         evaluated(store, store.add_runs([run])[0].id, ["faithfulness"])
     older = store.evaluations(store.resolve("a").run_id)[0].id
     with store.database.write() as connection:
-        connection.execute("UPDATE evaluations SET reads_history = false WHERE evaluation_id = ?", [older])
+        connection.execute(
+            "UPDATE evaluations SET reads_history = false, loaded = NULL WHERE evaluation_id = ?", [older]
+        )
     found = command(store, "compare", "a", "b")
     assert found.exit_code == 2
     assert "different judges (plain in both, but with different prompts, settings or versions)" in found.output

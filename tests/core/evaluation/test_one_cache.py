@@ -59,6 +59,8 @@ def test_a_journal_whose_answers_are_not_in_the_cache_brings_them_there(tmp_path
     store = kept(Store(tmp_path), 5)
     assert evaluate_here(store, server)[0] == 0
     store.cache_path.unlink()
+    for journal in store.folder.glob("journals/*.jsonl"):
+        journal.touch()  # its results count as not loaded, as after a kill
     assert evaluate_here(store, server)[0] == 0
     server.asked.clear()
     assert evaluate_here(store, server, "--embed", "openai:other")[0] == 0

@@ -226,5 +226,7 @@ def test_a_disk_that_cannot_be_read_is_one_line(store: Store, server: ChatServer
 def test_a_cache_that_cannot_be_read_is_one_line(store: Store, server: ChatServer) -> None:
     store.cache_path.unlink()
     store.cache_path.symlink_to("/proc/self/mem")
+    for journal in store.folder.glob("journals/*.jsonl"):
+        journal.touch()  # else there is nothing to evaluate
     with pytest.raises(StoreError, match=r"^[^\n]*cannot use the cache: [^\n]*; --no-cache works without it$"):
         evaluate(store, server)
