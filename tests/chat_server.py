@@ -385,6 +385,13 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
         "verdict": "yes" if "rude" in _tag(now, "answer") else "no",
     },
     "Rate from 0 to 10": lambda now: {"reason": "r", "rating": min(10, len(_words(_tag(now, "answer"))))},
+    "Rate an answer in its conversation": lambda now: {
+        "reason": "r",
+        "rating": max(1, min(10, len(_words(_tag(now, "answer"))))),
+    },
+    "Say whether an answer agrees with its reference": lambda now: _verdict(
+        _words(_tag(now, "reference")), _words(_tag(now, "answer")), every=True
+    ),
     "Choose the better of two": lambda now: {
         "reason": "r",
         "better": "B" if "good" in now.split('name="B"')[1] else "A",

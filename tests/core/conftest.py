@@ -26,13 +26,16 @@ from ragboard.tasks import (
     GenerateQuestions,
     GradePassages,
     JudgePassages,
+    MatchReference,
     NuggetLabels,
     OnCall,
     PassageGrades,
     Questions,
     Rate,
     RateAnswer,
+    RateTurn,
     Rating,
+    ReferenceMatched,
     Reply,
     Selection,
     SelectSentences,
@@ -111,7 +114,9 @@ def _opinion(task: Task) -> Reply:
             return Critiqued(yes="red" in task.answer)
         case ExtractEntities():
             return Entities(names=tuple(dict.fromkeys(word for word in task.text.split() if word.istitle())))
-        case Rate():
+        case MatchReference():
+            return ReferenceMatched(matches="red" in task.answer)
+        case Rate() | RateTurn():
             return Rating(value=7)
         case RateAnswer():
             return AnswerRated(score=0.7)

@@ -33,10 +33,12 @@ from ragboard.tasks.generate_questions import GenerateQuestions, Questions
 from ragboard.tasks.grade_passages import GradePassages, PassageGrades
 from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
+from ragboard.tasks.match_reference import MatchReference, ReferenceMatched
 from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
 from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
+from ragboard.tasks.rate_turn import RateTurn
 from ragboard.tasks.replies import ReplyFormatError
 from ragboard.tasks.select_sentences import Selection, SelectSentences
 from ragboard.tasks.similarity import Similarities, Similarity
@@ -69,6 +71,7 @@ __all__ = [
     "GradePassages",
     "GradeSupport",
     "JudgePassages",
+    "MatchReference",
     "NotAsked",
     "NuggetLabels",
     "Nuggets",
@@ -80,7 +83,9 @@ __all__ = [
     "Questions",
     "Rate",
     "RateAnswer",
+    "RateTurn",
     "Rating",
+    "ReferenceMatched",
     "Reply",
     "ReplyFormatError",
     "Role",
@@ -129,6 +134,8 @@ TASKS: tuple[type[Task], ...] = (
     WriteNuggets,
     WeighNuggets,
     GradeSupport,
+    MatchReference,
+    RateTurn,
 )
 """Every question that a judge may be asked."""
 

@@ -46,6 +46,7 @@ WHOLE = replace(
     answer="It is red [1]. It is old.",
     reference_contexts=("The thing 0 is red, says passage 1.",),
     nuggets=(Nugget(text="It is red", importance="vital"),),
+    metadata={"answerable": True},
 )
 """A sample that every metric can score."""
 BOTH = (JointVerdicts(), CellVerdicts())

@@ -30,9 +30,11 @@ from ragboard.tasks import (
     GradePassages,
     GradeSupport,
     JudgePassages,
+    MatchReference,
     Prefer,
     Rate,
     RateAnswer,
+    RateTurn,
     SelectSentences,
     Similarity,
     Sizes,
@@ -71,6 +73,8 @@ EXAMPLES: tuple[Task, ...] = (
     WriteAnswer(question="q", passage="p", kind="grounded"),
     Classify(quality="answer_faithfulness", question="q", contexts=("p",), answer="a"),
     GradeSupport(sentence="Tea is hot.", passage="p"),
+    MatchReference(question="q", reference="Tea.", answer="a"),
+    RateTurn(question="q", contexts=("p",), reference="Tea.", answer="a"),
 )
 
 

@@ -19,13 +19,16 @@ from ragboard.tasks import (
     GenerateQuestions,
     GradePassages,
     JudgePassages,
+    MatchReference,
     PassageGrades,
     Prefer,
     Preference,
     Questions,
     Rate,
     RateAnswer,
+    RateTurn,
     Rating,
+    ReferenceMatched,
     Reply,
     Selection,
     SelectSentences,
@@ -44,6 +47,8 @@ PASSAGES = JudgePassages(question="q", answer="a", passages=("one", "two"))
 GRADES = GradePassages(question="q", passages=("one", "two"))
 ENTITIES = ExtractEntities(text="Ada met Bob.")
 ANSWER = RateAnswer(question="q", answer="a")
+MATCH = MatchReference(question="q", reference="r", answer="a")
+TURN = RateTurn(question="q", contexts=("c",), reference="r", answer="a")
 QUALITY = Classify(quality="context_relevance", question="q", contexts=("c",))
 
 FITS: tuple[tuple[Task, Reply], ...] = (
@@ -56,6 +61,8 @@ FITS: tuple[tuple[Task, Reply], ...] = (
     (ENTITIES, Entities(names=("Ada", "Bob"))),
     (ENTITIES, Entities(names=())),
     (ANSWER, AnswerRated(score=1.0)),
+    (MATCH, ReferenceMatched(matches=False)),
+    (TURN, Rating(value=1)),
     (QUALITY, Classified(holds=True)),
     (QUALITY, Classified(holds=False, probability=0.0, reason="off")),
 )
@@ -74,6 +81,8 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
     (ENTITIES, Entities(names=("Ada", " ")), "an empty name"),
     (ENTITIES, Entities(names=("Ada", "Ada")), "a name twice"),
     (ANSWER, AnswerRated(score=1.5), "outside 0 to 1"),
+    (MATCH, Critiqued(yes=True), "Critiqued in answer to MatchReference"),
+    (TURN, Rating(value=0), "a rating of 0, outside 1 to 10"),
     (ANSWER, AnswerRated(score=nan), "outside 0 to 1"),
     (QUALITY, Classified(holds=True, probability=1.1), "a probability of 1.1, outside 0 to 1"),
     (QUALITY, Classified(holds=True, probability=nan), "outside 0 to 1"),

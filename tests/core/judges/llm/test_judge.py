@@ -40,6 +40,7 @@ from ragboard.tasks import (
     GradePassages,
     GradeSupport,
     JudgePassages,
+    MatchReference,
     NuggetLabels,
     Nuggets,
     PassageGrades,
@@ -48,7 +49,9 @@ from ragboard.tasks import (
     Questions,
     Rate,
     RateAnswer,
+    RateTurn,
     Rating,
+    ReferenceMatched,
     Reply,
     Selection,
     SelectSentences,
@@ -164,6 +167,14 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     ),
     (QUALITY, Classified(holds=True, reason="r")),
     (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
+    (
+        MatchReference(question=QUESTION, reference="It is red.", answer="It is red and old."),
+        ReferenceMatched(matches=True, reason="r"),
+    ),
+    (
+        RateTurn(question=QUESTION, contexts=PASSAGES, reference="Red.", answer="The tower is red."),
+        Rating(value=4, reason="r"),
+    ),
 )
 
 

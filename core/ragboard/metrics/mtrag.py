@@ -1,0 +1,200 @@
+"""Scores as in MTRAG: whether a question can be answered decides whether an answer or a refusal is right."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ragboard.answerability import ANSWERABILITY_COLUMNS, Answerability, answerability_of
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement,
+    no_answer,
+    no_column,
+    yes_or_no,
+)
+from ragboard.metrics.ragas import no_statements
+from ragboard.metrics.statements import JointVerdicts, Statements
+from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
+
+__all__ = ["Behaviour", "Faithfulness", "Rated", "TurnBehaviour", "TurnRating"]
+
+ASKS_BACK = "Is the main purpose of the answer to ask the user for details that the question leaves open?"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Behaviour:
+    """What an answer should do, and what it does."""
+
+    answerability: Answerability | None
+    """None if the run file does not say."""
+    refuses: float
+    """1 if it refuses and states nothing, 0.5 if it refuses in part, else 0."""
+    asks_back: bool | None = None
+    """Whether it asks the user what is meant; None if the question is not underspecified."""
+    reason: str = ""
+
+    @property
+    def decides(self) -> tuple[float, str] | None:
+        """The score that the behaviour alone decides, with a reason; None if the answer's own score counts."""
+        if self.answerability == "underspecified":
+            words = "asks what is meant" if self.asks_back else "does not ask what is meant"
+            return float(self.asks_back or False), f"the question is underspecified and the answer {words}"
+        if self.answerability in ("unanswerable", "conversational"):
+            words = "refuses" if self.refuses == 1 else "refuses only in part" if self.refuses else "does not refuse"
+            return float(self.refuses == 1), f"the question is {self.answerability} and the answer {words}"
+        if self.refuses == 1:
+            known = f"the question is {self.answerability} and " if self.answerability else ""
+            return 0.0, f"{known}the answer refuses"
+        return None
+
+
+@dataclass(frozen=True)
+class TurnBehaviour(Need[Behaviour]):
+    """Whether the question can be answered (from the run file), and whether the answer refuses or asks back."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (ExtractStatements, Critique)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
+        try:
+            answerability = answerability_of(sample.metadata)
+        except ValueError as error:
+            return Unscored(reason="failed", detail=f"{error}; mend the run file")
+        if missing := no_answer(sample):
+            return missing
+        found = await Statements().resolve(sample, ask)
+        if isinstance(found, Unscored):
+            return found
+        refuses = 0.0 if not found.refuses else 0.5 if found.statements else 1.0
+        if answerability != "underspecified":
+            return Behaviour(answerability=answerability, refuses=refuses)
+        task = Critique(
+            question=sample.question,
+            answer=sample.answer or "",
+            contexts=(),
+            definition=ASKS_BACK,
+            history=sample.history,
+        )
+        reply = await ask(task)
+        if isinstance(reply, Unscored):
+            return reply
+        return Behaviour(answerability=answerability, refuses=refuses, asks_back=reply.yes, reason=reply.reason)
+
+    def rows(self, found: Behaviour, /) -> Iterable[Row]:
+        return () if found.asks_back is None else yes_or_no(ASKS_BACK, [(found.asks_back, found.reason)])
+
+
+@dataclass(frozen=True)
+class TurnRating(Need[Rating]):
+    """A rating of the answer as the next message of its conversation, from 1 to 10."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (RateTurn,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
+        for column in ("contexts", "reference"):
+            if getattr(sample, column) is None:
+                return no_column(column)
+        if missing := no_answer(sample):
+            return missing
+        task = RateTurn(
+            question=sample.question,
+            contexts=tuple(passage.text for passage in sample.contexts or ()),
+            reference=sample.reference or "",
+            answer=sample.answer or "",
+            history=sample.history,
+        )
+        return await ask(task)
+
+    def rows(self, found: Rating, /) -> Iterable[Row]:
+        yield judgement("rating of the turn", 1, str(found.value), float(found.value), found.reason)
+
+
+@dataclass(frozen=True)
+class Conditioned(Metric):
+    """Base class: the answer's own score, unless refusing or asking back was the right thing, or the wrong one."""
+
+    source: ClassVar[str] = "mtrag"
+    paper: ClassVar[str] = (
+        "Katsis et al. 2025 (MTRAG), arXiv 2501.03468; IBM/mt-rag-benchmark, judge_wrapper.py (commit cc5b1d4)"
+    )
+    source_label: ClassVar[str] = "MTRAG"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    direction: ClassVar[Direction] = "higher"
+
+    compat: bool = False
+
+    def score(self, sample: Sample, results: NeedResults) -> Outcome:
+        behaviour = results.of(TurnBehaviour())
+        if behaviour.answerability is None and not self.compat:
+            columns = ", ".join(ANSWERABILITY_COLUMNS)
+            return Unscored(reason="skipped", detail=f"the run file has none of the columns {columns} for this sample")
+        if behaviour.decides:
+            value, reason = behaviour.decides
+            return Score(value=value, counted=reason)
+        return self.own_score(sample, results)
+
+    @abstractmethod
+    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
+        """Compute the score of an answer to a question that should be answered."""
+
+
+@dataclass(frozen=True)
+class Faithfulness(Conditioned):
+    """Faithfulness where the question should be answered; elsewhere, whether the answer refuses or asks back.
+
+    1 for refusing an unanswerable question or for asking what an underspecified one means, 0 for anything else there,
+    and 0 for refusing a question that has an answer. The run file says which questions these are (`answerability`,
+    `answerable` or `is_impossible`). `compat`: a question about which it says nothing counts as answerable.
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    title: ClassVar[str] = "Faithfulness, by answerability"
+    formula: ClassVar[str] = "supported / all statements, or 1 or 0 where the behaviour decides"
+    category: ClassVar[Category] = "grounding"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
+    calls: ClassVar[str] = "as faithfulness, and 1 for each underspecified question"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (TurnBehaviour(), JointVerdicts())
+
+    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
+        judged = results.of(JointVerdicts())
+        if not judged.verdicts:
+            return no_statements(sample, refuses=judged.refuses)
+        supported, total = sum(one.label == "supported" for one in judged.verdicts), len(judged.verdicts)
+        return Score(value=supported / total, counted=f"{supported} of {total} statements")
+
+
+@dataclass(frozen=True)
+class Rated(Conditioned):
+    """A judge's rating where the question should be answered; elsewhere, whether the answer refuses or asks back.
+
+    The judge rates from 1 to 10 how faithful, appropriate and complete the answer is, in one step; the score is a tenth
+    of it. Which questions should be answered: as in `mtrag.faithfulness`.
+    """
+
+    name: ClassVar[str] = "rating"
+    title: ClassVar[str] = "Rating, by answerability"
+    formula: ClassVar[str] = "rating / 10, or 1 or 0 where the behaviour decides"
+    category: ClassVar[Category] = "quality"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    calls: ClassVar[str] = "1 to extract statements, 1 to rate, and 1 for each underspecified question"
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (TurnBehaviour(), TurnRating())
+
+    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
+        rating = results.of(TurnRating()).value
+        return Score(value=rating / 10, counted=f"rated {rating} of 10")

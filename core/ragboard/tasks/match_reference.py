@@ -1,0 +1,53 @@
+"""Say whether an answer agrees with its reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragboard.records import Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.replies import Json, VerdictJson
+
+__all__ = ["MatchReference", "ReferenceMatched"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReferenceMatched(Reply):
+    """Whether the answer agrees with the reference, with a reason."""
+
+    matches: bool
+    reason: str = ""
+
+    def describe(self) -> str:
+        return with_reason("agrees" if self.matches else "does not agree", self.reason)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatchReference(Task[ReferenceMatched]):
+    """Say whether an answer gives the same answer to a question as the reference, which is always right."""
+
+    role = "ask"
+    reply = ReferenceMatched
+    reply_model = VerdictJson
+    prompts: ClassVar[PromptFiles] = {"match_reference": ("question", "reference", "answer", "history?")}
+    tags = ("question", "reference", "answer", "turn")
+
+    question: str
+    reference: str
+    answer: str
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        return {"question": self.question, "reference": self.reference, "answer": self.answer}
+
+    def parse(self, value: Json) -> ReferenceMatched:
+        read = VerdictJson.read(value, self)
+        return ReferenceMatched(matches=read.verdict == "yes", reason=read.reason)
+
+    def describe(self, sample: Sample) -> str:
+        return "Say whether the answer agrees with the reference"
+
+    def simulate(self, sizes: Sizes) -> tuple[ReferenceMatched, str]:
+        return ReferenceMatched(matches=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

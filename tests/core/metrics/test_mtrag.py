@@ -1,0 +1,218 @@
+"""MTRAG's conditioned scores: hand cases, and the rule on the cases and the published rows of the source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.core.metrics.asked import SAMPLE, outcome_of
+
+from ragboard import EmbeddedJudge, JudgeError, Panel, Score, Unscored, evaluate
+from ragboard.answerability import answerability_of
+from ragboard.metrics.mtrag import Behaviour, Conditioned, Faithfulness, Rated
+from ragboard.records import Outcome, Turn, Verdict
+from ragboard.tasks import (
+    Critique,
+    Critiqued,
+    Extracted,
+    Extraction,
+    ExtractStatements,
+    Failure,
+    OnCall,
+    RateTurn,
+    Rating,
+    Reply,
+    Task,
+    Verification,
+    Verify,
+    ignore_call,
+)
+
+FAITHFULNESS = Faithfulness()
+
+
+def judge(
+    *, refuses: bool = False, statements: int = 2, asks: bool = False, rating: int = 7
+) -> Callable[[Task], Reply]:
+    """The first statement is supported."""
+
+    def reply(task: Task) -> Reply:
+        match task:
+            case ExtractStatements():
+                said = tuple(Extracted(text=f"Fact {number}.") for number in range(statements))
+                return Extraction(statements=said, refuses=refuses)
+            case Verify():
+                labels = ("supported", *("unsupported",) * (len(task.statements) - 1))
+                return Verification(joint=tuple(Verdict(label=label) for label in labels))  # type: ignore[arg-type]
+            case Critique():
+                return Critiqued(yes=asks, reason="By its last sentence.")
+            case _:
+                assert isinstance(task, RateTurn)
+                return Rating(value=rating)
+
+    return reply
+
+
+def scored(answerability: Any, metric: Conditioned = FAITHFULNESS, **given: Any) -> tuple[Outcome, list[str]]:
+    sample = replace(SAMPLE, metadata={} if answerability is None else {"answerability": answerability})
+    found, asked = outcome_of(metric, sample, judge(**given))
+    return found, [type(task).__name__ for task in asked]
+
+
+def test_answers_to_questions_that_have_one_keep_their_score() -> None:
+    for label in ("answerable", "PARTIAL"):
+        assert scored(label)[0] == Score(value=0.5, counted="1 of 2 statements")
+        assert scored(label, refuses=True)[0] == Score(value=0.5, counted="1 of 2 statements")
+        counted = f"the question is {label.lower()} and the answer refuses"
+        assert scored(label, refuses=True, statements=0)[0] == Score(value=0.0, counted=counted)
+    assert scored("answerable", Rated())[0] == Score(value=0.7, counted="rated 7 of 10")
+
+
+def test_only_a_whole_refusal_is_right_where_there_is_no_answer() -> None:
+    for label in ("unanswerable", "conversational"):
+        for metric in (Faithfulness(), Rated()):
+            values = [
+                scored(label, metric, refuses=refuses, statements=statements)[0]
+                for refuses, statements in ((True, 0), (True, 1), (False, 1))
+            ]
+            assert values == [
+                Score(value=1.0, counted=f"the question is {label} and the answer refuses"),
+                Score(value=0.0, counted=f"the question is {label} and the answer refuses only in part"),
+                Score(value=0.0, counted=f"the question is {label} and the answer does not refuse"),
+            ]
+
+
+def test_whether_the_answer_asks_back_is_asked_only_where_the_question_is_underspecified() -> None:
+    found, asked = scored("underspecified", asks=True)
+    assert found == Score(value=1.0, counted="the question is underspecified and the answer asks what is meant")
+    assert sorted(asked) == ["Critique", "ExtractStatements", "Verify"]
+    found, _ = scored("underspecified", refuses=True, statements=0)
+    assert found == Score(value=0.0, counted="the question is underspecified and the answer does not ask what is meant")
+    assert "Critique" not in scored("answerable")[1]
+
+
+def test_without_a_label_it_is_skipped_unless_compat() -> None:
+    found, _ = scored(None)
+    assert isinstance(found, Unscored)
+    assert (found.reason, "answerability, answerable, is_impossible" in found.detail) == ("skipped", True)
+    assert scored(None, Faithfulness(compat=True))[0] == Score(value=0.5, counted="1 of 2 statements")
+    refused = scored(None, Faithfulness(compat=True), refuses=True, statements=0)[0]
+    assert refused == Score(value=0.0, counted="the answer refuses")
+
+
+def test_a_label_that_cannot_be_read_and_a_failed_rating_are_failed() -> None:
+    found, _ = scored("maybe")
+    assert isinstance(found, Unscored)
+    assert found.reason == "failed"
+    assert found.detail.startswith("answerability is 'maybe'; expected true, false, or one of")
+
+    def failing(task: Task) -> Reply | Failure:
+        return Failure(detail="no JSON") if isinstance(task, RateTurn) else judge()(task)
+
+    sample = replace(SAMPLE, metadata={"answerable": True})
+    assert outcome_of(Rated(), sample, failing)[0] == Unscored(reason="failed", detail="no JSON")
+
+
+def test_the_rating_sees_the_conversation_the_passages_and_the_reference() -> None:
+    turns = (Turn(role="user", text="Which bridge?"),)
+    sample = replace(SAMPLE, metadata={"answerable": True}, history=turns)
+    _, asked = outcome_of(Rated(), sample, judge())
+    assert (
+        RateTurn(
+            question="q?",
+            contexts=("One is here. Two is here.", "Three is."),
+            reference="A reference.",
+            answer="An answer.",
+            history=turns,
+        )
+        in asked
+    )
+
+
+def test_the_embedded_judge_refuses_in_one_line() -> None:
+    with pytest.raises(JudgeError, match=r"^mtrag.rating: [^\n]*--judge openai:MODEL[^\n]*$"):
+        evaluate([SAMPLE], metrics="mtrag.rating", judge=EmbeddedJudge())
+
+
+def conditioned(label: str | None, idk: float, asks_back: float, own: float | None) -> float | None:
+    """The score of the rule; asking back counts only if it was judged."""
+    answerability = None if label is None else answerability_of({"answerability": label})
+    asked = asks_back == 1 if answerability == "underspecified" else None
+    decided = Behaviour(answerability=answerability, refuses=idk, asks_back=asked).decides
+    return decided[0] if decided else own
+
+
+def cases_of(folder: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each case, with what the source makes of it."""
+    expected = {one["id"]: one for one in json.loads((folder / "expected.json").read_text("utf-8"))["cases"]}
+    return [(one, expected[one["id"]]) for one in json.loads((folder / "inputs.json").read_text("utf-8"))["cases"]]
+
+
+def test_the_rule_is_that_of_the_source(data: Path) -> None:
+    cases = cases_of(data / "oracles" / "mtrag_conditioned")
+    assert len(cases) >= 50
+    for case, by_source in cases:
+        found = conditioned(case["answerability"], case["idk"], case["clarification"], case["score"])
+        assert found == by_source["idk_underspecified_conditioned"], case
+
+
+def test_published_rows_where_the_behaviour_decides(data: Path) -> None:
+    """The file does not have the unconditioned scores, so only rows that the rule sets to 0 or 1 can be checked."""
+    decided = 0
+    for case, by_source in cases_of(data / "oracles" / "mtrag_published"):
+        should_refuse = case["answerability"] in ("UNANSWERABLE", "CONVERSATIONAL")
+        refuses = float(should_refuse == bool(case["idk_behaviour_correct"]))
+        found = conditioned(case["answerability"], refuses, 0.0, None)
+        if found is not None:
+            decided += 1
+            assert [found] * 2 == [by_source["rl_f_conditioned"], by_source["rb_llm_conditioned"]], case
+    assert decided >= 10
+
+
+def test_whole_samples_of_the_cases_get_the_score_of_the_source(data: Path) -> None:
+    """Through `evaluate`, with a judge that rates, refuses and asks back as the case says."""
+    cases = {
+        f"Question {case['id']}?": (case, by_source)
+        for case, by_source in cases_of(data / "oracles" / "mtrag_conditioned")
+        if case["score"] is not None and (case["score"] * 10) % 1 == 0 and case["score"]
+    }
+    rows = [
+        {
+            "question": question,
+            "answer": "An answer.",
+            "reference": "r",
+            "contexts": ["p"],
+            "answerability": case["answerability"],
+        }
+        for question, (case, _) in cases.items()
+    ]
+    result = evaluate(rows, metrics="mtrag.rating(compat=True)", judge=Panel(judge=CaseJudge(cases)))
+    assert len(rows) >= 10
+    for outcome, (case, by_source) in zip(result.outcomes("mtrag.rating(compat=True)"), cases.values(), strict=True):
+        assert isinstance(outcome, Score), case
+        assert outcome.value == by_source["idk_underspecified_conditioned"], case
+
+
+@dataclass
+class CaseJudge:
+    """Replies as the case of the question says."""
+
+    cases: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+    name: str = "cases"
+    heuristic: bool = False
+    answers: frozenset[type[Task]] = frozenset({ExtractStatements, Critique, RateTurn})
+
+    def identity(self, task: type[Task]) -> str:
+        return f"cases/{task.__name__}"
+
+    async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        return [self._reply(task) for task in tasks]
+
+    def _reply(self, task: Any) -> Reply:
+        case, _ = self.cases[task.question]
+        given = {"refuses": case["idk"] > 0, "statements": int(case["idk"] < 1), "asks": case["clarification"] == 1}
+        return judge(**given, rating=round(case["score"] * 10))(task)
