@@ -25,6 +25,7 @@ from ragboard.analysis import (
     columns,
     comparable_refs,
     compare_runs,
+    dataset_trend,
     diagnose,
     distribution,
     evaluations_by_run,
@@ -196,6 +197,7 @@ get_noise = cached()(judge_noise)
 get_trust = cached(64)(trust_in)
 get_datasets = cached(4)(datasets)
 get_dataset = shared()(dataset_of)
+get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 _pairing = shared()(pair_runs)
 
 

@@ -145,6 +145,7 @@ from ragboard.analysis.thresholds import (
     set_threshold,
     thresholds,
 )
+from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_trend
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
@@ -167,6 +168,7 @@ __all__ = [
     "DIFFERENT_JUDGES",
     "EXAMPLES",
     "FAITHFULNESS",
+    "MAX_TREND_RUNS",
     "MORE_PASSAGES",
     "NOT_SUPPORTED",
     "POINTS",
@@ -242,6 +244,8 @@ __all__ = [
     "StoreTable",
     "Threshold",
     "TotalUsage",
+    "Trend",
+    "TrendPoint",
     "Unpaired",
     "UnpairedSample",
     "UnscoredPolicy",
@@ -259,6 +263,7 @@ __all__ = [
     "compare_runs",
     "condition_of",
     "cost_texts",
+    "dataset_trend",
     "detectable_in_words",
     "diagnose",
     "diagnosis_warning",

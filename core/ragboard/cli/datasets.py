@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import click
 
+from ragboard.analysis import Trend, dataset_trend
 from ragboard.cli.labels import annotator_option
 from ragboard.cli.options import as_json, budget_options, force_option, judge_options, prices_option, store_option
 from ragboard.cli.output import one_line, print_json, print_table
@@ -34,14 +35,23 @@ MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "fail
 
 
 @click.command()
+@click.argument("dataset", required=False)
+@click.option("--metric", default="", help="Metric of the trend.  [default: the first that all runs have]")
 @store_option
 @as_json
-def datasets(store: Store, as_json: bool) -> None:
+def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> None:
     """List the datasets: the questions that runs share, with their references, nuggets and labels.
+
+    For a DATASET, or the dataset of a run: the metric of each of its runs, oldest first, and how it changed.
 
     \b
     ragboard datasets
+    ragboard datasets bm25-k3 --metric faithfulness
     """
+    if dataset:
+        trend = dataset_trend(store, dataset_of(store, dataset).name, metric)
+        print_json(trend) if as_json else _print_trend(trend)
+        return
     found = all_datasets(store)
     if as_json:
         print_json([one._asdict() for one in found])
@@ -67,6 +77,24 @@ def datasets(store: Store, as_json: bool) -> None:
             for one in found
         ],
     )
+
+
+def _print_trend(trend: Trend) -> None:
+    if not trend.metric:
+        click.echo(f"no run of {one_line(trend.dataset)} is evaluated")
+        return
+    older = f", without the {trend.older:,} older ones" if trend.older else ""
+    click.echo(one_line(f"{trend.dataset}: {trend.label} of {_runs(len(trend.points))}, oldest first{older}"))
+    for point in trend.points:
+        judge = point.summary.judged if point.summary else None
+        by = f", judged by {judge.in_words}" if judge else ""
+        click.echo(one_line(f"{point.run.imported:%Y-%m-%d}  {point.run.name}: {point.mean_in_words}{by}"))
+        if point.previous:
+            click.echo(one_line(f"  from {point.previous}: {point.difference_in_words}"))
+
+
+def _runs(count: int) -> str:
+    return f"{count:,} run{'' if count == 1 else 's'}"
 
 
 @click.group()

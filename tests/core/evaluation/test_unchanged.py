@@ -61,8 +61,8 @@ def test_the_stored_results_count(store: Store, run_id: str, opened: Opened) -> 
 
 def test_it_becomes_the_newest_evaluation(store: Store, run_id: str) -> None:
     first = evaluate(store, run_id)
-    other = evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge(name="other")))
-    assert store.resolve("run").evaluation_id == other.evaluation.id
+    other = evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge(version="2")))
+    assert store.resolve("run").evaluation_id == other.evaluation.id != first.evaluation.id
     evaluate(store, run_id)
     assert store.resolve("run").evaluation_id == first.evaluation.id
 

@@ -1,4 +1,4 @@
-"""Dataset: the questions that runs share, their nuggets to edit and approve, and which nuggets each run misses."""
+"""Dataset: the questions that runs share, how scores changed, and their nuggets: to edit, and which runs miss them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ragboard_dashboard.data import (
     get_dataset,
     get_datasets,
     get_nugget_table,
+    get_trend,
     launch_context,
     resolve,
     store,
@@ -28,8 +29,8 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import bound, link_to, number_in_address
 from ragboard_dashboard.progress import live_lines, secret_fields
-from ragboard_dashboard.text import earlier_turns, facts, plain, shortened
-from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html
+from ragboard_dashboard.text import column_title, earlier_turns, facts, plain, shortened
+from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html, trend_html
 
 __all__ = ["draw"]
 
@@ -77,8 +78,28 @@ def _dataset(row: DatasetRow) -> None:
         ]
     )
     live_lines()
+    _trend(dataset)
     _judge_again(dataset)
     _questions(dataset)
+
+
+def _trend(dataset: Dataset) -> None:
+    """Draw how a metric changed from run to run."""
+    wanted = st.query_params.get("metric", "")
+    try:
+        trend = get_trend(dataset.name, wanted)
+    except RagboardError:
+        trend = get_trend(dataset.name)
+    if not trend.metric:
+        plain("No run of this dataset is evaluated.", "note")
+        return
+    with st.expander(f"{trend.label} from run to run", icon=":material/timeline:", expanded=True):
+        if len(trend.metrics) > 1:
+            chosen = bound("metric", trend.metric)
+            st.selectbox("Metric", trend.metrics, format_func=column_title, width=420, **chosen)
+        st.html(trend_html(trend))
+        if trend.older:
+            plain(f"The newest {len(trend.points)} runs; {trend.older:,} are older.", "note")
 
 
 def _versions(dataset: Dataset) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ragboard.analysis import MetricSummary, Trend, TrendPoint
 from ragboard.datasets import NuggetTable, RunNuggets
 from ragboard.records import Nugget, Score
+from ragboard.stats import Interval
 from ragboard.store.queries.nuggets import DatasetRow
 from ragboard_dashboard.links import address
 from ragboard_dashboard.text import html_escaped, shortened
 
-__all__ = ["WORDS", "datasets_html", "nuggets_html"]
+__all__ = ["WORDS", "datasets_html", "nuggets_html", "trend_html"]
 
 WORDS: Mapping[str, tuple[str, str]] = {
     "support": ("●", "stated"),
@@ -36,6 +38,61 @@ def datasets_html(rows: Sequence[DatasetRow]) -> str:
     titles = ("Dataset", "Questions", "Runs", "With reference", "With nuggets", "Approved", "Labels by people")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     return f'<table class="rb-dataset"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def trend_html(trend: Trend) -> str:
+    """The mean of each run with its 95% CI on one scale, and the difference from the run before."""
+    low, high = _scale(trend.points)
+    body = "".join(_trend_row(point, low, high) for point in trend.points)
+    scale = f"{low:.2f} to {high:.2f}"
+    return (
+        '<table class="rb-dataset rb-trend"><thead><tr><th scope="col">Run</th>'
+        f'<th scope="col">{html_escaped(trend.label)}</th><th scope="col">{scale}</th>'
+        '<th scope="col">Difference from the run before</th></tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _scale(points: Sequence[TrendPoint]) -> tuple[float, float]:
+    """Return the ends of a scale that has room for every mean and interval."""
+    ends = [0.0, 1.0]
+    for point in points:
+        if point.summary and point.summary.mean is not None:
+            interval = point.summary.interval
+            ends += [interval.low, interval.high] if isinstance(interval, Interval) else [point.summary.mean]
+    return min(ends), max(ends)
+
+
+def _trend_row(point: TrendPoint, low: float, high: float) -> str:
+    run, summary = point.run, point.summary
+    link = html_escaped(address("run", {"run": run.name}))
+    judge = f", judged by {summary.judged.in_words}" if summary and summary.judged else ""
+    about = html_escaped(f"{run.imported:%Y-%m-%d}{judge}")
+    difference = html_escaped(point.difference_in_words)
+    if point.difference:
+        compared = html_escaped(address("compare", {"a": point.previous, "b": run.name}))
+        difference = f'<a href="{compared}" target="_self">{difference}</a>'
+    return (
+        f'<tr><th scope="row"><a href="{link}" target="_self">{html_escaped(shortened(run.name, MAX_NAME))}</a>'
+        f'<span class="rb-quiet">{about}</span></th><td>{html_escaped(point.mean_in_words)}</td>'
+        f"<td>{_dot(summary, low, high)}</td><td>{difference}</td></tr>"
+    )
+
+
+def _dot(summary: MetricSummary | None, low: float, high: float) -> str:
+    """The mean as a dot and its interval as a line; the cell beside it says the same in figures."""
+    if summary is None or summary.mean is None:
+        return ""
+
+    def percent(value: float) -> float:
+        return 100 * (value - low) / (high - low)
+
+    line = ""
+    if isinstance(summary.interval, Interval):
+        start, end = percent(summary.interval.low), percent(summary.interval.high)
+        line = f'<span class="rb-line" style="left:{start:.1f}%;width:{end - start:.1f}%"></span>'
+    dot = f'<span class="rb-dot" style="left:{percent(summary.mean):.1f}%"></span>'
+    return f'<span class="rb-track" aria-hidden="true">{line}{dot}</span>'
 
 
 def nuggets_html(table: NuggetTable) -> str:

@@ -1,0 +1,110 @@
+"""How a metric changed from run to run of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ragboard.analysis.compare import MetricComparison, compare_runs, in_words
+from ragboard.analysis.gates import resolve_spec
+from ragboard.analysis.means import MetricSummary
+from ragboard.analysis.metrics import headline, in_order, metric_descriptions
+from ragboard.analysis.runs import RunSummary, leaderboard
+from ragboard.stats import estimate_text
+from ragboard.store import Store
+
+__all__ = ["MAX_TREND_RUNS", "Trend", "TrendPoint", "dataset_trend"]
+
+MAX_TREND_RUNS = 20
+"""Maximum number of runs of a trend; of more, the newest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendPoint:
+    """One run of a dataset."""
+
+    run: RunSummary
+    summary: MetricSummary | None
+    """The metric's mean with its 95% CI; None if the run was not evaluated with it."""
+    previous: str
+    """The name of the last evaluated run before this one; empty for the first."""
+    difference: MetricComparison | None
+    """This run minus the previous one, over the questions that both answer; None for the first run, or if the two share
+    no scored question."""
+
+    @property
+    def mean_in_words(self) -> str:
+        """`0.88 (0.80 to 0.94) 60/60`, or `not evaluated`."""
+        if self.summary is None:
+            return "not evaluated"
+        if self.summary.mean is None:
+            return f"unscored: {self.summary.unscored_text}"
+        estimate = estimate_text(self.summary.mean, self.summary.interval, ".2f")
+        return f"{estimate} {self.summary.scored}/{self.summary.total}"
+
+    @property
+    def difference_in_words(self) -> str:
+        """The difference with its 95% CI and a verdict, or why there is none; empty for the first run."""
+        if not self.previous:
+            return ""
+        return in_words(self.difference) if self.difference else "no question is scored in both runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend:
+    """A metric of the runs of a dataset, oldest run first."""
+
+    dataset: str
+    metric: str
+    """Empty if no run is evaluated."""
+    label: str
+    """Its name on pages."""
+    metrics: tuple[str, ...]
+    """The metrics that some run was evaluated with."""
+    points: tuple[TrendPoint, ...]
+    older: int
+    """Number of older runs that are left out."""
+
+
+def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
+    """Compute a metric's mean for each run of a dataset, and its difference from the run before.
+
+    `metric`: by default the first that all evaluated runs have, else the first of the newest run. The difference is
+    that of `compare_runs`: paired by question, not tested if the judges differ. Raises NotFoundError if no run was
+    evaluated with the metric, SettingError if the name is ambiguous.
+    """
+    runs = sorted(
+        (run for run in leaderboard(store) if run.dataset == dataset), key=lambda run: (run.imported, run.name)
+    )
+    older, runs = len(runs[:-MAX_TREND_RUNS]), runs[-MAX_TREND_RUNS:]
+    evaluated = [run for run in runs if run.metrics]
+    metrics = in_order({spec for run in evaluated for spec in run.metrics})
+    metric = resolve_spec(metric, metrics) if metric else _default_metric(evaluated)
+    scored = [run for run in evaluated if metric in run.metrics]
+    before = {run.run_id: earlier for earlier, run in pairwise(scored)}
+    points = tuple(_point(store, run, before.get(run.run_id), metric) for run in runs)
+    known = metric_descriptions(store).get(metric)
+    label = known.label if known else metric
+    return Trend(dataset=dataset, metric=metric, label=label, metrics=tuple(metrics), points=points, older=older)
+
+
+def _default_metric(evaluated: Sequence[RunSummary]) -> str:
+    """Return the first metric that all runs have, else the first of the newest run; empty without runs."""
+    if not evaluated:
+        return ""
+    specs = headline(tuple(evaluated[-1].metrics))
+    return next((spec for spec in specs if all(spec in run.metrics for run in evaluated)), specs[0])
+
+
+def _point(store: Store, run: RunSummary, previous: RunSummary | None, metric: str) -> TrendPoint:
+    difference = None
+    if previous:
+        compared = compare_runs(store, store.resolve(previous.run_id), store.resolve(run.run_id))
+        difference = next((one for one in compared.metrics if one.metric == metric and one.pairs), None)
+    return TrendPoint(
+        run=run,
+        summary=run.metrics.get(metric),
+        previous=previous.name if previous else "",
+        difference=difference,
+    )
