@@ -392,6 +392,7 @@ _ANSWERS: dict[str, Callable[[str], Any]] = {
     "Say whether an answer agrees with its reference": lambda now: _verdict(
         _words(_tag(now, "reference")), _words(_tag(now, "answer")), every=True
     ),
+    "Rewrite a question to be understood alone": lambda now: {"question": f"Alone: {_tag(now, 'question')}"},
     "Choose the better of two": lambda now: {
         "reason": "r",
         "better": "B" if "good" in now.split('name="B"')[1] else "A",

@@ -82,6 +82,7 @@ def _plain() -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "grades", "GradePassages", {"question": QUESTION, "passages": PASSAGES}
     yield "entities", "ExtractEntities", {"text": " ".join((QUESTION, *PASSAGES))}
     yield "rate answer", "RateAnswer", asked
+    yield "rewrite", "RewriteQuestion", {"question": QUESTION}
     yield "match", "MatchReference", {**asked, "reference": "In 1890."}
     yield "rate turn", "RateTurn", {**asked, "reference": "In 1890.", "contexts": PASSAGES}
     for examples in ((), (EXAMPLE, EXAMPLE | {"answer": "", "contradictory": ""})):

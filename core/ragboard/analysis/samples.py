@@ -17,8 +17,9 @@ from ragboard.store import RunRef, Store, find_sample
 from ragboard.store.queries.citations import SampleCitation, sample_citations
 from ragboard.store.queries.draws import flips
 from ragboard.store.queries.evaluations import JudgedBy, judged_by
-from ragboard.store.queries.nuggets import SampleNugget, sample_nuggets
+from ragboard.store.queries.nuggets import SampleNugget, history_json, sample_nuggets
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.rewritten import RewrittenQuestion, rewritten_question
 from ragboard.store.queries.runs import run_config
 from ragboard.store.queries.samples import (
     GeneratedQuestion,
@@ -52,6 +53,9 @@ __all__ = [
 
 REWRITTEN_COLUMNS = ("rewritten_question", "standalone_question", "rewritten_query", "standalone_query")
 """Columns of a run file with the question of a conversation, rewritten to be understood alone."""
+
+RUN_FILE = "run file"
+"""The author of a rewritten question in the run file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,18 +128,14 @@ class SampleReport:
     """The citations of the answer; empty if they were not judged."""
     nuggets: tuple[SampleNugget, ...]
     """The nuggets of the question, and whether the answer states them; empty if that was not judged."""
+    rewritten: RewrittenQuestion | None
+    """The question rewritten to be understood without the earlier turns: in the run file, else by a judge."""
     judgements: tuple[Judgement, ...]
     """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
     """Id of the next sample of the run, or None."""
-
-    @property
-    def rewritten(self) -> str:
-        """The question rewritten to stand alone, from the run file; empty if it has none."""
-        values = (self.sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
-        return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
     @property
     def passage_grades(self) -> Mapping[int, float]:
@@ -229,6 +229,15 @@ def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: i
     return tuple(found)
 
 
+def _rewritten(connection: Connection, sample: Sample) -> RewrittenQuestion | None:
+    """Return the rewritten question of the run file, else the one that a judge wrote."""
+    values = (sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
+    text = next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
+    if text:
+        return RewrittenQuestion(text=text, author=RUN_FILE)
+    return rewritten_question(connection, sample.question, history_json(sample.history)) if sample.history else None
+
+
 def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     """Report one sample with all results. Raises NotFoundError if the run has no such sample."""
     with store.database.read() as connection:
@@ -257,6 +266,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             sentences=len(sentences),
             citations=sample_citations(connection, run.evaluation_id, position),
             nuggets=tuple(sample_nuggets(connection, run.evaluations, position)),
+            rewritten=_rewritten(connection, sample),
             judgements=judgements(connection, run.evaluations, position),
             previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
             following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,

@@ -50,6 +50,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "report": CommandEntry("results", "Write a run, or a comparison of two, as one HTML file."),
         "export": CommandEntry("results", "Write a table to a file: scores, statements, samples and more."),
         "push": CommandEntry("results", "Upload runs with their scores to the Hugging Face hub."),
+        "rewrite": CommandEntry("datasets", "Let a chat model rewrite follow-up questions to be understood alone."),
         "query": CommandEntry("results", "Query the store in DuckDB's SQL, read-only."),
     },
     "Decide": {

@@ -19,6 +19,7 @@ from ragboard.datasets import (
     export_nuggets,
     import_nuggets,
     nugget_table,
+    rewrite_questions,
     write_nuggets,
 )
 from ragboard.datasets import datasets as all_datasets
@@ -29,7 +30,7 @@ from ragboard.outputs import check_output, write_output
 from ragboard.prices import Prices
 from ragboard.store import Store
 
-__all__ = ["datasets", "nuggets"]
+__all__ = ["datasets", "nuggets", "rewrite"]
 
 MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "failed": "?"}
 
@@ -95,6 +96,48 @@ def _print_trend(trend: Trend) -> None:
 
 def _runs(count: int) -> str:
     return f"{count:,} run{'' if count == 1 else 's'}"
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--again", is_flag=True, help="Also rewrite questions that were rewritten before.")
+@judge_options
+@budget_options
+@prices_option
+@store_option
+@as_json
+def rewrite(
+    dataset: str,
+    again: bool,
+    judge_options: JudgeOptions,
+    limits: dict[str, Any],
+    prices: Prices,
+    store: Store,
+    as_json: bool,
+) -> None:
+    """Let a chat model rewrite the follow-up questions of a DATASET to be understood without the earlier turns.
+
+    A DATASET is named by its own name or by that of one of its runs. The page of a sample and `show RUN SAMPLE` have
+    the rewritten question below the original. Judges and metrics do not use it: they read the conversation. Run the
+    same command to resume.
+
+    \b
+    ragboard rewrite support-chats --judge openai:gpt-4o-mini
+    """
+    chosen, options = dataset_of(store, dataset), EvaluationOptions(prices=prices, **limits)
+    done = rewrite_questions(store, chosen, panel_named(judge_options), options, again=again)
+    if as_json:
+        print_json(done)
+    else:
+        kept = f"; {done.kept:,} were rewritten before" if done.kept else ""
+        alone = f"; {done.alone:,} follow no earlier turn" if done.alone else ""
+        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{kept}{alone}")
+        for reason, count in done.failed.items():
+            click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
+        if done.stopped:
+            click.echo(f"stopped: {done.stopped}; run the same command to resume", err=True)
+    if done.stopped:
+        click.get_current_context().exit(ExitCode.STOPPED)
 
 
 @click.group()

@@ -315,6 +315,8 @@ def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:
 
 def _print_sample(report: SampleReport) -> None:
     click.echo(one_line(report.sample.question))
+    if report.rewritten:
+        click.echo(one_line(f"  to stand alone ({report.rewritten.author}): {report.rewritten.text}"))
     for spec, outcome in report.scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
         if spec in report.recounted:

@@ -12,6 +12,7 @@ from ragboard.datasets.nuggets import (
     nugget_table,
     save_nuggets,
 )
+from ragboard.datasets.rewriting import RewrittenQuestions, rewrite_questions
 from ragboard.datasets.writing import NuggetSource, WrittenNuggets, write_nuggets
 from ragboard.store.queries.nuggets import DatasetQuestion, NuggetList
 
@@ -23,6 +24,7 @@ __all__ = [
     "NuggetList",
     "NuggetSource",
     "NuggetTable",
+    "RewrittenQuestions",
     "RunNuggets",
     "WrittenNuggets",
     "approve_nuggets",
@@ -31,6 +33,7 @@ __all__ = [
     "export_nuggets",
     "import_nuggets",
     "nugget_table",
+    "rewrite_questions",
     "save_nuggets",
     "write_nuggets",
 ]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ragboard.datasets.asking import ask_about_all
 from ragboard.datasets.datasets import Dataset
 from ragboard.datasets.nuggets import MAX_LENGTH, MAX_NUGGETS
 from ragboard.errors import JudgeError
-from ragboard.evaluation.budget import Budget
-from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
@@ -29,9 +26,6 @@ NuggetSource = Literal["passages", "reference"]
 
 WINDOW = 10
 """Passages per call, and nuggets per call, of AutoNuggetizer."""
-
-CONCURRENT = 32
-"""Maximum number of questions that the judge works on at a time; the judge's own limit on calls holds as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +74,6 @@ def write_nuggets(
     """
     for kind in (WriteNuggets, *((WeighNuggets,) if compat else ())):
         panel.for_task(kind)
-    options = options or EvaluationOptions()
     chosen = [one for one in dataset.questions if one.nuggets is None or (again and not one.nuggets.approved)]
     work: list[_Work] = []
     for question in chosen:
@@ -110,27 +103,16 @@ def write_nuggets(
             counts["questions"] += 1
             counts["nuggets"] += len(reply)
 
-    async def write_all(runner: TaskRunner) -> None:
-        free = asyncio.Semaphore(CONCURRENT)
-
-        async def guarded(number: int, one: _Work) -> None:
-            async with free:
-                await write(one, runner.for_sample(str(number)))
-
-        await asyncio.gather(*(guarded(number, one) for number, one in enumerate(work, 1)))
-
-    with open_journal(store.journal_path("nuggets"), {"kind": "nuggets"}) as journal:
-        runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), retry=options.retry)
-        wait_for(write_all(runner))
+    budget = ask_about_all(store, "nuggets", panel, options or EvaluationOptions(), work, write)
     return WrittenNuggets(
         questions=counts["questions"],
         nuggets=counts["nuggets"],
         kept=len(dataset.questions) - len(chosen),
         without_texts=len(chosen) - len(work),
         empty=counts["empty"],
-        calls=runner.budget.calls,
+        calls=budget.calls,
         failed=dict(failed),
-        stopped=runner.budget.stopped,
+        stopped=budget.stopped,
     )
 
 

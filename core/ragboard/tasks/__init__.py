@@ -40,6 +40,7 @@ from ragboard.tasks.rate import Quality, Rate, Rating
 from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
 from ragboard.tasks.rate_turn import RateTurn
 from ragboard.tasks.replies import ReplyFormatError
+from ragboard.tasks.rewrite_question import RewriteQuestion
 from ragboard.tasks.select_sentences import Selection, SelectSentences
 from ragboard.tasks.similarity import Similarities, Similarity
 from ragboard.tasks.verify import Verification, VerifiedAgainst, Verify
@@ -88,6 +89,7 @@ __all__ = [
     "ReferenceMatched",
     "Reply",
     "ReplyFormatError",
+    "RewriteQuestion",
     "Role",
     "SelectSentences",
     "Selection",
@@ -136,6 +138,7 @@ TASKS: tuple[type[Task], ...] = (
     GradeSupport,
     MatchReference,
     RateTurn,
+    RewriteQuestion,
 )
 """Every question that a judge may be asked."""
 

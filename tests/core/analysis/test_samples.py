@@ -72,4 +72,4 @@ def test_a_question_rewritten_in_the_run_file_is_reported(store: Store) -> None:
     )
     store.add_runs([Run(name="chat", samples=samples)])
     first, second = (sample_report(store, store.resolve("chat"), one) for one in ("s0", "s1"))
-    assert (first.rewritten, second.rewritten) == ("When did the bridge open?", "")
+    assert (first.rewritten, second.rewritten) == (("When did the bridge open?", "run file"), None)

@@ -13,7 +13,7 @@ from tests.chat_server import ChatServer, Fault, chat_server, replies, spoils
 from tests.conftest import examples
 from tests.core.conftest import PlainJudge, make_run
 
-from ragboard import EmbeddedJudge, Metric, Panel, Passage, Run, Sample, SettingError, Store, evaluate_run
+from ragboard import EmbeddedJudge, Metric, Panel, Passage, Run, Sample, SettingError, Store, Turn, evaluate_run
 from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, estimate_tokens, plan_run
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from
 from ragboard.judges.llm.dialogue import read_reply
@@ -35,6 +35,7 @@ from ragboard.tasks import (
     Rate,
     RateAnswer,
     RateTurn,
+    RewriteQuestion,
     SelectSentences,
     Similarity,
     Sizes,
@@ -75,6 +76,7 @@ EXAMPLES: tuple[Task, ...] = (
     GradeSupport(sentence="Tea is hot.", passage="p"),
     MatchReference(question="q", reference="Tea.", answer="a"),
     RateTurn(question="q", contexts=("p",), reference="Tea.", answer="a"),
+    RewriteQuestion(question="And ice?", history=(Turn(role="user", text="Is tea hot?"),)),
 )
 
 

@@ -61,7 +61,7 @@ def draw() -> None:
     earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
     if report.rewritten:
-        plain(f"Rewritten to stand alone (run file): {report.rewritten}", "note")
+        plain(f"Rewritten to stand alone ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])

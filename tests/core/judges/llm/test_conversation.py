@@ -49,6 +49,9 @@ UNCHANGED = (
     ("b782a1ad53347a04", "dceaf89887cac28a"),
     ("dece6f72bb0614d3", "0a590523f04df288"),
     ("f3f466576f35a69c", "2bf5ecda523392c7"),
+    ("08fc0ee31554bd7d", "3005ce63f26d47c1"),
+    ("0747a633a55afbc3", "f8169dd65df6c29b"),
+    ("d0c4ae1293cf7e18", "9a19184acfc259fa"),
 )
 """The head of the key, and a digest of the prompt, of each task of `WELL`, without a history."""
 

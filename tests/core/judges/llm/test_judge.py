@@ -53,6 +53,7 @@ from ragboard.tasks import (
     Rating,
     ReferenceMatched,
     Reply,
+    RewriteQuestion,
     Selection,
     SelectSentences,
     Similarity,
@@ -175,6 +176,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         RateTurn(question=QUESTION, contexts=PASSAGES, reference="Red.", answer="The tower is red."),
         Rating(value=4, reason="r"),
     ),
+    (RewriteQuestion(question="And how high is it?"), Written(text="Alone: And how high is it?")),
 )
 
 

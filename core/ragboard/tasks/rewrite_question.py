@@ -1,0 +1,56 @@
+"""Rewrite a question of a conversation to be understood alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragboard.records import Sample, Turn
+from ragboard.tasks.base import PromptFiles, PromptTexts, Sizes, Task, as_json
+from ragboard.tasks.replies import Json, ReplyFormatError, ReplyModel, Text
+from ragboard.tasks.write_answer import Written
+
+__all__ = ["RewriteQuestion"]
+
+
+class RewrittenJson(ReplyModel):
+    """A question, as JSON."""
+
+    key = "question"
+    question: Text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewriteQuestion(Task[Written]):
+    """Rewrite a question so that it can be understood without the earlier turns."""
+
+    role = "ask"
+    judges = False
+    reply = Written
+    reply_model = RewrittenJson
+    prompts: ClassVar[PromptFiles] = {"rewrite_question": ("question", "history?")}
+    tags = ("question", "turn")
+
+    question: str
+    history: tuple[Turn, ...] = ()
+    draw: int = 0
+
+    def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
+        return {"question": self.question}
+
+    def parse(self, value: Json) -> Written:
+        """Read the question. Raises ReplyFormatError if it is empty."""
+        text = " ".join(RewrittenJson.read(value, self).question.split())
+        if not text:
+            raise ReplyFormatError("the question is empty")
+        return Written(text=text)
+
+    def check(self, reply: Written, /) -> str | None:
+        return None if reply.text.strip() else "an empty question"
+
+    def describe(self, sample: Sample) -> str:
+        return "Rewrite the question to be understood alone"
+
+    def simulate(self, sizes: Sizes) -> tuple[Written, str]:
+        text = f"1 {'.' * sizes.question}"
+        return Written(text=text), as_json({"question": text})
