@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, Row, judgement, no_column
+from ragboard.metrics.refusal import refuses_in_full
 from ragboard.metrics.statements import Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import ExtractStatements, MatchReference, Task
@@ -54,9 +55,10 @@ class AnswerCheck(Need[CheckedAnswer]):
             return decided
         if not self.compat:
             found = await Statements().resolve(sample, ask)
-            if isinstance(found, Unscored):
-                return found
-            if found.refuses and not found.statements:
+            refuses = found if isinstance(found, Unscored) else refuses_in_full(found)
+            if isinstance(refuses, Unscored):
+                return refuses
+            if refuses:
                 return CheckedAnswer(truth="missing", reason="the answer refuses")
         task = MatchReference(
             question=sample.question, reference=sample.reference, answer=sample.answer, history=sample.history

@@ -23,6 +23,7 @@ from ragboard.metrics.base import (
     yes_or_no,
 )
 from ragboard.metrics.ragas import no_statements
+from ragboard.metrics.refusal import refuses_in_full
 from ragboard.metrics.statements import JointVerdicts, Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
@@ -76,7 +77,10 @@ class TurnBehaviour(Need[Behaviour]):
         found = await Statements().resolve(sample, ask)
         if isinstance(found, Unscored):
             return found
-        refuses = 0.0 if not found.refuses else 0.5 if found.statements else 1.0
+        in_full = refuses_in_full(found)
+        if isinstance(in_full, Unscored):
+            return in_full
+        refuses = 1.0 if in_full else 0.5 if found.refuses else 0.0
         if answerability != "underspecified":
             return Behaviour(answerability=answerability, refuses=refuses)
         task = Critique(

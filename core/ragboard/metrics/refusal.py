@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
-from ragboard.metrics.statements import Statements
+from ragboard.metrics.statements import ExtractedStatements, Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 
-__all__ = ["Refusal"]
+__all__ = ["Refusal", "refuses_in_full"]
+
+UNKNOWN = Unscored(reason="skipped", detail="the run file's claims do not say whether the answer refuses")
+
+
+def refuses_in_full(found: ExtractedStatements) -> bool | Unscored:
+    """Return whether the text refuses and states nothing, or the reason why that is unknown."""
+    if found.statements:
+        return False
+    return UNKNOWN if found.refuses is None else found.refuses
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Refusal(Metric):
         if not (sample.answer or "").strip():
             return Unscored(reason="undefined", detail="the answer is empty")
         if found.refuses is None:
-            return Unscored(reason="skipped", detail="the run file's claims do not say whether the answer refuses")
+            return UNKNOWN
         counted = "the answer refuses" if found.refuses else "the answer does not refuse"
         if found.refuses and found.statements:
             counted = "the answer refuses in part"

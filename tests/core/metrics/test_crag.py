@@ -81,6 +81,13 @@ def test_what_is_missing_or_failed_is_unscored() -> None:
     assert (found, asked) == (Unscored(reason="skipped", detail="the run file has no reference for this sample"), [])
 
 
+def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_is_missing() -> None:
+    claims = {"response_claims": [], "retrieved2response": [], "answer2response": []}
+    found, asked = outcome_of(Truthfulness(), replace(SAMPLE, metadata=claims), reply)
+    detail = "the run file's claims do not say whether the answer refuses"
+    assert (found, asked) == (Unscored(reason="skipped", detail=detail), [])
+
+
 def test_the_embedded_judge_refuses_in_one_line() -> None:
     with pytest.raises(JudgeError, match=r"^crag.truthfulness: [^\n]*--judge openai:MODEL[^\n]*$"):
         evaluate([SAMPLE], metrics="crag", judge=EmbeddedJudge())

@@ -117,6 +117,14 @@ def test_a_label_that_cannot_be_read_and_a_failed_rating_are_failed() -> None:
     assert outcome_of(Rated(), sample, failing)[0] == Unscored(reason="failed", detail="no JSON")
 
 
+@pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
+def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_refuses(metric: Conditioned) -> None:
+    claims = {"response_claims": [], "retrieved2response": [], "answer2response": [], "answerable": False}
+    found, _ = outcome_of(metric, replace(SAMPLE, metadata=claims), judge())
+    detail = "the run file's claims do not say whether the answer refuses"
+    assert found == Unscored(reason="skipped", detail=detail)
+
+
 def test_the_rating_sees_the_conversation_the_passages_and_the_reference() -> None:
     turns = (Turn(role="user", text="Which bridge?"),)
     sample = replace(SAMPLE, metadata={"answerable": True}, history=turns)
