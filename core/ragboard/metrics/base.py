@@ -129,6 +129,10 @@ class Need(ABC, Generic[T]):
     async def resolve(self, sample: Sample, ask: Ask) -> T | Unscored:
         """Send the tasks, and return the result or the reason why there is none."""
 
+    def inner(self) -> tuple[Need[Any], ...]:
+        """Return the needs that it may resolve in turn, so that one task can serve them and others."""
+        return ()
+
     def rows(self, result: T, /) -> Iterable[Row]:
         """Return the rows to store for a result; none by default."""
         del result
@@ -186,7 +190,8 @@ async def resolve_draws(
 
     async def one(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
         wanted = tuple(dict.fromkeys(needs))
-        ask = Ask(sample, answer, known, wanted, draw, redraws, asked)
+        inner = [part for need in wanted for part in need.inner()]
+        ask = Ask(sample, answer, known, (*wanted, *inner), draw, redraws, asked)
         results = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
         return NeedResults(dict(zip(wanted, results, strict=True)))
 

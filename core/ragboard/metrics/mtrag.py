@@ -24,11 +24,11 @@ from ragboard.metrics.base import (
 )
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.refusal import refuses_in_full
-from ragboard.metrics.statements import JointVerdicts, Statements
+from ragboard.metrics.statements import ExtractedStatements, JointVerdicts, JudgedStatements, Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
 
-__all__ = ["Behaviour", "Faithfulness", "Rated", "TurnBehaviour", "TurnRating"]
+__all__ = ["Behaviour", "Faithfulness", "Rated", "TurnBehaviour", "TurnRating", "Undecided"]
 
 ASKS_BACK = "Is the main purpose of the answer to ask the user for details that the question leaves open?"
 
@@ -39,8 +39,8 @@ class Behaviour:
 
     answerability: Answerability | None
     """None if the run file does not say."""
-    refuses: float
-    """1 if it refuses and states nothing, 0.5 if it refuses in part, else 0."""
+    refuses: float | None
+    """1 if it refuses and states nothing, 0.5 if it refuses in part, else 0; None if the question is underspecified."""
     asks_back: bool | None = None
     """Whether it asks the user what is meant; None if the question is not underspecified."""
     reason: str = ""
@@ -62,7 +62,12 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class TurnBehaviour(Need[Behaviour]):
-    """Whether the question can be answered (from the run file), and whether the answer refuses or asks back."""
+    """Whether the question can be answered (from the run file), and whether the answer refuses or asks back.
+
+    `compat`: resolved if the file does not say whether the question can be answered.
+    """
+
+    compat: bool = False
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Critique)
@@ -72,17 +77,20 @@ class TurnBehaviour(Need[Behaviour]):
             answerability = answerability_of(sample.metadata)
         except ValueError as error:
             return Unscored(reason="failed", detail=f"{error}; mend the run file")
+        if answerability is None and not self.compat:
+            columns = ", ".join(ANSWERABILITY_COLUMNS)
+            return Unscored(reason="skipped", detail=f"the run file has none of the columns {columns} for this sample")
         if missing := no_answer(sample):
             return missing
+        if answerability == "underspecified":
+            return await self._asks_back(sample, ask)
         found = await Statements().resolve(sample, ask)
-        if isinstance(found, Unscored):
-            return found
-        in_full = refuses_in_full(found)
-        if isinstance(in_full, Unscored):
+        in_full = found if isinstance(found, Unscored) else refuses_in_full(found)
+        if isinstance(found, Unscored) or isinstance(in_full, Unscored):
             return in_full
-        refuses = 1.0 if in_full else 0.5 if found.refuses else 0.0
-        if answerability != "underspecified":
-            return Behaviour(answerability=answerability, refuses=refuses)
+        return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if found.refuses else 0.0)
+
+    async def _asks_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
         task = Critique(
             question=sample.question,
             answer=sample.answer or "",
@@ -93,7 +101,7 @@ class TurnBehaviour(Need[Behaviour]):
         reply = await ask(task)
         if isinstance(reply, Unscored):
             return reply
-        return Behaviour(answerability=answerability, refuses=refuses, asks_back=reply.yes, reason=reply.reason)
+        return Behaviour(answerability="underspecified", refuses=None, asks_back=reply.yes, reason=reply.reason)
 
     def rows(self, found: Behaviour, /) -> Iterable[Row]:
         return () if found.asks_back is None else yes_or_no(ASKS_BACK, [(found.asks_back, found.reason)])
@@ -126,6 +134,34 @@ class TurnRating(Need[Rating]):
 
 
 @dataclass(frozen=True)
+class Undecided(Need[Any]):
+    """The result of another need if the behaviour does not decide the score.
+
+    If it does, nothing more is asked: the result is the statements that the behaviour was read from, or None.
+    """
+
+    need: Need[Any]
+    compat: bool = False
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (*TurnBehaviour(self.compat).tasks(), *self.need.tasks())
+
+    def inner(self) -> tuple[Need[Any], ...]:
+        return (self.need,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> Any:
+        behaviour = await TurnBehaviour(self.compat).resolve(sample, ask)
+        if isinstance(behaviour, Unscored):
+            return behaviour
+        if behaviour.refuses is None:
+            return None
+        return await (Statements() if behaviour.decides else self.need).resolve(sample, ask)
+
+    def rows(self, found: Any, /) -> Iterable[Row]:
+        return () if found is None or isinstance(found, ExtractedStatements) else self.need.rows(found)
+
+
+@dataclass(frozen=True)
 class Conditioned(Metric):
     """Base class: the answer's own score, unless refusing or asking back was the right thing, or the wrong one."""
 
@@ -139,18 +175,21 @@ class Conditioned(Metric):
 
     compat: bool = False
 
+    own: ClassVar[Need[Any]]
+    """What the score of an answer is computed from if the question should be answered."""
+
+    def needs(self) -> tuple[Need[Any], ...]:
+        return (TurnBehaviour(self.compat), Undecided(self.own, self.compat))
+
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        behaviour = results.of(TurnBehaviour())
-        if behaviour.answerability is None and not self.compat:
-            columns = ", ".join(ANSWERABILITY_COLUMNS)
-            return Unscored(reason="skipped", detail=f"the run file has none of the columns {columns} for this sample")
+        behaviour, own = map(results.of, self.needs())
         if behaviour.decides:
             value, reason = behaviour.decides
             return Score(value=value, counted=reason)
-        return self.own_score(sample, results)
+        return self.own_score(sample, own)
 
     @abstractmethod
-    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
+    def own_score(self, sample: Sample, found: Any) -> Outcome:
         """Compute the score of an answer to a question that should be answered."""
 
 
@@ -168,16 +207,16 @@ class Faithfulness(Conditioned):
     formula: ClassVar[str] = "supported / all statements, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
-    calls: ClassVar[str] = "as faithfulness, and 1 for each underspecified question"
+    calls: ClassVar[str] = (
+        "1 to extract statements, 1 to verify them all unless refusing decides; shared with ragas.faithfulness."
+        " For an underspecified question only 1, whether the answer asks what is meant"
+    )
+    own: ClassVar[Need[Any]] = JointVerdicts()
 
-    def needs(self) -> tuple[Need[Any], ...]:
-        return (TurnBehaviour(), JointVerdicts())
-
-    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
-        judged = results.of(JointVerdicts())
-        if not judged.verdicts:
-            return no_statements(sample, refuses=judged.refuses)
-        supported, total = sum(one.label == "supported" for one in judged.verdicts), len(judged.verdicts)
+    def own_score(self, sample: Sample, found: JudgedStatements) -> Outcome:
+        if not found.verdicts:
+            return no_statements(sample, refuses=found.refuses)
+        supported, total = sum(one.label == "supported" for one in found.verdicts), len(found.verdicts)
         return Score(value=supported / total, counted=f"{supported} of {total} statements")
 
 
@@ -194,11 +233,11 @@ class Rated(Conditioned):
     formula: ClassVar[str] = "rating / 10, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "quality"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
-    calls: ClassVar[str] = "1 to extract statements, 1 to rate, and 1 for each underspecified question"
+    calls: ClassVar[str] = (
+        "1 to extract statements, 1 to rate unless refusing decides."
+        " For an underspecified question only 1, whether the answer asks what is meant"
+    )
+    own: ClassVar[Need[Any]] = TurnRating()
 
-    def needs(self) -> tuple[Need[Any], ...]:
-        return (TurnBehaviour(), TurnRating())
-
-    def own_score(self, sample: Sample, results: NeedResults) -> Outcome:
-        rating = results.of(TurnRating()).value
-        return Score(value=rating / 10, counted=f"rated {rating} of 10")
+    def own_score(self, sample: Sample, found: Rating) -> Outcome:
+        return Score(value=found.value / 10, counted=f"rated {found.value} of 10")

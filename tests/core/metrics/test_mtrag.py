@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core.conftest import PlainJudge, make_run
 from tests.core.metrics.asked import SAMPLE, outcome_of
 
-from ragboard import EmbeddedJudge, JudgeError, Panel, Score, Unscored, evaluate
+from ragboard import EmbeddedJudge, JudgeError, Panel, RunRef, Score, Store, Unscored, evaluate, evaluate_run
+from ragboard.analysis import sample_report
 from ragboard.answerability import answerability_of
-from ragboard.metrics.mtrag import Behaviour, Conditioned, Faithfulness, Rated
+from ragboard.metrics import metrics_named
+from ragboard.metrics.mtrag import ASKS_BACK, Behaviour, Conditioned, Faithfulness, Rated
 from ragboard.records import Outcome, Turn, Verdict
 from ragboard.tasks import (
     Critique,
@@ -89,7 +92,7 @@ def test_only_a_whole_refusal_is_right_where_there_is_no_answer() -> None:
 def test_whether_the_answer_asks_back_is_asked_only_where_the_question_is_underspecified() -> None:
     found, asked = scored("underspecified", asks=True)
     assert found == Score(value=1.0, counted="the question is underspecified and the answer asks what is meant")
-    assert sorted(asked) == ["Critique", "ExtractStatements", "Verify"]
+    assert asked == ["Critique"]
     found, _ = scored("underspecified", refuses=True, statements=0)
     assert found == Score(value=0.0, counted="the question is underspecified and the answer does not ask what is meant")
     assert "Critique" not in scored("answerable")[1]
@@ -115,6 +118,47 @@ def test_a_label_that_cannot_be_read_and_a_failed_rating_are_failed() -> None:
 
     sample = replace(SAMPLE, metadata={"answerable": True})
     assert outcome_of(Rated(), sample, failing)[0] == Unscored(reason="failed", detail="no JSON")
+
+
+@pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
+def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: Conditioned) -> None:
+    assert scored(None, metric)[1] == scored("maybe", metric)[1] == []
+    assert scored("unanswerable", metric)[1] == ["ExtractStatements"]
+    assert scored("answerable", metric, refuses=True, statements=0)[1] == ["ExtractStatements"]
+    assert scored("answerable", metric)[1] == ["ExtractStatements", "Verify" if metric == FAITHFULNESS else "RateTurn"]
+
+
+def test_beside_other_metrics_it_asks_nothing_more() -> None:
+    run = make_run()
+    run = replace(run, samples=tuple(replace(one, metadata={"answerable": True}) for one in run.samples))
+    for others in (["ragas.faithfulness"], ["ragchecker.faithfulness"]):
+        counts = []
+        for names in (others, [*others, "mtrag.faithfulness"]):
+            judge = PlainJudge()
+            evaluate(run, judge=Panel(judge=judge), metrics=names)
+            counts.append(len(judge.asked))
+        assert counts == [6, 6]
+
+
+def test_replies_are_stored_as_statements_verdicts_and_judgements(store: Store) -> None:
+    kinds = ("answerable", "underspecified", "unanswerable")
+    run = make_run(samples=3)
+    samples = [
+        replace(one, reference="r", metadata={"answerability": kind})
+        for one, kind in zip(run.samples, kinds, strict=True)
+    ]
+    run_id = store.add_runs([replace(run, samples=tuple(samples))])[0].id
+    done = evaluate_run(store, run_id, metrics_named(["mtrag"]), Panel(judge=PlainJudge()))
+    reference = RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id)
+    reports = [sample_report(store, reference, one.id) for one in samples]
+    assert [[(one.about, one.says) for one in report.judgements] for report in reports] == [
+        [("rating of the turn", "7")],
+        [(ASKS_BACK, "yes")],
+        [],
+    ]
+    labels = [[one.verdict.label if one.verdict else None for one in report.statements] for report in reports]
+    assert labels == [["supported", "unsupported"], [], [None, None]]
+    assert [report.refuses for report in reports] == [False, None, False]
 
 
 @pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
