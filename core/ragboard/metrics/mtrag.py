@@ -85,8 +85,10 @@ class TurnBehaviour(Need[Behaviour]):
         if answerability == "underspecified":
             return await self._asks_back(sample, ask)
         found = await Statements().resolve(sample, ask)
-        in_full = found if isinstance(found, Unscored) else refuses_in_full(found)
-        if isinstance(found, Unscored) or isinstance(in_full, Unscored):
+        if isinstance(found, Unscored):
+            return found
+        in_full = refuses_in_full(found)
+        if isinstance(in_full, Unscored):
             return in_full
         return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if found.refuses else 0.0)
 
