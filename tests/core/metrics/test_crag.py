@@ -12,7 +12,7 @@ from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import EmbeddedJudge, JudgeError, Score, Unscored, evaluate, judge_from
 from ragboard.metrics.crag import Truthfulness
-from ragboard.records import Outcome
+from ragboard.records import JsonValue, Outcome
 from ragboard.tasks import (
     Extracted,
     Extraction,
@@ -82,7 +82,7 @@ def test_what_is_missing_or_failed_is_unscored() -> None:
 
 
 def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_is_missing() -> None:
-    claims = {"response_claims": [], "retrieved2response": [], "answer2response": []}
+    claims: dict[str, JsonValue] = {"response_claims": [], "retrieved2response": [], "answer2response": []}
     found, asked = outcome_of(Truthfulness(), replace(SAMPLE, metadata=claims), reply)
     detail = "the run file's claims do not say whether the answer refuses"
     assert (found, asked) == (Unscored(reason="skipped", detail=detail), [])

@@ -17,7 +17,7 @@ from ragboard.analysis import sample_report
 from ragboard.answerability import answerability_of
 from ragboard.metrics import metrics_named
 from ragboard.metrics.mtrag import ASKS_BACK, Behaviour, Conditioned, Faithfulness, Rated
-from ragboard.records import Outcome, Turn, Verdict
+from ragboard.records import JsonValue, Outcome, Turn, Verdict
 from ragboard.tasks import (
     Critique,
     Critiqued,
@@ -163,7 +163,12 @@ def test_replies_are_stored_as_statements_verdicts_and_judgements(store: Store) 
 
 @pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
 def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_refuses(metric: Conditioned) -> None:
-    claims = {"response_claims": [], "retrieved2response": [], "answer2response": [], "answerable": False}
+    claims: dict[str, JsonValue] = {
+        "response_claims": [],
+        "retrieved2response": [],
+        "answer2response": [],
+        "answerable": False,
+    }
     found, _ = outcome_of(metric, replace(SAMPLE, metadata=claims), judge())
     detail = "the run file's claims do not say whether the answer refuses"
     assert found == Unscored(reason="skipped", detail=detail)
