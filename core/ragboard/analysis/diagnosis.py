@@ -357,7 +357,7 @@ class Diagnosis:
 
 
 def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
-    """The values of answers with more statements than the median, and those of the others."""
+    """Return the values of answers with more statements than the median, and those of the others."""
     known = ~np.isnan(faithfulness + statements)
     median = np.median(statements[known]) if known.any() else 0.0
     groups = statements > median, statements <= median
@@ -382,7 +382,7 @@ def _unchanged(values: FloatArray) -> FloatArray:
 
 
 def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
-    """The quantities and rules of `diagnosis.toml`."""
+    """Return the quantities and rules of `diagnosis.toml`."""
     text = files("ragboard.analysis").joinpath("diagnosis.toml").read_text("utf-8")
     quantities: dict[str, Quantity] = {}
     rules: list[Rule] = []
@@ -485,7 +485,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
 
 
 def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
-    """The evaluated columns among `names`, including those without any value."""
+    """Return the evaluated columns among `names`, including those without any value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
@@ -587,14 +587,14 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
+    """Return why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
 
 
 def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:
-    """The questions with the most unsupported statements."""
+    """Return the questions with the most unsupported statements."""
     query = HallucinationQuery(runs=(run,), limit=MAX_LISTED)
     return tuple(
         QuestionIssue(
@@ -608,7 +608,7 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """The passages that support the most wrong statements; if that was not judged, that contradict the most."""
+    """Return the passages that support the most wrong statements; if that was not judged, that contradict the most."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
@@ -715,7 +715,7 @@ def why_not_triggered(result: NotTriggered) -> str:
 
 
 def command_for(diagnosis: Diagnosis) -> str:
-    """The command that evaluates the missing metrics; empty if there are none.
+    """Return the command that evaluates the missing metrics; empty if there are none.
 
     Several metrics of one source are named by the source, because they share verdicts.
     """
@@ -760,7 +760,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
 
 
 def _is_free(diagnosis: Diagnosis) -> bool:
-    """Whether the run's own judge evaluates the missing metrics without asking a model."""
+    """Return whether the run's own judge evaluates the missing metrics without asking a model."""
     return bool(diagnosis.missing and diagnosis.judged and diagnosis.judged.judge == "embedded")
 
 

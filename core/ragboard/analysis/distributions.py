@@ -212,7 +212,7 @@ def breakdown(
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """The range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
+    """Return the range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)

@@ -85,14 +85,14 @@ def _noise(
 
 
 def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """The bounds of a difference of two values of the metric; None if its range is not known."""
+    """Return the bounds of a difference of two values of the metric; None if its range is not known."""
     if metric is None or metric.low is None or metric.high is None:
         return None
     return metric.low - metric.high, metric.high - metric.low
 
 
 def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
-    """The parameters in which two evaluations differ; without any, the tasks that were judged differently."""
+    """Return the parameters in which two evaluations differ; without any, the tasks that were judged differently."""
     parameters = list(_parameter_changes(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)
@@ -117,7 +117,7 @@ def _paired(
     spec: str,
     bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
-    """The difference over the samples that both evaluations scored; None if there are none."""
+    """Return the difference over the samples that both evaluations scored; None if there are none."""
     positions, first, second = doubly_scored(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
     labels = clusters.of[positions].tolist() if clusters else None

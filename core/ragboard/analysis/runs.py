@@ -161,7 +161,7 @@ class FailureKind:
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Every run with each of its metrics, newest run first.
+    """Return every run with each of its metrics, newest run first.
 
     A metric is taken from the newest evaluation of all samples that has it, else from the newest one of a part; scores
     from run files are kept apart. `unscored` says how samples without a score count in the means.
@@ -171,7 +171,7 @@ def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple
 
 
 def means_sql(board: Iterable[RunSummary]) -> str:
-    """The SQL behind the means of these runs over their scored samples."""
+    """Return the SQL behind the means of these runs over their scored samples."""
     evaluations = (
         one.judged.evaluation_id
         for run in board
@@ -182,19 +182,19 @@ def means_sql(board: Iterable[RunSummary]) -> str:
 
 
 def list_runs(store: Store) -> tuple[ListedRun, ...]:
-    """Every run, in the leaderboard's order; reads no scores."""
+    """Return every run, in the leaderboard's order; reads no scores."""
     with store.database.read() as connection:
         return listed_runs(connection)
 
 
 def store_tables(store: Store) -> tuple[StoreTable, ...]:
-    """Every view and table with its columns, views first, described by the comments in the database."""
+    """Return every view and table with its columns, views first, described by the comments in the database."""
     with store.database.read() as connection:
         return described_tables(connection)
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """The summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
+    """Return the summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
         found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored)
     if not found:
@@ -210,7 +210,7 @@ def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
-    """The evaluations of a run, newest first, without those imported from its file."""
+    """Return the evaluations of a run, newest first, without those imported from its file."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = judged_by(connection, [one.id for one in evaluations])
@@ -230,7 +230,7 @@ def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
-    """The runs whose name, tags and dataset contain every word of the search; case does not matter."""
+    """Return the runs whose name, tags and dataset contain every word of the search; case does not matter."""
     words = search.casefold().split()
     return tuple(
         run for run in runs if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
@@ -238,7 +238,7 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """The kinds of failure behind a run's missing scores, most frequent first."""
+    """Return the kinds of failure behind a run's missing scores, most frequent first."""
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
     kinds: dict[str, list[FailedScore]] = {}
@@ -259,7 +259,7 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """The evaluations of the run in which a failed task left a shown score missing."""
+    """Return the evaluations of the run in which a failed task left a shown score missing."""
     with store.database.read() as connection:
         failed = failing_evaluations(connection, run)
     return tuple(

@@ -175,7 +175,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
 
 
 def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
-    """The SQL behind a page of samples."""
+    """Return the SQL behind a page of samples."""
     with store.database.read() as connection:
         return str(_page(connection, run, query))
 
@@ -195,7 +195,7 @@ def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
 
 
 def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
-    """The side that fails and the threshold of the query's column; None unless it filters by the threshold."""
+    """Return the side that fails and the threshold of the query's column; None unless it filters by the threshold."""
     if query.only != "beyond":
         return None
     threshold = read_thresholds(connection, described(connection)).get(query.column)

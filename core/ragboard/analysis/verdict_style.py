@@ -73,12 +73,12 @@ NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
 
 
 def style_of(verdict: Verdict | None) -> VerdictStyle:
-    """The style of a verdict; `NOT_JUDGED` for None."""
+    """Return the style of a verdict; `NOT_JUDGED` for None."""
     return NOT_JUDGED if verdict is None else VERDICT_STYLES[verdict.label]
 
 
 def statement_style(judged: JudgedStatement) -> VerdictStyle:
-    """The style of a statement's joint verdict; without one, of its verdicts against single passages."""
+    """Return the style of a statement's joint verdict; without one, of its verdicts against single passages."""
     separate = judged.separate_verdict
     return SINGLE_PASSAGE_STYLES[separate] if judged.verdict is None and separate else style_of(judged.verdict)
 
@@ -88,7 +88,7 @@ LIKELY_FROM = 0.7
 
 
 def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
-    """How sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
+    """Return how sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
 
     Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
     """
@@ -118,7 +118,7 @@ CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
 
 
 def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
-    """The style of a citation; its word is a sentence without the name of the passage."""
+    """Return the style of a citation; its word is a sentence without the name of the passage."""
     if citation.rank is not None and citation.support is None:
         return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
     verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
@@ -138,7 +138,7 @@ def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
 
 
 def human_verdict_line(label: HumanVerdict) -> str:
-    """A label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
+    """Return a label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
     style = VERDICT_STYLES[label.label]
     return f"{style.icon} {style.word}, label by {label.annotator}" + (f": {label.note}" if label.note else "")
 

@@ -31,7 +31,7 @@ class Change:
 
 
 def word_diff(first: str, second: str) -> tuple[Change, ...]:
-    """The changes from the first text to the second, in order; gone words come before new ones.
+    """Return the changes from the first text to the second, in order; gone words come before new ones.
 
     Swapping the texts swaps gone and new.
     """
@@ -48,7 +48,7 @@ def word_diff(first: str, second: str) -> tuple[Change, ...]:
 
 
 def shared_words(changes: Iterable[Change]) -> float:
-    """The share of words that are in both texts in the same order, in [0, 1]; 1 for two empty texts."""
+    """Return the share of words that are in both texts in the same order, in [0, 1]; 1 for two empty texts."""
     counts = dict.fromkeys(get_args(ChangeKind), 0)
     for change in changes:
         counts[change.kind] += len(change.text.split())

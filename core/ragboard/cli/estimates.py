@@ -245,7 +245,7 @@ def _title(table: RankedRuns) -> str:
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """A row for each run, best first, then the runs without an estimate."""
+    """Return a row for each run, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
     systems = {one.name: one for one in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
@@ -266,7 +266,7 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
 
 
 def _method(one: SystemEstimate) -> str:
-    """The method of the estimate."""
+    """Return the method of the estimate."""
     best, means = one.best, one.means
     if means is None or isinstance(best, NoInterval):
         return "-"
@@ -291,7 +291,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Why PPI does not use the judge; empty if it does."""
+    """Return why PPI does not use the judge; empty if it does."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 

@@ -61,7 +61,7 @@ class Dataset:
 
 
 def datasets(store: Store) -> Sequence[DatasetRow]:
-    """All datasets with their sizes, that of the newest run first."""
+    """Return all datasets with their sizes, that of the newest run first."""
     with store.database.read() as connection:
         return dataset_rows(connection)
 

@@ -61,7 +61,7 @@ class LaunchContext:
     may_start: bool = True
 
     def arguments(self) -> Iterator[str]:
-        """The files as command-line arguments."""
+        """Yield the files as command-line arguments."""
         for file in self.plugins:
             yield from ("--plugin", str(file))
         if self.prices:
@@ -169,7 +169,7 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
+    """Return whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
     own = _own_address()
     return KEY in os.environ and (judge_options.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
@@ -194,7 +194,7 @@ def _own_address() -> str:
 def _resolve_choice(
     choice: Choice, context: LaunchContext, key: str | None, headers: str = ""
 ) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
-    """The judges, metrics and options of a choice. Raises for everything that is invalid."""
+    """Return the judges, metrics and options of a choice. Raises for everything that is invalid."""
     if choice.judge_options.base_url:
         require_address(choice.judge_options.base_url)
     panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key, headers))

@@ -135,7 +135,7 @@ class SampleCalls:
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
-    """The judge tasks of a sample, in the order in which they were answered.
+    """Return the judge tasks of a sample, in the order in which they were answered.
 
     `known`: the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the run
     has no such sample.
@@ -329,12 +329,12 @@ def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dial
 
 
 def _is_trivial(task: Task, prompts: Prompts) -> bool:
-    """Whether the result follows from the input without a model call."""
+    """Return whether the result follows from the input without a model call."""
     return type(task) in PROMPTED and not Dialogue(task, prompts).lines
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:
-    """The judge or model name that an identity contains; the longest match, empty if there is none."""
+    """Return the judge or model name that an identity contains; the longest match, empty if there is none."""
     path = f"/{identity}/"
     return max((name for name in names if _model_part(name) in path or f"/{name}/" in path), key=len, default="")
 

@@ -118,11 +118,11 @@ class JournalReader:
         return bytes.fromhex(key) in self._offsets
 
     def offset(self, key: str) -> int | None:
-        """The byte offset of the line with this task key, or None."""
+        """Return the byte offset of the line with this task key, or None."""
         return self._offsets.get(bytes.fromhex(key))
 
     def get(self, key: str) -> Reply | Failure | None:
-        """The answer with this task key, or None. Raises StoreError if its line is damaged."""
+        """Return the answer with this task key, or None. Raises StoreError if its line is damaged."""
         offset = self.offset(key)
         if offset is None:
             return None
@@ -265,7 +265,7 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def read_entries(path: Path, offsets: Iterable[int]) -> tuple[JournalEntry, ...]:
-    """The entries at these byte offsets of a journal, without reading the others.
+    """Return the entries at these byte offsets of a journal, without reading the others.
 
     Raises StoreError if there is no journal, or no entry at an offset.
     """
@@ -323,7 +323,7 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
-    """The fields of an exchange by their keys in the journal."""
+    """Return the fields of an exchange by their keys in the journal."""
     keys = {name: key for key, name in _FIELDS.items()}
     data = {keys.get(name, name): value for name, value in asdict(exchange).items()}
     return {key: value for key, value in data.items() if value or key not in _FLAGS}
@@ -358,7 +358,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a process has the journal open for writing; False once that process was killed."""
+    """Return whether a process has the journal open for writing; False once that process was killed."""
     lock = path.with_suffix(".lock")
     try:
         with FileLock(lock, timeout=0, is_singleton=False) if lock.exists() else nullcontext():

@@ -182,7 +182,7 @@ def check_judges(labelled: LabelFile, panel: Panel, lined: LineUp) -> None:
 
 
 def _task_types(labelled: LabelFile, lined: LineUp) -> frozenset[type[Task]]:
-    """The types of task that the scorers can send."""
+    """Return the types of task that the scorers can send."""
     if labelled.is_verdicts:
         types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
         return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
@@ -219,7 +219,7 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
 
 
 def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) -> list[Work]:
-    """The work in concurrent parts: one per item, or one per answer for all its statements."""
+    """Return the work in concurrent parts: one per item, or one per answer for all its statements."""
     if labelled.form == "passages":
         return [partial(_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
@@ -380,7 +380,7 @@ async def ask_about_texts(
 
 
 def verdict_label(outcome: Score) -> str:
-    """The label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
+    """Return the label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
     return outcome.counted.partition(":")[0]
 
 

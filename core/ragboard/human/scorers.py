@@ -119,19 +119,19 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
 
 
 def _of_judge(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
-    """The scorers of a judge that is compared itself, not by a metric."""
+    """Return the scorers of a judge that is compared itself, not by a metric."""
     if labelled.form == "passages":
         return (grade_scorer(judge),)
     return judge_scorers(judge) if labelled.is_verdicts else ()
 
 
 def grade_scorer(judge: str) -> Scorer:
-    """The scorer of a judge's grades of passages."""
+    """Return the scorer of a judge's grades of passages."""
     return Scorer(name=f"{judge}, its grade", kind="metric")
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """The two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
+    """Return the two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 

@@ -83,7 +83,7 @@ class System:
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
     def means(self, level: float) -> PoweredMeans | None:
-        """The four estimates of the mean; None without labels, or if they cannot be used."""
+        """Return the four estimates of the mean; None without labels, or if they cannot be used."""
         if not self.labels or self.refusal:
             return None
         return powered_means(*self.arrays(), bounds=self.bounds, level=level)
@@ -260,7 +260,7 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
 
 
 def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
-    """The estimates by name, of systems that have one."""
+    """Return the estimates by name, of systems that have one."""
     return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
 
 

@@ -508,11 +508,11 @@ class AlceF1(AlceMetric):
     formula: ClassVar[str] = "2 PR / (P + R) of citation precision and citation recall"
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
-        """The harmonic mean of precision and recall; undefined without a citation."""
+        """Return the harmonic mean of precision and recall; undefined without a citation."""
         return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
-        """The harmonic mean of precision and recall."""
+        """Return the harmonic mean of precision and recall."""
         return f_score(AlcePrecision().count_entailed(sentences), AlceRecall().count_entailed(sentences))
 
 
@@ -546,7 +546,7 @@ class SupportMetric(CitationMetric):
         return found
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
-        """The mean over sentences."""
+        """Return the mean over sentences."""
         most = 1 if self.citations == "first" else None
         return self.mean([tuple(cited.support for cited in one.distinct[:most]) for one in sentences])
 
@@ -575,7 +575,7 @@ class SupportPrecision(SupportMetric):
     formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """The mean over sentences with a judged citation."""
+        """Return the mean over sentences with a judged citation."""
         weights = [weight for one in grades if (weight := self.weight(one)) is not None]
         if not weights:
             return NOTHING_GRADED if any(grades) else NO_CITATION
@@ -594,7 +594,7 @@ class SupportRecall(SupportMetric):
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """The mean over sentences; one whose citations all lack a grade is left out."""
+        """Return the mean over sentences; one whose citations all lack a grade is left out."""
         weights = [self.weight(one) if one else 0.0 for one in grades]
         judged = [weight for weight in weights if weight is not None]
         if not judged:

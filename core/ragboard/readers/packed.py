@@ -36,13 +36,13 @@ def expansion_limit(size: int) -> int:
 
 
 def packed_name(name: str) -> str:
-    """The name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
+    """Return the name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
     path = Path(name)
     return path.stem if path.suffix.lower() in PACKED_ENDINGS else name
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
+    """Return the name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
     return path.resolve().name if is_folder(path) else Path(packed_name(path.name)).stem
 
 

@@ -27,7 +27,7 @@ class Model:
     coefficients: tuple[float, ...]
 
     def __call__(self, values: Sequence[float]) -> float:
-        """The probability, in (0, 1)."""
+        """Return the probability, in (0, 1)."""
         total = self.constant
         for coefficient, value in zip(self.coefficients, values, strict=True):
             total += coefficient * value

@@ -133,7 +133,7 @@ def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
 
 
 def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
-    """Whether the sentence has information of this kind that is not `known`."""
+    """Return whether the sentence has information of this kind that is not `known`."""
     text = sentence.text[sentence.start : sentence.end]
     new_figures = [figure for figure in sentence.figures if figure.key not in known]
     new_names = [name for name in sentence.names if not set(name.terms) <= known]

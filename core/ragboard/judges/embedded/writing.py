@@ -152,7 +152,7 @@ def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
 
 
 def _is_self_contained(question: str) -> bool:
-    """Whether the question names what it is about."""
+    """Return whether the question names what it is about."""
     body = question.split(" ", 1)[1]
     return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
 

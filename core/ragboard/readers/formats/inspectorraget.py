@@ -116,7 +116,7 @@ def _said(
 
 
 def _passages(given: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
-    """The passages with the texts of the documents that they name."""
+    """Return the passages with the texts of the documents that they name."""
     if not isinstance(given, list):
         return None
     found: list[JsonValue] = []
@@ -128,7 +128,7 @@ def _passages(given: object, documents: Mapping[str, Mapping[str, Any]]) -> Json
 
 
 def _text_of(output: object) -> JsonValue:
-    """The text of the last message or part of an output."""
+    """Return the text of the last message or part of an output."""
     said = as_objects(output)
     last = next((one for one in reversed(said) if one.get("role", "assistant") in ("assistant", "agent")), None)
     return as_text(output) or None if last is None else last.get("content", last.get("value"))

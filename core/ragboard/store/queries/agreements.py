@@ -201,7 +201,7 @@ _USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness"
 
 
 def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:
-    """The run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
+    """Return the run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
 
     `key` is the answer's `samples.answer_key`; only evaluations that judged the statements of answers count.
     """

@@ -91,7 +91,7 @@ def _outcome(one: PairVerdict) -> tuple[str, str]:
 
 
 def preferred(vote: float) -> str:
-    """The side that a vote prefers."""
+    """Return the side that a vote prefers."""
     return "neither" if vote == 0 else "B" if vote > 0 else "A"
 
 
@@ -119,7 +119,7 @@ def grade_rows(
 
 
 def _item_texts(question: str, text: str) -> tuple[str, str]:
-    """The first line of a row and the second: a statement and its question, or a question and its answer."""
+    """Return the first line of a row and the second: a statement and its question, or a question and its answer."""
     if len(text) <= STATEMENT:
         return (text, question) if text else (question, "")
     return question, shortened(text, STATEMENT)
@@ -199,7 +199,7 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
 
 
 def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    """What the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
+    """Return what the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
     scorers = [one for one in stored.agreement.contenders if one.name in given]
     if all(one.kind == "trivial" for one in scorers):

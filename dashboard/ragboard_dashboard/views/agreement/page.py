@@ -131,7 +131,7 @@ def _called(stored: StoredAgreement) -> str:
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
-    """A choice that the address has; what does not fit is the first."""
+    """Return a choice that the address has; what does not fit is the first."""
     chosen: str = st.selectbox(label, options, **_bound(key, _wanted(key, options)), **more)
     return chosen
 
@@ -162,7 +162,7 @@ def _answer(
 
 
 def _judged_elsewhere(stored: StoredAgreement) -> str:
-    """A sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
+    """Return a sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
     newest = next((run for run in get_runs() if run.evaluated), None)
     judged = get_run(resolve(newest.name)).judged if newest else None
     of_run = stored.agreement.id.startswith(RUN_LABELS)
@@ -172,7 +172,7 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
+    """Return each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
         f"<div><b>{_verdict(one).format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
@@ -278,7 +278,7 @@ def _grade_by_grade(stored: StoredAgreement) -> None:
 
 
 def _number(key: str) -> float | None:
-    """A number of the address; None if there is none."""
+    """Return a number of the address; None if there is none."""
     try:
         return float(st.query_params[key])
     except (KeyError, ValueError):

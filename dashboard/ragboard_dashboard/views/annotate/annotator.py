@@ -72,7 +72,7 @@ class AnnotatorState:
 
 
 def annotator_state() -> AnnotatorState | None:
-    """What the browser last sent; None before the first choice, and for what it could not have sent."""
+    """Return what the browser last sent; None before the first choice, and for what it could not have sent."""
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
@@ -238,7 +238,7 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
 
 
 def _own_labels(session: AnnotationSession, sample_id: str) -> list[Label | None]:
-    """The person's verdict on each statement, in that queue."""
+    """Return the person's verdict on each statement, in that queue."""
     mine: list[Label | None] = []
     for each in get_sample(session.run, sample_id).statements:
         said: list[Label] = [
@@ -272,7 +272,7 @@ def _note(item: QueueItem) -> None:
 
 
 def _typed_note(item: QueueItem) -> str:
-    """What the field for a note holds, which is drawn behind the buttons that send it."""
+    """Return what the field for a note holds, which is drawn behind the buttons that send it."""
     return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
 
 

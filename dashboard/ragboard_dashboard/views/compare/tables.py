@@ -82,7 +82,7 @@ def cost_table(compared: Comparison, *, key: str) -> None:
 def forest_data(
     compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
+    """Return what the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
     tested = _tested(compared.metrics)
@@ -164,7 +164,7 @@ def _metric(
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
-    """The bands behind one metric, and what they are."""
+    """Return the bands behind one metric, and what they are."""
     return [
         {
             "low": one.paired.interval.low,
@@ -211,7 +211,7 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
-    """The largest changes as rows, each by the score that moved furthest, a link with `query`."""
+    """Return the largest changes as rows, each by the score that moved furthest, a link with `query`."""
     caption = (
         "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share"
         " of each metric's range. The Change column names the metric that changed most. Click a question to see both"
@@ -245,7 +245,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
-    """The pairs as rows, each a link to the page with `query`."""
+    """Return the pairs as rows, each a link to the page with `query`."""
     a, b = (strip_bidi_controls(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
@@ -277,7 +277,7 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     rechunked = (
         (
             f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",

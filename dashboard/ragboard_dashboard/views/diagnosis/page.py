@@ -135,7 +135,7 @@ def _link(one: Finding, name: str) -> None:
 
 
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
-    """The page that shows the results of a query, its URL parameters, and the label of the link.
+    """Return the page that shows the results of a query, its URL parameters, and the label of the link.
 
     The Hallucinations page lists a run's newest evaluation only; another evaluation's link leads to its samples.
     """
@@ -275,7 +275,7 @@ def _rules(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """A finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
+    """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     return (
@@ -285,7 +285,7 @@ def finding_html(found: Finding, css_class: str = "") -> str:
 
 
 def figure_html(found: Finding) -> str:
-    """The figure as text, under a chart of its interval and the threshold."""
+    """Return the figure as text, under a chart of its interval and the threshold."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
@@ -318,7 +318,7 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """A table of all rules: condition, figure, result, source."""
+    """Return a table of all rules: condition, figure, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     by_rule = {one.rule.id: one for one in every}
     rows = "".join(_row(by_rule[rule.id]) for rule in RULES)

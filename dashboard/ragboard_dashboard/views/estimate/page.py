@@ -90,7 +90,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """The newest run, and the next newest over the same questions."""
+    """Return the newest run, and the next newest over the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
@@ -182,14 +182,14 @@ def _tau(found: float | None) -> str:
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
-    """A table for each system that has an estimate."""
+    """Return a table for each system that has an estimate."""
     shown = [one for one in report.systems if one.means]
     low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
     return "".join(_system(one, low, high, raw=raw) for one in shown)
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """A row for each pair of systems, with the CI and whether it includes 0."""
+    """Return a row for each pair of systems, with the CI and whether it includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -198,7 +198,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """The order, and the ranks that are possible."""
+    """Return the order, and the ranks that are possible."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking

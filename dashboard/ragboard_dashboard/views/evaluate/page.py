@@ -96,7 +96,7 @@ def _form(run: RunRef) -> None:
 
 
 def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
-    """Whether the judge can be had at once; else the button that loads it is drawn."""
+    """Return whether the judge can be had at once; else the button that loads it is drawn."""
     if kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
@@ -112,7 +112,7 @@ def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
 
 
 def _panel(kind: Kind, judge_options: JudgeOptions | None) -> Panel:
-    """The judges chosen; until they are named, or loaded, those that can answer the same tasks."""
+    """Return the judges chosen; until they are named, or loaded, those that can answer the same tasks."""
     if judge_options is None:
         judge_options = (
             JudgeOptions() if kind in ("Embedded", "Local model") else JudgeOptions(judge="openai:m", embed="embedded")
@@ -129,7 +129,7 @@ def _planned(run: RunRef, choice: Choice) -> Plan:
 
 
 def _seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
-    """How long it may take; None if that is not known, or where answers are there already."""
+    """Return how long it may take; None if that is not known, or where answers are there already."""
     if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
         return None
     return session_cached(
@@ -151,7 +151,7 @@ def _say_plan(plan: Plan, choice: Choice, seconds: float | None) -> None:
 
 
 def _choose_judge_options(kind: Kind) -> JudgeOptions | None:
-    """The judge that was chosen; None as long as it has no name."""
+    """Return the judge that was chosen; None as long as it has no name."""
     match kind:
         case "Chat model":
             return _chat_model()
@@ -241,7 +241,7 @@ def _by_name() -> JudgeOptions | None:
 
 
 def _limits() -> Mapping[str, float]:
-    """The limits that were given."""
+    """Return the limits that were given."""
     with st.expander("Limits"):
         boxes = st.columns(5)
         given = {

@@ -324,7 +324,7 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 
 
 def _counted(found: Distribution) -> str:
-    """How many samples have a value, and why the others have none."""
+    """Return how many samples have a value, and why the others have none."""
     left_out = "; ".join(
         f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()
     )

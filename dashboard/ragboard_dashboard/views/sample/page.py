@@ -186,7 +186,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
-    """What a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
+    """Return what a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""
@@ -249,7 +249,7 @@ def _quiet(text: str) -> str:
 
 
 def _messages(number: int, one: TaskCalls) -> str:
-    """Each message in turn; a prompt after the first asks to repair the reply before it."""
+    """Return each message in turn; a prompt after the first asks to repair the reply before it."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):
         what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Repair request"

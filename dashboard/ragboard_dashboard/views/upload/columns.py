@@ -117,7 +117,7 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
 
 
 def _may_hold_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) -> bool:
-    """Whether no column is read as the passages, and an unused column contains texts in most rows."""
+    """Return whether no column is read as the passages, and an unused column contains texts in most rows."""
     if columns["contexts"] is not None or "contexts" in chosen.mapping:
         return False
     other = {column for column, field in previewed.suggested.items() if field != "contexts"}
