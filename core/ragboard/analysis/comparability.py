@@ -141,7 +141,7 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
     if not run.chosen:
         return by_metric
     chosen = {
-        spec: [one for one in evaluations if one.evaluation_id == run.evaluation_id]
+        spec: [evaluation for evaluation in evaluations if evaluation.evaluation_id == run.evaluation_id]
         for spec, evaluations in by_metric.items()
     }
     return {spec: evaluations for spec, evaluations in chosen.items() if evaluations}

@@ -338,12 +338,12 @@ class Diagnosis:
     @property
     def main_findings(self) -> tuple[Finding, ...]:
         """The findings that are not hints."""
-        return tuple(one for one in self.findings if not one.held_back)
+        return tuple(finding for finding in self.findings if not finding.held_back)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
         """The findings that are only hints, see `held_back`."""
-        return tuple(one for one in self.findings if one.held_back)
+        return tuple(finding for finding in self.findings if finding.held_back)
 
     @property
     def first(self) -> Finding | None:
@@ -353,7 +353,7 @@ class Diagnosis:
     @property
     def top_questions_share(self) -> float | None:
         """Share of all unsupported statements that `questions` account for; None without unsupported statements."""
-        return sum(one.statements for one in self.questions) / self.unsupported if self.unsupported else None
+        return sum(question.statements for question in self.questions) / self.unsupported if self.unsupported else None
 
 
 def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
@@ -532,7 +532,7 @@ def apply_rules(
 ) -> tuple[tuple[Finding, ...], tuple[NotTriggered, ...]]:
     """Return the findings of the triggered rules, and the rules that were not triggered."""
     results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
-    findings = tuple(one for one in results if isinstance(one, Finding))
+    findings = tuple(result for result in results if isinstance(result, Finding))
     return findings, tuple(one for one in results if isinstance(one, NotTriggered))
 
 

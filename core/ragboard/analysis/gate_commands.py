@@ -62,7 +62,7 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
         "baseline": "main.jsonl" if conditions else "",
         "fail-if": conditions,
         "unscored": "" if compared.policy == "excluded" else compared.policy,
-        "metrics": ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics),
+        "metrics": ",".join(metric.metric for metric in compared.metrics if metric.metric in compared.b.metrics),
         **_judge_inputs(given),
         "requirement": "./ragboard",
     }
@@ -84,9 +84,9 @@ def shell_quote(text: str) -> str:
 def _conditions(compared: Comparison, allowed: float) -> list[str]:
     """Return the losses from A to B that fail."""
     return [
-        _condition(one, allowed)
-        for one in compared.metrics
-        if one.pairs is not None and one.better != "neutral" and _can_be_named(one.metric)
+        _condition(metric, allowed)
+        for metric in compared.metrics
+        if metric.pairs is not None and metric.better != "neutral" and _can_be_named(metric.metric)
     ]
 
 
@@ -99,7 +99,7 @@ def _condition(one: MetricComparison, allowed: float) -> str:
 def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
     """`--min` and `--max` with the means that B must reach."""
     metrics = compared.b.metrics
-    return [option for one in compared.metrics for option in _threshold_option(one, metrics.get(one.metric))]
+    return [option for metric in compared.metrics for option in _threshold_option(metric, metrics.get(metric.metric))]
 
 
 def _threshold_option(one: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:

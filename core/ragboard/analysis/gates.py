@@ -136,7 +136,11 @@ def gate_text(one: GateResult, *, difference: bool = False) -> str:
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
     """Return the thresholds set for the metrics of a run, as conditions."""
     thresholds = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
-    return tuple(Condition(metric=one.metric, fail=one.fail, threshold=one.value) for one in thresholds if one)
+    return tuple(
+        Condition(metric=threshold.metric, fail=threshold.fail, threshold=threshold.value)
+        for threshold in thresholds
+        if threshold
+    )
 
 
 def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:

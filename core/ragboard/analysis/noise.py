@@ -66,7 +66,7 @@ def _noise(
     shown = next((one for one in evaluations if one.evaluation_id == run.evaluation_of(spec)), None)
     if shown is None:
         return None
-    others = (one for one in evaluations if one.judge == shown.judge)
+    others = (evaluation for evaluation in evaluations if evaluation.judge == shown.judge)
     other = next((one for one in others if not same_judges(one, shown)), None)  # other seed, prompts or version
     if other is None:
         return None

@@ -214,14 +214,16 @@ def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = judged_by(connection, [one.id for one in evaluations])
-    return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
+    return tuple(
+        ListedEvaluation(judged=judged[evaluation.id], metrics=evaluation.metrics) for evaluation in evaluations
+    )
 
 
 def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
     """`run_evaluations` for every evaluated run, by run id."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
-        judged = judged_by(connection, [one.id for one in evaluations])
+        judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
     found: dict[str, tuple[ListedEvaluation, ...]] = {}
     for one in evaluations:
         listed = ListedEvaluation(judged=judged[one.id], metrics=one.metrics)
@@ -263,7 +265,9 @@ def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
     with store.database.read() as connection:
         failed = failing_evaluations(connection, run)
     return tuple(
-        RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations if one in failed
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)
+        for evaluation in run.evaluations
+        if evaluation in failed
     )
 
 
@@ -329,7 +333,7 @@ def _summaries(
 
 def total_usage(models: Sequence[ModelUsage]) -> TotalUsage:
     """Sum the calls, tokens and cost of all models of an evaluation."""
-    calls, uncounted = sum(one.calls for one in models), sum(one.uncounted for one in models)
+    calls, uncounted = sum(model.calls for model in models), sum(one.uncounted for one in models)
     prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)
     planned_calls, planned_tokens = (
         None if None in planned else sum(number or 0 for number in planned)

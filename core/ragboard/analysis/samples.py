@@ -140,7 +140,11 @@ class SampleReport:
     @property
     def passage_grades(self) -> Mapping[int, float]:
         """The relevance of the passages from 0 to 3, by rank; empty if they were not graded."""
-        graded = [one for one in self.judgements if one.about.startswith(PASSAGE_GRADE) and one.value is not None]
+        graded = [
+            judgement
+            for judgement in self.judgements
+            if judgement.about.startswith(PASSAGE_GRADE) and judgement.value is not None
+        ]
         first = min((one.about for one in graded), key=len, default="")
         return {one.number: one.value for one in graded if one.about == first and one.value is not None}
 
@@ -261,7 +265,9 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             refuses=refuses,
             questions=generated_questions(connection, run.evaluation_of("ragas.answer_relevance"), position),
             chosen_sentences=tuple(
-                Sentence(rank=one.rank, start=one.start, end=one.end) for one in sentences if one.chosen
+                Sentence(rank=sentence.rank, start=sentence.start, end=sentence.end)
+                for sentence in sentences
+                if sentence.chosen
             ),
             sentences=len(sentences),
             citations=sample_citations(connection, run.evaluation_id, position),

@@ -273,7 +273,7 @@ def _groups(
     store: Store, ref: RunRef, summary: RunSummary, by: str, unscored: UnscoredPolicy
 ) -> dict[str, tuple[Group, ...]]:
     """Return the means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
-    categories = {one.removeprefix("metadata."): one for one in columns(store, ref).categories}
+    categories = {category.removeprefix("metadata."): category for category in columns(store, ref).categories}
     if by not in categories:
         known = f"group by {', '.join(categories)}" if categories else "no column of its file has groups"
         raise SettingError(f"{ref.name} cannot be grouped by {by}: {known}")

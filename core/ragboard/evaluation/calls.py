@@ -145,7 +145,7 @@ def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[st
         return SampleCalls(tasks=(), missing="this run is not evaluated yet")
     evaluations = map(store.evaluation, run.evaluations)
     calls = [_evaluation_calls(store, evaluation, position, sample, known) for evaluation in evaluations]
-    tasks = tuple(task for one in calls for task in one.tasks)
+    tasks = tuple(task for call in calls for task in call.tasks)
     return SampleCalls(tasks=tasks, missing="" if tasks else calls[0].missing)
 
 
@@ -268,12 +268,12 @@ class _CallsBuilder:
 
     def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Prompts and replies, and why there is no prompt."""
-        replies = tuple(Message(role="reply", text=one.text) for one in entry.exchanges if one.text)
+        replies = tuple(Message(role="reply", text=exchange.text) for exchange in entry.exchanges if exchange.text)
         reason = self._why_no_prompt(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
         replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
-        texts = [one.text for one in replayed.lines if one.role == "user"]
+        texts = [line.text for line in replayed.lines if line.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."
         prompts = [Message(role="prompt", text=text) for text in texts]

@@ -319,7 +319,9 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
     for one in exchanges:
         if not (isinstance(one.get("said", ""), str) and {type(one.get(name, False)) for name in _FLAGS} == {bool}):
             raise TypeError("heard")
-    return tuple(Exchange(**{_FIELDS.get(key, key): value for key, value in one.items()}) for one in exchanges)
+    return tuple(
+        Exchange(**{_FIELDS.get(key, key): value for key, value in exchange.items()}) for exchange in exchanges
+    )
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:

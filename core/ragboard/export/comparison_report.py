@@ -69,7 +69,7 @@ def _default_metric(compared: Comparison) -> str:
 
 def _magnitudes(compared: Comparison) -> Iterator[float]:
     """Yield the absolute values of the differences and of the bounds of their intervals."""
-    for found in (one.pairs for one in compared.metrics if one.pairs):
+    for found in (metric.pairs for metric in compared.metrics if metric.pairs):
         yield abs(found.difference)
         if isinstance(found.interval, Interval):
             yield from (abs(found.interval.low), abs(found.interval.high))

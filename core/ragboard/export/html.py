@@ -215,5 +215,5 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
     """Number of statements by verdict; without a joint verdict, the verdicts of single passages count."""
-    icons = [statement_style(one).icon for one in statements]
+    icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

@@ -302,7 +302,7 @@ def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) 
 def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     a, b = comparable_refs(store, *runs)
     pairing = pair_runs(store, a, b)
-    specs = [one.metric for one in compare_runs(store, a, b, pairing).metrics]
+    specs = [metric.metric for metric in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(
         {spec: pair_rows(store, a, b, pairing, PairQuery(metric=spec, limit=ALL)).rows for spec in specs}
     )

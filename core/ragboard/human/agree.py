@@ -134,7 +134,9 @@ def agree(
         spend = usage_by_model(journal, panel, options.prices)
         results = [*(one for part in scored for one in part), *_results_without_judge(labelled, seed)]
     names = {one.scorer for one in results}
-    agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in names))
+    agreement = replace(
+        agreement, contenders=tuple(contender for contender in agreement.contenders if contender.name in names)
+    )
     store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda one: one.position))
     tally = runner.tally
     return AgreementResult(
@@ -197,10 +199,10 @@ def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = 
 
 def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
-    for one in labelled.items:
+    for item in labelled.items:
         text = (
-            f"Item(id={one.id!r}, cluster={one.cluster!r}, sides={one.sides!r}, said={one.human_ratings!r},"
-            f" published={one.published!r})"
+            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.sides!r}, said={item.human_ratings!r},"
+            f" published={item.published!r})"
         )
         digest.update(text.encode("utf-8", errors="surrogatepass"))
     metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in lined.metrics.items()}
@@ -324,7 +326,7 @@ async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> lis
     elif not reply.statements:
         both = Unscored(reason="undefined", detail="the answer states nothing"), None
     else:
-        texts = tuple(each.text for each in reply.statements)
+        texts = tuple(statement.text for statement in reply.statements)
         outcomes = await ask_about_texts(sample, texts, ask)
         verdicts = [verdict.value for verdict, _ in outcomes if isinstance(verdict, Score)]
         scores = [score.value for _, score in outcomes if isinstance(score, Score)]

@@ -78,11 +78,13 @@ class AgreementData:
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
         """Return the scorers in a dimension."""
-        return tuple(one for one in self.stored.agreement.contenders if (dimension, one.name) in self.outcomes)
+        return tuple(
+            contender for contender in self.stored.agreement.contenders if (dimension, contender.name) in self.outcomes
+        )
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
         """Return the scores of each side by item, with the sign such that higher is better; None if unscored."""
-        lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
+        lower = any(contender.lower for contender in self.stored.agreement.contenders if contender.name == scorer)
         found = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
         return {

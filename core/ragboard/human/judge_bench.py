@@ -604,7 +604,7 @@ def _mean_verdicts(found: Sequence[Mapping[Label, VerdictFigures]]) -> dict[Labe
     }
     return {
         word: VerdictFigures(
-            labelled=sum(one.labelled for one in figures),
+            labelled=sum(figure.labelled for figure in figures),
             said=sum(one.said for one in figures),
             precision=_mean([one.precision for one in figures]),
             recall=_mean([one.recall for one in figures]),
@@ -620,13 +620,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _total(costs: Sequence[JudgeCost], sets: Sequence[_Set]) -> JudgeCost:
-    dollars = [one.cost for one in costs]
+    dollars = [cost.cost for cost in costs]
     seconds = [one.seconds for one in costs]
-    total_seconds = None if None in seconds else sum(one for one in seconds if one is not None)
+    total_seconds = None if None in seconds else sum(second for second in seconds if second is not None)
     return JudgeCost(
         calls=sum(one.calls for one in costs),
         tokens=sum(one.tokens for one in costs),
-        cost=None if None in dollars else sum(one for one in dollars if one is not None),
+        cost=None if None in dollars else sum(dollar for dollar in dollars if dollar is not None),
         cached=sum(one.cached for one in costs),
         seconds=total_seconds,
         times_plain=None if total_seconds is None else total_seconds / sum(one.plain_seconds for one in sets),

@@ -162,7 +162,7 @@ def _system(
     scores, notes = judged_scores(store, run, spec, measured, filed=True)
     outcomes: dict[int, tuple[float, SamplingDesign]] = {}
     for position, rows in answers.items():
-        about = [one for one in rows if measured in one.outcomes]
+        about = [row for row in rows if measured in row.outcomes]
         if about:
             used = [one for one in about if one.design == "random"] or about
             design = _design([one.design for one in used])

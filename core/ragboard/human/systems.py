@@ -124,7 +124,7 @@ def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
     if means is None:
         return None
     candidates = (means.tuned, means.ppi, means.classical)
-    return next((one for one in candidates if isinstance(one, PoweredMean)), means.ppi)
+    return next((candidate for candidate in candidates if isinstance(candidate, PoweredMean)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ def _ordered(
     caution: str = "",
 ) -> SystemsReport:
     """Report these estimates, with the differences and ranks of the systems that have one."""
-    known = _estimates((one.name, one.best) for one in estimates)
+    known = _estimates((estimate.name, estimate.best) for estimate in estimates)
     by_name = {system.name: system for system in systems if system.name in known}
     judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
     return SystemsReport(

@@ -85,7 +85,7 @@ def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
     """Return the dimension of an agreement that a metric belongs to; empty if there is none."""
     if verdicts:
         return next((one for one in stored.dimensions if one in (SUPPORTED, ANSWER_SUPPORTED)), "")
-    first = next((one for one in stored.agreement.contenders if one.kind == "metric"), None)
+    first = next((contender for contender in stored.agreement.contenders if contender.kind == "metric"), None)
     return next((name for name, spec in first.metrics.items() if spec == metric), "") if first else ""
 
 

@@ -214,11 +214,11 @@ class RecordedJudge:
         joint: list[Verdict] = []
         single: list[tuple[Verdict, ...]] = []
         try:
-            for each in task.statements:
+            for statement in task.statements:
                 if task.joint:
-                    joint.append(self.replies["joint", task.question, each, task.passages])
+                    joint.append(self.replies["joint", task.question, statement, task.passages])
                 if task.single:
-                    alone = (self.replies["single", task.question, each, passage] for passage in task.passages)
+                    alone = (self.replies["single", task.question, statement, passage] for passage in task.passages)
                     single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(alone, 1)))
         except KeyError:
             return None
@@ -246,7 +246,7 @@ def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
 def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
     """Yield the replies that a row records about its answer, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    extraction = Extraction(statements=tuple(one.extracted for one in row.statements), refuses=row.refuses)
+    extraction = Extraction(statements=tuple(statement.extracted for statement in row.statements), refuses=row.refuses)
     yield ("extraction", question, row.answer), extraction
     for one in row.statements:
         ranks = {rank: rank for rank in range(1, len(passages) + 1)}
@@ -271,7 +271,7 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
     """Yield the replies that a row records about the statements of its reference, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    statements = tuple(one.extracted for one in row.reference_statements)
+    statements = tuple(reference_statement.extracted for reference_statement in row.reference_statements)
     yield ("extraction", question, row.reference), Extraction(statements=statements, refuses=not statements)
     for one in row.reference_statements:
         yield from _verdict_on_text(question, one.statement, row.answer, one.answer)

@@ -173,7 +173,7 @@ class Faithfulness(Conditioned):
         judged = results.of(JointVerdicts())
         if not judged.verdicts:
             return no_statements(sample, refuses=judged.refuses)
-        supported, total = sum(one.label == "supported" for one in judged.verdicts), len(judged.verdicts)
+        supported, total = sum(verdict.label == "supported" for verdict in judged.verdicts), len(judged.verdicts)
         return Score(value=supported / total, counted=f"{supported} of {total} statements")
 
 

@@ -117,7 +117,7 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
             warnings.simplefilter("ignore")  # styles and extensions are not read, nothing is lost
             book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
             with closing(book):
-                titles = [one.title for one in book.worksheets]
+                titles = [worksheet.title for worksheet in book.worksheets]
                 chosen = book.worksheets[_sheet_number(path, sheet, titles)]
                 chosen.reset_dimensions()  # what the file says of its size may be wrong
                 lines = [

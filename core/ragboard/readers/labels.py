@@ -640,5 +640,7 @@ def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
             for name in dimensions
         }
         yield replace(
-            group[0][0], human_ratings=ratings, verdicts=tuple(one for item, _ in group for one in item.verdicts)
+            group[0][0],
+            human_ratings=ratings,
+            verdicts=tuple(verdict for item, _ in group for verdict in item.verdicts),
         )

@@ -497,7 +497,9 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         answer=answer,
         contexts=contexts,
         reference=reference,
-        reference_contexts=None if reference_passages is None else tuple(one.text for one in reference_passages),
+        reference_contexts=None
+        if reference_passages is None
+        else tuple(reference_passage.text for reference_passage in reference_passages),
         history=(*history, *question.before),
         nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
         metadata=_metadata(row, matched, run_column, note),

@@ -150,7 +150,7 @@ def _figures(
                 and exact
                 and not _is_bound_or_rough(figure, mine, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
-                and _fills(figure, other, mine, sentence, alone=len({each.first for each in rivals}) == 1),
+                and _fills(figure, other, mine, sentence, alone=len({rival.first for rival in rivals}) == 1),
             )
 
 

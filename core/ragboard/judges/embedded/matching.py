@@ -39,7 +39,7 @@ def model(name: str, features: tuple[str, ...]) -> Model:
     """Read the coefficients in `NAME.toml`, in the order of the features. Raises KeyError for a missing one."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     found: Mapping[str, float] = tomllib.loads(text)
-    return Model(float(found["constant"]), tuple(float(found[each]) for each in features))
+    return Model(float(found["constant"]), tuple(float(found[feature]) for feature in features))
 
 
 FEATURES = {

@@ -56,7 +56,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
         message = f"holds {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
         raise RunFileError(folder / ANSWERS, message)
     known = {f"{row.get('id')}" for row in file.rows}
-    if unknown := next((one for one in metrics if one not in known), None):
+    if unknown := next((metric for metric in metrics if metric not in known), None):
         raise RunFileError(folder / METRICS, f"holds scores of {unknown!r}, which is no question of {TESTSET}")
     samples: list[ToolSample] = []
     for index, (row, given) in enumerate(zip(file.rows, answers, strict=True)):

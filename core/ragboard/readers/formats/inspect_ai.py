@@ -219,8 +219,12 @@ def _cells(said: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
 def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
     """Return what tools that search replied, a passage each; None if no such tool was called."""
     messages = as_objects(said.get("messages"))
-    replies = [one for one in messages if one.get("role") == "tool" and SEARCH.search(as_text(one.get("function")))]
-    return [one.get("content") for one in replies] or None
+    replies = [
+        message
+        for message in messages
+        if message.get("role") == "tool" and SEARCH.search(as_text(message.get("function")))
+    ]
+    return [reply.get("content") for reply in replies] or None
 
 
 def _said_scores(said: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:

@@ -59,7 +59,7 @@ def _read(file: ParsedFile) -> ToolFile:
                     "question": task.get("input"),
                     "answer": said["model_response"] if "model_response" in said else _text_of(said.get("output")),
                     "contexts": _passages(passages, documents),
-                    "reference": [one.get("text", one.get("value")) for one in targets] or None,
+                    "reference": [target.get("text", target.get("value")) for target in targets] or None,
                     "metadata": {name: one for name, one in task.items() if name not in READ},
                 },
                 line=line,

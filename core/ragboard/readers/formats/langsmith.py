@@ -55,7 +55,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
     for index, row in enumerate(as_objects(clean_value(file))):
         run, example = as_object(row.get("run")), as_object(row.get("example"))
         results = as_objects(as_object(row.get("evaluation_results")).get("results"))
-        said = judged([_feedback(one) for one in results])
+        said = judged([_feedback(result) for result in results])
         start, end = nanoseconds(run.get("start_time")), nanoseconds(run.get("end_time"))
         metadata = {
             **as_object(example.get("metadata")),

@@ -130,10 +130,10 @@ def keep_agreement(
         rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
-    for one in results:
-        for side, outcome in enumerate(one.outcomes):
-            position, scorer, *score = score_row(one.position, one.scorer, outcome)
-            scores.append((agreement.id, position, one.dimension, scorer, side, *score))
+    for result in results:
+        for side, outcome in enumerate(result.outcomes):
+            position, scorer, *score = score_row(result.position, result.scorer, outcome)
+            scores.append((agreement.id, position, result.dimension, scorer, side, *score))
     append_rows(connection, "agreement_scores", scores)
 
 

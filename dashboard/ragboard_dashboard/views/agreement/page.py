@@ -151,7 +151,7 @@ def _answer(
     """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
     st.html(STYLES)
     compared = [one for one in found if one]
-    if not compared and any(one.kind == "metric" for one in stored.agreement.contenders):
+    if not compared and any(contender.kind == "metric" for contender in stored.agreement.contenders):
         quality = dimension.replace("_", " ")
         plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
         plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
@@ -222,7 +222,7 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _titles(stored: StoredAgreement) -> dict[str, str]:
-    return {one.name: strip_bidi_controls(one.title()) for one in stored.agreement.contenders}
+    return {contender.name: strip_bidi_controls(contender.title()) for contender in stored.agreement.contenders}
 
 
 def _method(stored: StoredAgreement, said: str) -> None:

@@ -116,7 +116,7 @@ def pairs_method(found: PreferenceReport) -> str:
 
 
 def _titled_scorer(found: PreferenceReport) -> str:
-    return next((one.contender.title() for one in found.lines if one.contender.name == found.against), found.against)
+    return next((line.contender.title() for line in found.lines if line.contender.name == found.against), found.against)
 
 
 def _reached(people: PairPeople) -> float | None:

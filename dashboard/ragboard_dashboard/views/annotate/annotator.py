@@ -117,7 +117,7 @@ def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
     """The answer with its statements, judged by `1`, `2` and `3`."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
-    sample, statements = report.sample, [one.statement for one in report.statements]
+    sample, statements = report.sample, [statement.statement for statement in report.statements]
     answer = sample.answer or ""
     _draw(
         key=KEY,

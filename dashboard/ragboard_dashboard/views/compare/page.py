@@ -243,7 +243,7 @@ def _summary(compared: Comparison) -> str:
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
     )
     config = "; ".join(f"{shortened(one.key)} {_value_text(one.a)} → {_value_text(one.b)}" for one in compared.config)
-    caution_count = len(_all_cautions(compared)) + sum(bool(one.caution) for one in compared.metrics)
+    caution_count = len(_all_cautions(compared)) + sum(bool(metric.caution) for metric in compared.metrics)
     parts = [
         f"{shortened(compared.b.name)} (B) minus {shortened(compared.a.name)} (A) over {questions} in both runs",
         f"CIs clustered by {compared.clustered}" if compared.clustered else "",
@@ -320,12 +320,12 @@ def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool
             pd.DataFrame(
                 [
                     (
-                        strip_bidi_controls(one.question[:MAX_QUESTION_LENGTH]),
-                        one.run,
-                        one.reason,
-                        strip_bidi_controls(one.sample_id),
+                        strip_bidi_controls(row.question[:MAX_QUESTION_LENGTH]),
+                        row.run,
+                        row.reason,
+                        strip_bidi_controls(row.sample_id),
                     )
-                    for one in rows
+                    for row in rows
                 ],
                 columns=["Question", "Only in", "Why it has no partner", "Sample"],
             ),
@@ -503,5 +503,5 @@ def _draw_steps(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> N
         if position.position
         else f"Not among these {position.total:,} pairs"
     )
-    shown = next(one for one in compared.metrics if one.metric == query.metric)
+    shown = next(metric for metric in compared.metrics if metric.metric == query.metric)
     plain(f"{words} ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")

@@ -123,7 +123,7 @@ def cost_data(compared: Comparison) -> dict[str, Any]:
 
 
 def _tested(metrics: Sequence[MetricComparison]) -> int:
-    return sum(one.p is not None for one in metrics)
+    return sum(metric.p is not None for metric in metrics)
 
 
 def _metric(
@@ -340,4 +340,6 @@ def _statement(judged: JudgedStatement | None, number: int | None, report: Sampl
 
 
 def _passages(title: str, letter: str, passages: Sequence[Passage]) -> dict[str, Any]:
-    return passage_group(title, [(f"rank {one.rank} in {letter} · {one.id}", one.text) for one in passages])
+    return passage_group(
+        title, [(f"rank {passage.rank} in {letter} · {passage.id}", passage.text) for passage in passages]
+    )

@@ -112,7 +112,7 @@ def _findings(found: Diagnosis, name: str) -> None:
         with says:
             _link(first, name)
         figure.html(figure_html(first))
-    others = [one for one in found.main_findings if one is not first]
+    others = [main_finding for main_finding in found.main_findings if main_finding is not first]
     for start in range(0, len(others), 2):
         for column, one in zip(st.columns(2, gap="large"), others[start : start + 2], strict=False):
             column.html(finding_html(one))
@@ -184,9 +184,9 @@ def _questions(found: Diagnosis, name: str) -> None:
     )
     _open(
         [
-            Link(mark=f"{one.statements:,}", text=one.question, page=page, query=query)
-            for one in found.questions
-            for page, query, _ in [_results_link(one.query, name)]
+            Link(mark=f"{question.statements:,}", text=question.question, page=page, query=query)
+            for question in found.questions
+            for page, query, _ in [_results_link(question.query, name)]
         ],
         "Questions with most unsupported statements",
     )

@@ -110,7 +110,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
             )
     for run in refs:
         trust_line(run, found.metric, run.name)
-    if any(one.means for one in found.report.systems):
+    if any(system.means for system in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
@@ -118,7 +118,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
 
 
 def _cautions(found: Estimates) -> None:
-    refused = [one for one in found.report.systems if one.refusal]
+    refused = [system for system in found.report.systems if system.refusal]
     if refused:
         st.info("No estimate yet:", icon=":material/block:")
         for one in refused:
@@ -277,7 +277,7 @@ def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
 
 
 def _ends(intervals: Sequence[Interval | None], around: float | None = None) -> tuple[float, float]:
-    ends = [end for one in intervals if one for end in (one.low, one.high)]
+    ends = [end for interval in intervals if interval for end in (interval.low, interval.high)]
     ends += [] if around is None else [around]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)

@@ -240,7 +240,7 @@ def _self_agreement(run: RunRef) -> None:
     found = get_self_agreement(run)
     if found is None:
         return
-    flips, items = sum(one.flips for one in found.replies), sum(one.items for one in found.replies)
+    flips, items = sum(reply.flips for reply in found.replies), sum(one.items for one in found.replies)
     title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
     with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
         plain("\n".join(map(str, (*found.replies, *found.metrics))))

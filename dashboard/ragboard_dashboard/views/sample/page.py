@@ -190,7 +190,7 @@ def _recounted_note(report: SampleReport, spec: str) -> str:
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""
-    count = sum(one.is_overruled for one in report.statements)
+    count = sum(statement.is_overruled for statement in report.statements)
     return f"{again.value:.2f} with {count} overruled verdict{'' if count == 1 else 's'}"
 
 

@@ -118,9 +118,9 @@ def reader_data(
 def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Stretch, list[SampleCitation]]:
     """Return the citations that have a mark in the answer, by its place, in order."""
     found: dict[Stretch, list[SampleCitation]] = {}
-    for one in citations:
-        if one.start is not None and one.end is not None:
-            found.setdefault((one.start, one.end), []).append(one)
+    for citation in citations:
+        if citation.start is not None and citation.end is not None:
+            found.setdefault((citation.start, citation.end), []).append(citation)
     return {place: found[place] for place in apart(found, length)}
 
 
@@ -169,7 +169,7 @@ def _citation(
     rule_based: bool,
 ) -> dict[str, Any]:
     """Return a mark with the passages that it cites; its look is that of the worst of them."""
-    looks = [citation_style(one, statements) for one in citations]
+    looks = [citation_style(citation, statements) for citation in citations]
     worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
     return {
         "verdict": worst.css,

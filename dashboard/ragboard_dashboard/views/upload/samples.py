@@ -70,7 +70,10 @@ def _tool_entries(recorded: RecordedSample) -> list[tuple[str, str]]:
         f"{_quiet(' of the reference') if statement.side == 'reference' else ''}"
         for statement, verdict in recorded.statements
     )
-    judgements = (f"{_text(one.about)} {one.number}: <b>{_text(one.says)}</b>" for one in recorded.judgements)
+    judgements = (
+        f"{_text(judgement.about)} {judgement.number}: <b>{_text(judgement.says)}</b>"
+        for judgement in recorded.judgements
+    )
     return [("Statements", _list(statements)), ("Other judgements", _list(judgements))]
 
 
