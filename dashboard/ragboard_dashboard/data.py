@@ -213,7 +213,10 @@ def get_metrics() -> Mapping[str, MetricDescription]:
 
 @cached(4)
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """The unsupported statements to read first, over all runs; of the sample runs only if no other is evaluated."""
+    """Return the unsupported statements to read first, over all runs.
+
+    Of the sample runs only if no other is evaluated.
+    """
     runs = [run for run in get_leaderboard() if run.judged]
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
     return unsupported_statements(store, own or runs, limit=limit)
@@ -315,7 +318,10 @@ def get_agreement(agreement_id: str) -> StoredAgreement:
 def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
 ) -> BaselineComparison | None:
-    """The judge's scorer compared with the best trivial baseline; fast, unlike the tables. Raises SettingError."""
+    """Return the judge's scorer compared with the best trivial baseline.
+
+    Fast, unlike the tables. Raises SettingError.
+    """
     del store  # `_agreement_data` reads the store
     return compare_with_baselines(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 

@@ -570,7 +570,10 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
 
 
 def _with_impact(finding: Finding, columns: Columns) -> Finding:
-    """The finding with the lower bound of the share that it explains; samples without a value count as no loss."""
+    """Return the finding with the lower bound of the share that it explains.
+
+    Samples without a value count as no loss.
+    """
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
@@ -727,7 +730,10 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """What to look at first, as a title, and why, as sentences; a main finding has none, because it says why itself."""
+    """Return what to look at first, as a title, and why, as sentences.
+
+    A main finding has none, because it says why itself.
+    """
     first, hints, topics = diagnosis.first, diagnosis.hints, diagnosis.topics
     if first is None:
         title = "Start with the questions below" if diagnosis.unsupported else "No rule flags this run"

@@ -72,7 +72,10 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
 
 
 def shell_quote(text: str) -> str:
-    """The text quoted as one shell word; control characters are escaped (`$'...'`) so it can be copied from a page."""
+    """Return the text quoted as one shell word.
+
+    Control characters are escaped (`$'...'`) so it can be copied from a page.
+    """
     if text.isprintable():
         return shlex.quote(text)
     escaped = "".join(
@@ -154,7 +157,10 @@ _KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 
 
 def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
-    """The inputs of the action that name the judges, without batches; `options` is what has no input of its own."""
+    """Return the inputs of the action that name the judges, without batches.
+
+    `options` is what has no input of its own.
+    """
     own = {"--judge": "judge", "--embed": "embed"}
     live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
     given = [(option, value) for option, *values in command_options(live) for value in values]

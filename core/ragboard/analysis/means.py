@@ -149,7 +149,10 @@ def metric_summaries(
 
 
 def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
-    """The values that unscored samples count as; None if they are excluded; a text if the metric has none, and why."""
+    """Return the values that unscored samples count as.
+
+    None if they are excluded; a text if the metric has none, and why.
+    """
     if policy == "excluded":
         return None
     if metric is None:

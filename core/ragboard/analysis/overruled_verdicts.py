@@ -143,7 +143,10 @@ def _with_values(
 def _values(
     connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
 ) -> tuple[Positions, FloatArray]:
-    """The positions and values of all scores of a metric, with the outcomes in `changed` replaced; NaN if unscored."""
+    """Return the positions and values of all scores of a metric, with the outcomes in `changed` replaced.
+
+    NaN if unscored.
+    """
     kept = scores_except(connection, ref.evaluation_id or "", spec, changed)
     replaced = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
     return (

@@ -100,7 +100,10 @@ def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedR
 
 
 def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """The numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`); lower is better."""
+    """Return the numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`).
+
+    Lower is better.
+    """
     sides = (metadata_columns(connection, run.run_id) for run in (a, b))
     keys_a, keys_b = ({one.key for one in side if not one.not_numbers and is_cost(one.key)} for side in sides)
     found: dict[str, MetricColumn] = {}
@@ -149,7 +152,10 @@ def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired
 def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """The mean number of statements per answer in A and in B, over pairs where both are known; None without any."""
+    """Return the mean number of statements per answer in A and in B, over pairs where both are known.
+
+    None without any.
+    """
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
@@ -158,7 +164,10 @@ def mean_statement_counts(
 def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """The mean number of passages per question in A and in B, over pairs where both are known; None without any."""
+    """Return the mean number of passages per question in A and in B, over pairs where both are known.
+
+    None without any.
+    """
     in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
@@ -178,7 +187,10 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """The clusters of pairs whose samples depend on each other in either run. None if all pairs are independent."""
+    """Return the clusters of pairs whose samples depend on each other in either run.
+
+    None if all pairs are independent.
+    """
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     known = [(clusters, positions) for clusters, positions in sides if clusters]
     connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)

@@ -203,7 +203,10 @@ def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "exclud
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """The identity of the judge of each task type: judge, model, prompts, version. Empty without an evaluation."""
+    """Return the identity of the judge of each task type: judge, model, prompts, version.
+
+    Empty without an evaluation.
+    """
     with store.database.read() as connection:
         found = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
     return {task: str(judge) for one in found for task, judge in one.identity.items()}

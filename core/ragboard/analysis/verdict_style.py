@@ -101,7 +101,10 @@ def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "like
 
 
 def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
-    """The verdict in words: `unsupported`; from a rule-based judge, `likely unsupported` or `possibly unsupported`."""
+    """Return the verdict in words: `unsupported`.
+
+    From a rule-based judge, `likely unsupported` or `possibly unsupported`.
+    """
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
     return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
@@ -200,7 +203,10 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """The style of evidence: supported or contradicted by its stance; unsupported if it is only the nearest text."""
+    """Return the style of evidence: supported or contradicted by its stance.
+
+    Unsupported if it is only the nearest text.
+    """
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

@@ -57,7 +57,10 @@ def shared_words(changes: Iterable[Change]) -> float:
 
 
 def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change, ...]:
-    """The text of one side in pieces; one piece of kind `same` if the texts share less than half of their words."""
+    """Return the text of one side in pieces.
+
+    One piece of kind `same` if the texts share less than half of their words.
+    """
     other: ChangeKind = "new" if side == "A" else "gone"
     found = tuple(change for change in changes if change.kind != other)
     if not found or shared_words(changes) >= MIN_SHARED:

@@ -67,7 +67,10 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
 
 
 def dataset_of(store: Store, name: str) -> Dataset:
-    """The dataset with this name, or that of the run with this name. Raises NotFoundError if there is neither."""
+    """Return the dataset with this name, or that of the run with this name.
+
+    Raises NotFoundError if there is neither.
+    """
     with store.database.read() as connection:
         found = dataset_name(connection, name)
         if found is None:

@@ -148,7 +148,10 @@ def start_retry(
 
 
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
-    """The command that `start_evaluation` runs; it contains no secrets, so the server's URL is in the environment."""
+    """Return the command that `start_evaluation` runs.
+
+    It contains no secrets, so the server's URL is in the environment.
+    """
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
     judges = chain.from_iterable(command_options(choice.judge_options))
     return [*command, *judges, *_limit_arguments(choice.limits), *context.arguments()]
@@ -175,7 +178,10 @@ def forwards_key(judge_options: JudgeOptions) -> bool:
 
 
 def destination(judge_options: JudgeOptions) -> str:
-    """The host and port that questions, passages and answers are sent to; empty if nothing leaves this machine."""
+    """Return the host and port that questions, passages and answers are sent to.
+
+    Empty if nothing leaves this machine.
+    """
     address = (judge_options.base_url or _own_address()).strip()
     return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
 

@@ -91,7 +91,10 @@ class Budget:
 
     @classmethod
     def for_panel(cls, options: EvaluationOptions, panel: Panel) -> Budget:
-        """A fresh budget for these judges. Raises SettingError for a cost limit if a model has no known price."""
+        """Return a fresh budget for these judges.
+
+        Raises SettingError for a cost limit if a model has no known price.
+        """
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.answering(kind)
@@ -242,7 +245,10 @@ class Budget:
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Whether enough is left for a request. Unbounded requests are sent one at a time, if their prompt fits."""
+        """Return whether enough is left for a request.
+
+        Unbounded requests are sent one at a time, if their prompt fits.
+        """
         limit = self.options.max_cost
         if limit is None:
             return True

@@ -128,7 +128,10 @@ def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[s
 
 
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
-    """A digest of run and judges. If an evaluation that got other judges since has that id, a numbered digest."""
+    """Return a digest of run and judges.
+
+    If an evaluation that got other judges since has that id, a numbered digest.
+    """
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
         digest = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=6).hexdigest()

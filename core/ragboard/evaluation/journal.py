@@ -203,7 +203,10 @@ class Journal(JournalReader):
             self._count(type(task).__name__, exchanges)
 
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
-        """The first fields of a line. A line with calls has its offset too, so that no two such lines are identical."""
+        """Return the first fields of a line.
+
+        A line with calls has its offset too, so that no two such lines are identical.
+        """
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if exchanges:
             head["heard"] = [_exchange_data(exchange) for exchange in exchanges]

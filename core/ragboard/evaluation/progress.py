@@ -250,7 +250,10 @@ class LiveEvaluation:
 
 
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
-    """All evaluations that were ever started in the store, newest first. `now`: the machine's monotonic clock."""
+    """Return all evaluations that were ever started in the store, newest first.
+
+    `now`: the machine's monotonic clock.
+    """
     folder = store.journal_path("any").parent
     found = (_live(status, now) for status in folder.glob("*.status.json"))
     return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))

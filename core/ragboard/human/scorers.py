@@ -208,7 +208,10 @@ def _share(what: str, text: str, other: str) -> Score:
 
 
 def word_overlap(text: str, others: Sequence[str]) -> float:
-    """The share of the words of `text` that occur in any of the others, in [0, 1]; 0 for a text without words."""
+    """Return the share of the words of `text` that occur in any of the others, in [0, 1].
+
+    0 for a text without words.
+    """
     words, other_words = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
     return len(words & other_words) / len(words) if words else 0.0
 

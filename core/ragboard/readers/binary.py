@@ -37,7 +37,10 @@ def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The names of the columns, and the rows. Raises RunFileError if they are too large, pyarrow's own errors."""
+    """Return the names of the columns, and the rows.
+
+    Raises RunFileError if they are too large, pyarrow's own errors.
+    """
     import pyarrow.parquet as pq
 
     size = path.stat().st_size
@@ -57,7 +60,10 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The columns and rows of an Arrow stream or file, as data sets of Hugging Face are kept. Raises RunFileError."""
+    """Return the columns and rows of an Arrow stream or file, as data sets of Hugging Face are kept.
+
+    Raises RunFileError.
+    """
     import pyarrow as pa
 
     size = path.stat().st_size

@@ -158,7 +158,10 @@ def _row(row: Any) -> Any:
 
 
 def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
-    """The rows of a dict of columns. Raises TypeError for splits of a dataset, and for columns of different lengths."""
+    """Return the rows of a dict of columns.
+
+    Raises TypeError for splits of a dataset, and for columns of different lengths.
+    """
     splits = [str(name) for name, value in columns.items() if hasattr(value, "column_names")]
     if splits:
         raise TypeError(f"got {type(columns).__name__} with the splits {', '.join(splits)}; pass one of them")

@@ -91,7 +91,10 @@ def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Gene
 
 
 def _only_member(path: Path) -> zipfile.ZipInfo | None:
-    """The one file in a zip archive, besides what macOS adds; None if there are several, or the zip is damaged."""
+    """Return the one file in a zip archive, besides what macOS adds.
+
+    None if there are several, or the zip is damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX/" not in one.filename]

@@ -344,7 +344,10 @@ def _are_texts(cells: Sequence[object]) -> bool:
 
 
 def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _Layout:
-    """The table with one row a sample and passages as lists. Raises RunFileError if rows of one sample differ."""
+    """Return the table with one row a sample and passages as lists.
+
+    Raises RunFileError if rows of one sample differ.
+    """
     if known and known.passage_rows and matched.get("contexts") == known.passage_rows.text:
         return _one_row_a_sample(path, table, known.passage_rows, matched)
     if known and known.joined:

@@ -188,7 +188,10 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
 
 
 def _storable(value: Any) -> Any:
-    """What a format read, without lone surrogates, NaN and infinity. Cells are left as they are; `_row` cleans them."""
+    """Return what a format read, without lone surrogates, NaN and infinity.
+
+    Cells are left as they are; `_row` cleans them.
+    """
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -435,7 +438,10 @@ def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, An
 
 
 def _excel(path: Path, sheet: str | None) -> Table:
-    """A sheet of an Excel file. Its first row names the columns; formulas are read as the values that Excel saved."""
+    """Return a sheet of an Excel file.
+
+    Its first row names the columns; formulas are read as the values that Excel saved.
+    """
     title, titles, lines = sheet_rows(path, sheet)
     begin, head = lines[0] if lines else (1, ())
     names = _head(path, ["" if cell is None else str(cell) for cell in head], begin)
@@ -493,7 +499,10 @@ def _with_column(table: Table, column: str, value: str) -> Table:
 
 
 def _shards(path: Path) -> list[Path]:
-    """The files of a folder that are parts of one table. Raises RunFileError if there are none, or different files."""
+    """Return the files of a folder that are parts of one table.
+
+    Raises RunFileError if there are none, or different files.
+    """
     if (path / "dataset_info.json").is_file() and (path / "state.json").is_file():
         listed = _named_files(path / "state.json", "_data_files")
         return [path / name for name in listed] or sorted(path.glob("*.arrow"))

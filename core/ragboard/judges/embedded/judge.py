@@ -50,7 +50,10 @@ __all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulne
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """A passage is useful if it alone supports a statement of the answer; for an answer without one, none is useful."""
+    """Return a passage is useful if it alone supports a statement of the answer.
+
+    For an answer without one, none is useful.
+    """
     statements = tuple(each.text for each in extract(task.answer).statements)
     verification = verify(
         Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)

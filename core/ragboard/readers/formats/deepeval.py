@@ -207,7 +207,10 @@ def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank
 
 
 def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
-    """A sample for each reply to the user. The metrics judge the whole conversation: they are kept with the last."""
+    """Return a sample for each reply to the user.
+
+    The metrics judge the whole conversation: they are kept with the last.
+    """
     turns = [_snake(turn) for turn in as_objects(case["turns"])]
     said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
     name = as_text(case.get("name"))

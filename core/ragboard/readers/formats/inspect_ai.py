@@ -263,7 +263,10 @@ def _notes(values: Iterable[object]) -> list[str]:
 
 
 def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> RecordedSample:
-    """What scorers said of a sample beside their values; the statements are those of the first that checked them."""
+    """Return what scorers said of a sample beside their values.
+
+    The statements are those of the first that checked them.
+    """
     statements: list[tuple[str, Verdict | None]] = []
     judgements: list[RecordedJudgement] = []
     for name, score in scores.items():

@@ -198,7 +198,10 @@ USES = {
 
 
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
-    """The samples of spans that each follow one of the conventions; a span of none keeps its place in the trace."""
+    """Return the samples of spans that each follow one of the conventions.
+
+    A span of none keeps its place in the trace.
+    """
     spans: list[Span] = []
     tools: list[str] = []
     for one in raw:
