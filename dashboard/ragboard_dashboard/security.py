@@ -98,7 +98,7 @@ def security_headers() -> dict[str, str]:
 
 
 def content_policy() -> str:
-    """The Content-Security-Policy: scripts only from this server, and of inline scripts only Streamlit's, by digest.
+    """Return the Content-Security-Policy: scripts only from this server, inline ones only Streamlit's, by digest.
 
     Components are loaded as blobs, and the data grid as WebAssembly; pages have inline styles.
     """

@@ -115,7 +115,7 @@ def _has_extracted_statements(one: ScoredEvaluation) -> bool:
 
 
 def _recency(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
-    """A sort key, larger for newer pairs: complete before partial ones, then by the time when both were finished."""
+    """Return a sort key, larger for complete pairs of evaluations, then for those that were finished later."""
     return all(one.complete for one in pair), min(one.finished for one in pair)
 
 
@@ -150,7 +150,7 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
 def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """What limits the comparison of A and B, one sentence each: datasets, judges, metric settings, partial evaluations.
+    """Return what limits the comparison of A and B, one sentence each: datasets, judges, metric settings, samples.
 
     `judges`: the metrics with different judge setups in A and B, by the label that pages show.
     """

@@ -221,7 +221,7 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """The share of samples that meet a threshold: of the scored ones, or of all if each unscored one has one value.
+    """Return the share of samples that meet a threshold: of the scored ones, or of all if all count.
 
     `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
     value. The interval covers every share that the unscored samples allow.

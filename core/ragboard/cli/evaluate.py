@@ -161,7 +161,7 @@ def retry(
 
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
-    """What each judge does, and what leaves this machine."""
+    """Print what each judge does, and what leaves this machine."""
     if panel.note:
         click.echo(one_line(panel.note), err=True)
     if host := destination(judge_options):

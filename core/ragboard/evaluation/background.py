@@ -158,7 +158,7 @@ def evaluation_command(store: Store, run: RunRef, choice: Choice, context: Launc
 
 
 def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, headers: str = "") -> dict[str, str]:
-    """The environment of the evaluation: this process's without `RAGBOARD_*`, with the server's URL and the secrets.
+    """Return this process's environment without `RAGBOARD_*`, with the server's URL and the secrets.
 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """

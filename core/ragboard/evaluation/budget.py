@@ -132,7 +132,7 @@ class Budget:
         self.at_server += change
 
     def has_room(self, in_progress: int, done: int) -> bool:
-        """Whether the budget suffices for another sample, with `in_progress` samples started and `done` finished.
+        """Return whether the budget suffices for another sample, with `in_progress` started and `done` finished.
 
         Near the end of the budget fewer samples run at a time, so calls are not wasted on unfinished samples. A call
         limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up. In

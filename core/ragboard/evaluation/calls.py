@@ -314,7 +314,7 @@ def _read_prompts(judge_options: JudgeOptions) -> Prompts | str:
 
 
 def _prompts_match(identity: str, kind: type[Task], prompts: Prompts) -> bool:
-    """Whether the prompts, and the version of the code that parses replies, are the ones recorded in the identity."""
+    """Return whether the prompts, and the version of the code that parses replies, are those of the identity."""
     version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
     return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 

@@ -76,7 +76,7 @@ class System:
     notes: tuple[str, ...] = ()
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The labels, the judge's scores of the labelled items in the same order, and its scores of the other items."""
+        """Return the labels, the judge's scores of the labelled items, in the same order, and of the other items."""
         both = [key for key in self.labels if key in self.scores]
         rest = [score for key, score in self.scores.items() if key not in self.labels]
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]

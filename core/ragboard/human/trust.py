@@ -126,7 +126,7 @@ def texts_of_labels(store: Store, agreement_id: str, positions: Sequence[int]) -
 
 
 def locate_label(agreement_id: str, item_id: str) -> tuple[str, str, int]:
-    """The run, the sample id and the statement number (from 1) of an item of an agreement with a run's own labels."""
+    """Return the run, sample id and statement number (from 1) of an item of an agreement with a run's own labels."""
     sample_id, _, number = item_id.rpartition("#")
     return agreement_id.removeprefix(RUN_LABELS), sample_id, int(number)
 

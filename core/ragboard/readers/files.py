@@ -219,7 +219,7 @@ def is_folder(path: Path) -> bool:
 
 @contextmanager
 def open_file(path: Path) -> Generator[BinaryIO]:
-    """A regular file, for reading. Raises RunFileError for anything else, and if reading fails."""
+    """Open a regular file for reading. Raises RunFileError for anything else, and if reading fails."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

@@ -48,7 +48,7 @@ def stem_of(path: Path) -> str:
 
 @contextmanager
 def unpacked(path: Path) -> Generator[Path]:
-    """The file itself; of a gzip or Zstandard file, or a zip with one file, the content in a temporary file.
+    """Yield the file itself, or the content of a packed file (gzip, Zstandard, zip with one file) in a temporary file.
 
     Raises RunFileError if it cannot be unpacked or becomes too large. Errors inside name the packed file.
     """
@@ -76,7 +76,7 @@ def unpacked(path: Path) -> Generator[Path]:
 
 @contextmanager
 def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Generator[IO[bytes]]:
-    """The content of a packed file, as a stream."""
+    """Yield the content of a packed file as a stream."""
     if member:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
             yield file

@@ -17,7 +17,7 @@ __all__ = ["columns", "opened"]
 
 @contextmanager
 def opened(path: Path) -> Generator[sqlite3.Connection]:
-    """The database, which is not written to; with what its tool wrote beside it and has not moved into it yet.
+    """Yield a connection to a copy of the database, with what its tool wrote to the log beside it.
 
     Raises RunFileError if it cannot be read.
     """

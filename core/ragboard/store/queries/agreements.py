@@ -59,7 +59,7 @@ class Scorer:
     """Whether a lower score is better."""
 
     def title(self, dimension: str = "") -> str:
-        """The name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`, `embedded score`."""
+        """Return the name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`."""
         if self.name not in SOURCES:
             return self.name.replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())

@@ -35,7 +35,7 @@ STATEMENT = 160
 
 
 def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
-    """The pairs that people decided, those that the scorer got wrong first."""
+    """Draw the pairs that annotators decided, those that the scorer got wrong first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.contender is not None and verdict.contender * verdict.people < 0 for verdict in verdicts)
@@ -160,7 +160,7 @@ def _row(
 
 
 def show_item(stored: StoredAgreement, wanted: str) -> None:
-    """One item: its texts, its labels, and what every scorer gave it."""
+    """Draw one item: its texts, its labels, and the score of every scorer."""
     if st.button("Back to agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
         st.rerun()

@@ -148,7 +148,7 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
 def _answer(
     stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
 ) -> None:
-    """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
+    """Draw what the labels show about the judge, one sentence each, and the figures behind it."""
     st.html(STYLES)
     compared = [one for one in found if one]
     if not compared and any(contender.kind == "metric" for contender in stored.agreement.contenders):
@@ -270,7 +270,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _grade_by_grade(stored: StoredAgreement) -> None:
-    """How often the judge gives passages the grades of people, in a sentence and its figures."""
+    """Draw how often the judge gives passages the same grades as annotators."""
     found = get_passage_agreement(stored.agreement.id)
     if found:
         plain(found.sentence)

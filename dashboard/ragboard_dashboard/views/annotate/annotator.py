@@ -114,7 +114,7 @@ def _statement_write(
 
 
 def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
-    """The answer with its statements, judged by `1`, `2` and `3`."""
+    """Draw the answer with its statements; the keys `1`, `2` and `3` label one."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
     sample, statements = report.sample, [statement.statement for statement in report.statements]
@@ -149,7 +149,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
 
 
 def note_field(session: AnnotationSession, item: QueueItem) -> None:
-    """A field for a note on the statement that is next; a note on one that has a verdict is kept with it."""
+    """Draw the field for a note on the next statement. A note on a labelled statement is stored with its label."""
     now = annotator_state()
     mine = _own_labels(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
@@ -171,7 +171,7 @@ def _note_key(sample_id: str, place: int) -> str:
 
 
 def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
-    """The answer as a whole, graded by `1` to `5`."""
+    """Draw the whole answer; the keys `1` to `5` grade it."""
     sample = get_sample(session.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")

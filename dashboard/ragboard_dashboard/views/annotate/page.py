@@ -239,7 +239,7 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
 
 
 def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """What to do with the labels, and another batch."""
+    """Draw what to do with the labels, and the offer of another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return

@@ -106,7 +106,7 @@ def forest_data(
 
 
 def cost_data(compared: Comparison) -> dict[str, Any]:
-    """What the component draws of cost and time, as JSON-ready data: units differ, so there is no common scale."""
+    """Return what the component draws of cost and time, without a common scale, because units differ."""
     rows: list[dict[str, Any]] = []
     for column in compared.costs:
         row = _metric(column, [], _tested(compared.costs))
@@ -129,9 +129,9 @@ def _tested(metrics: Sequence[MetricComparison]) -> int:
 def _metric(
     metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
 ) -> dict[str, Any]:
-    """One line of the table; `tested`: the metrics that p is adjusted for; `shared`: warnings that the caption has.
+    """Return one line of the table; `tested`: metrics that p is adjusted for, `shared`: warnings in the caption.
 
-    Where no question differs, the interval says only how few they are: it is written, not drawn.
+    If no question differs, the interval is not drawn: it shows only how few questions there are.
     """
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None

@@ -74,7 +74,7 @@ def draw() -> None:
 
 
 def _attribution(found: Diagnosis, name: str) -> None:
-    """What is missing to tell retriever from generator."""
+    """Draw what is missing to tell whether the retriever or the generator is at fault."""
     if found.attribution_note:
         plain(found.attribution_note)
     if not found.missing:
@@ -90,7 +90,7 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 
 def _findings(found: Diagnosis, name: str) -> None:
-    """What to look at first, then the other findings, then the other hints, collapsed."""
+    """Draw what to look at first, then the other findings, and the hints, collapsed."""
     first = found.first
     title, text = start_with(found)
     st.subheader(title, anchor=False)
@@ -162,7 +162,7 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """The worst questions, passages and topics."""
+    """Draw the worst questions, passages and topics."""
     questions, passages, topics = st.columns(3, gap="large")
     with questions:
         _questions(found, name)

@@ -264,7 +264,7 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
 
 
 def _choose_column(options: Sequence[str]) -> str:
-    """The column to draw, which the address calls as the store does: side by side where there is room for all."""
+    """Draw the choice of the column: as buttons if there is room for all, else as a list."""
     wanted = st.query_params.get("column", "")
     shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
     shared |= {"label_visibility": "collapsed"}

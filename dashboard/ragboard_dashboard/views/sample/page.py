@@ -230,7 +230,7 @@ def _calls(report: SampleReport) -> None:
 
 
 def calls_html(found: SampleCalls) -> str:
-    """Every task that a sample's results were made of, as HTML: a line each, prompts and raw replies folded away."""
+    """Return the judge tasks of a sample as HTML: a line each, with prompts and raw replies collapsed."""
     tasks = "".join(_call(number, one) for number, one in enumerate(found.tasks, 1))
     return f'{CALLS_STYLE}<div class="calls">{tasks}</div>'
 
