@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -84,6 +85,7 @@ def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
     """The same evaluation by a server that misbehaves, beside the one by a server that does not."""
     with server(given, faults=True) as url:
         ill = measured(given, "engine", url)
+        ideal = ideal_seconds(asked(f"{url}/drawn"), given)
     whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
     changed = sum(
         value is not None and value != well["scores"][sample][metric]
@@ -95,7 +97,72 @@ def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
         "faults_changed_scores": changed,
         "faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3),
         "faults_requests": ill["requests"],
+        "faults_ideal_s": round(ideal, 3),
+        "faults_s": round(ill["seconds"], 3),
+        "faults_ratio_to_ideal": round(ill["seconds"] / ideal, 3),
     }
+
+
+EXTRACTS, VERIFIES, WRITES = (
+    "# Break an answer into statements",
+    "# Hold statements against passages",
+    "# Write the questions that an answer answers",
+)
+DEPENDS = {VERIFIES: EXTRACTS, "embeddings": WRITES}
+"""Calls that begin once all calls of another kind of their sample are answered."""
+
+
+def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace) -> float:
+    """The time of a scheduler that knows the faults in advance, and always sends the call with most left to do first.
+
+    `drawn`: sample, title, call and fault of each request that the server got. An attempt takes the latency, a hung one
+    the deadline; after a 429 the call pauses for the second that the server asks for, and others take its place.
+    """
+    latency = given.latency_ms / 1000
+    attempts: dict[tuple[str, str, str], list[str]] = {}
+    for sample, title, digest, fault in drawn:
+        attempts.setdefault((sample, title, digest), []).append(fault)
+    lasts = {
+        call: sum(given.deadline if fault == "hung" else latency + (fault == "429") for fault in faults)
+        for call, faults in attempts.items()
+    }
+    by_kind: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    for call in attempts:
+        by_kind.setdefault(call[:2], []).append(call)
+    next_kinds = {kind: dependent for dependent, kind in DEPENDS.items()}
+    left = {
+        call: lasts[call]
+        + max((lasts[next_] for next_ in by_kind.get((call[0], next_kinds.get(call[1], "")), ())), default=0.0)
+        for call in attempts
+    }
+    open_calls = {kind: len(calls) for kind, calls in by_kind.items()}
+    ready = [(-left[call], call, 0) for call in attempts if (call[0], DEPENDS.get(call[1], "")) not in by_kind]
+    heapify(ready)
+    events: list[tuple[float, int, tuple[str, str, str], int]] = []  # when, 0: a slot is free, 1: a pause is over
+    now, free = 0.0, given.concurrency
+    while ready or events:
+        while ready and free:
+            _, call, number = heappop(ready)
+            fault = attempts[call][number]
+            heappush(events, (now + (given.deadline if fault == "hung" else latency), 0, call, number))
+            free -= 1
+        now, paused, call, number = heappop(events)
+        if paused:
+            heappush(ready, (-left[call], call, number))
+            continue
+        free += 1
+        if number + 1 < len(attempts[call]):
+            if attempts[call][number] == "429":
+                heappush(events, (now + 1.0, 1, call, number + 1))
+            else:
+                heappush(ready, (-left[call], call, number + 1))
+            continue
+        kind = call[:2]
+        open_calls[kind] -= 1
+        if not open_calls[kind]:
+            for next_call in by_kind.get((call[0], next_kinds.get(call[1], "")), ()):
+                heappush(ready, (-left[next_call], next_call, 0))
+    return now
 
 
 @contextmanager

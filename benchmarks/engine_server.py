@@ -3,16 +3,20 @@
     python benchmarks/engine_server.py --latency-ms 200 --tail --faults
 
 Prints its port, then answers as the tests' server does, after a while. `GET /clock` tells how many requests
-came and how long it took from the first to the last; `POST /clock` forgets both, and `GET /bodies` gives the
-requests kept since.
+came and how long it took from the first to the last; `POST /clock` forgets both, `GET /bodies` gives the
+requests kept since, and `GET /drawn` what became of each request: its sample, call and fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import re
 import socket
 import sys
+from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +36,15 @@ def main() -> None:
     state = ChatServer(forgetful=True)
     seconds = given.latency_ms / 1000
     state.delay = (lambda: seconds * rng.lognormvariate(-0.5, 1.0)) if given.tail else (lambda: seconds)
-    if given.faults:
-        state.chance = lambda _: fault(rng)
-    config = uvicorn.Config(app(state), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
+    drawn: list[tuple[str, str, str, str]] = []
+
+    def draw(asked: Mapping[str, Any]) -> Fault | None:
+        kind = kind_of_fault(rng) if given.faults else ""
+        drawn.append((*call_of(asked), kind))
+        return FAULTS.get(kind)
+
+    state.chance = draw
+    config = uvicorn.Config(app(state, drawn), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
     server = uvicorn.Server(config)
     # With the protocol named, asyncio sends small segments at once; else a response waits 40 ms for an acknowledgement.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -52,32 +62,52 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def fault(rng: random.Random) -> Fault | None:
+FAULTS: Mapping[str, Fault] = {
+    "429": status(429, "slow down", Retry_After="1"),
+    "500": status(500, "broken"),
+    "malformed": replies('{"verdicts": ['),
+    "hung": never,
+}
+
+
+def kind_of_fault(rng: random.Random) -> str:
     """5% are told to come back in a second, 5% fail, 5% are malformed, 2% never end."""
     drawn = rng.random()
-    if drawn < 0.05:
-        return status(429, "slow down", Retry_After="1")
-    if drawn < 0.10:
-        return status(500, "broken")
-    if drawn < 0.15:
-        return replies('{"verdicts": [')
-    return never if drawn < 0.17 else None
+    limits = {"429": 0.05, "500": 0.10, "malformed": 0.15, "hung": 0.17}
+    return next((kind for kind, limit in limits.items() if drawn < limit), "")
 
 
-def app(state: ChatServer) -> Any:
+def call_of(asked: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the sample of a request, the title of its prompt, and a digest that its repairs and retries share."""
+    text = asked["messages"][0]["content"] if "messages" in asked else json.dumps(asked["input"])
+    texts = text.partition("## Now")[2] or text
+    sample = re.search(r"[Ii]tem (\d+)", texts)
+    title = text.split("\n", 1)[0] if "messages" in asked else "embeddings"
+    return sample[1] if sample else "", title, blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def app(state: ChatServer, drawn: list[tuple[str, str, str, str]]) -> Any:
     async def clock(request: Request) -> Response:
         if request.method == "POST":
             state.count, state.first, state.last = 0, 0.0, 0.0
             state.asked.clear()
             state.keys.clear()
+            drawn.clear()
             state.forgetful = request.query_params.get("keep") != "yes"
         return JSONResponse({"requests": state.count, "seconds": max(0.0, state.last - state.first)})
 
     async def bodies(_request: Request) -> Response:
         return JSONResponse(state.asked)
 
+    async def fates(_request: Request) -> Response:
+        return JSONResponse(drawn)
+
     made = state.app()
-    made.router.routes += [Route("/clock", clock, methods=["GET", "POST"]), Route("/bodies", bodies)]
+    made.router.routes += [
+        Route("/clock", clock, methods=["GET", "POST"]),
+        Route("/bodies", bodies),
+        Route("/drawn", fates),
+    ]
     return made
 
 

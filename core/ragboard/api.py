@@ -88,7 +88,10 @@ class EvaluationResult:
         return self.summary.metrics[self._spec(metric)]
 
     def __repr__(self) -> str:
-        """The judge, a line for each metric, and how many statements are not supported; no more than a screen."""
+        """Return the judge, a line for each metric, and how many statements are not supported.
+
+        No more than a screen.
+        """
         return "\n".join((one_line(self._title()), text_table(_HEAD, self._rows()), *map(one_line, self._notes())))
 
     def _repr_html_(self) -> str:

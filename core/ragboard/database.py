@@ -104,7 +104,7 @@ class Database:
         return self._connect_migrated()
 
     def _exists(self) -> bool:
-        """Whether there is a database. An empty file is none: creating it was interrupted."""
+        """Return whether there is a database. An empty file is none: creating it was interrupted."""
         try:
             return self.path.stat().st_size > 0
         except FileNotFoundError:

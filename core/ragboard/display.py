@@ -12,7 +12,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 
 
 def plain(text: str) -> str:
-    """The text without characters that control a terminal or reorder the text around them."""
+    """Return the text without characters that control a terminal or reorder the text around them."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -22,7 +22,7 @@ def one_line(text: str) -> str:
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The table in left-aligned columns; callers pad numbers."""
+    """Return the table in left-aligned columns; callers pad numbers."""
     cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
@@ -33,7 +33,7 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, above: Iterable[str] = (), below: Iterable[str] = ()
 ) -> str:
-    """The table as HTML, with a paragraph for each line above and below it. All texts are escaped."""
+    """Return the table as HTML, with a paragraph for each line above and below it. All texts are escaped."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{html.escape(plain(cell))}</{tag}>' for cell in row)}</tr>"

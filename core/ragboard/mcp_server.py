@@ -257,14 +257,14 @@ class _Tools:
         found = diagnose_run(self._store, self._store.resolve(run))
         findings = [
             {
-                "component": one.rule.component,
-                "finding": one.sentence,
-                "figure": str(one.figure),
-                "impact": one.impact_text or None,
-                "advice": one.rule.advice,
-                "only_a_hint_because": one.held_back or None,
+                "component": finding.rule.component,
+                "finding": finding.sentence,
+                "figure": str(finding.figure),
+                "impact": finding.impact_text or None,
+                "advice": finding.rule.advice,
+                "only_a_hint_because": finding.held_back or None,
             }
-            for one in found.findings
+            for finding in found.findings
         ]
         return _result(
             {
@@ -275,17 +275,17 @@ class _Tools:
                 "findings": findings,
                 "start_with": ": ".join(filter(None, start_with(found))),
                 "unsupported_statements": found.unsupported,
-                "questions_with_most_of_them": {one.question: one.statements for one in found.questions},
+                "questions_with_most_of_them": {question.question: question.statements for question in found.questions},
                 "suspicious_passages": [
                     {
-                        "passage": one.passage_id,
-                        "text": one.text,
-                        "supports_wrong_statements": one.wrong,
-                        "contradicts_statements": one.contradicted,
+                        "passage": passage.passage_id,
+                        "text": passage.text,
+                        "supports_wrong_statements": passage.wrong,
+                        "contradicts_statements": passage.contradicted,
                     }
-                    for one in found.passages
+                    for passage in found.passages
                 ],
-                "weak_topics": [topic_in_words(one, one.metric) for one in found.topics],
+                "weak_topics": [topic_in_words(topic, topic.metric) for topic in found.topics],
                 "to_check_more_rules": command_for(found) if found.missing else None,
             }
         )

@@ -156,7 +156,7 @@ def _fails(one: GateResult, on_inconclusive: OnInconclusive) -> bool:
 
 
 def _doubt(result: EvaluationResult, one: GateResult) -> str:
-    """Why a gate that passes may be wrong; empty if nothing speaks against it."""
+    """Return why a gate that passes may be wrong; empty if nothing speaks against it."""
     from ragboard.analysis import gate_text
 
     summary = result.summary.metrics.get(one.metric)
@@ -166,7 +166,7 @@ def _doubt(result: EvaluationResult, one: GateResult) -> str:
 
 
 def _message(result: EvaluationResult, gated: Iterable[GateResult], failed: Iterable[GateResult]) -> Iterator[str]:
-    """The gates, the worst samples of those that failed, and the statements that no passage supports."""
+    """Yield the gates, the worst samples of those that failed, and the statements that no passage supports."""
     from ragboard.analysis import gate_text
     from ragboard.display import one_line
     from ragboard.records import Score

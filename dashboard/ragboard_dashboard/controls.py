@@ -136,7 +136,7 @@ def compare_link(run_id: str, *, named: bool = False) -> None:
 
 
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
-    """The choices by name in URLs, with titles: each run, and each evaluation of a run that has several."""
+    """Return the choices by name in URLs, with titles: each run, and each evaluation of a run that has several."""
     choices: dict[str, str] = {}
     by_run = get_evaluations()
     for run in runs:
@@ -202,7 +202,7 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
-    """The two runs (A, B) to compare by default: the newest two over the same questions; A is the older.
+    """Return the two runs (A, B) to compare by default: the newest two over the same questions; A is the older.
 
     Runs of the user's come before the sample runs, evaluated runs before the others. Needs at least two runs.
     """
@@ -215,7 +215,7 @@ def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
 
 
 def _newest_pair(runs: Sequence[ListedRun]) -> list[ListedRun]:
-    """The first run that shares its questions with another, and the first of these; empty if none does."""
+    """Return the first run that shares its questions with another, and the first of these; empty if none does."""
     counts = Counter(run.dataset_key for run in runs)
     shared = next((run.dataset_key for run in runs if counts[run.dataset_key] > 1), None)
     return [run for run in runs if run.dataset_key == shared][:2]
@@ -260,12 +260,12 @@ def _save_unscored(chosen: UnscoredPolicy) -> None:
 
 
 def page_number(name: str = "page") -> int:
-    """The page of a list in the URL, from 1."""
+    """Return the page of a list in the URL, from 1."""
     return number_in_address(name) or 1
 
 
 def last_page(total: int, size: int) -> int:
-    """The last page of a list, which may be empty."""
+    """Return the last page of a list, which may be empty."""
     return max(1, -(-total // size))
 
 
@@ -342,7 +342,7 @@ def report_button(name: str, written: Callable[[], str], width: Literal["content
 
 
 def _file_name(name: str, extension: str) -> str:
-    """A file name that is valid on any file system."""
+    """Return a file name that is valid on any file system."""
     return f"{_UNNAMED.sub('-', name).strip('-.')[:MAX_DOWNLOAD_NAME] or 'ragboard'}.{extension}"
 
 
@@ -400,11 +400,11 @@ def uploaded(file: UploadedFile) -> Generator[Path]:
 
 
 def _upload_name(given: str) -> str:
-    """The name of an uploaded file, without folders, shortened to a valid length."""
+    """Return the name of an uploaded file, without folders, shortened to a valid length."""
     path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
     return f"{path.stem.encode()[:MAX_UPLOAD_NAME].decode(errors='ignore')}{path.suffix[:MAX_UPLOAD_SUFFIX]}"
 
 
 def without_folder(message: str) -> str:
-    """A message about an upload, without the path of its temporary folder."""
+    """Return a message about an upload, without the path of its temporary folder."""
     return re.sub(rf"{re.escape(gettempdir())}[/\\]{UPLOAD_PREFIX}[^/\\]*[/\\]", "", message)

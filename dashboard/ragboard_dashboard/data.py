@@ -96,32 +96,32 @@ Read: TypeAlias = Callable[Concatenate[Store, P], T]
 
 
 def store() -> Store:
-    """The store this server was started over. On a read-only server every write to it raises StoreError."""
+    """Return the store this server was started over. On a read-only server every write to it raises StoreError."""
     return Store(settings().store, writable=writable())
 
 
 def writable() -> bool:
-    """Whether pages may change the store; if not, they draw no control that would."""
+    """Return whether pages may change the store; if not, they draw no control that would."""
     return not settings().read_only
 
 
 def evaluates() -> bool:
-    """Whether evaluations may be started from this server's pages."""
+    """Return whether evaluations may be started from this server's pages."""
     return settings().evaluates and writable()
 
 
 def plugins() -> tuple[Path, ...]:
-    """The files of user-defined metrics that this server was started with."""
+    """Return the files of user-defined metrics that this server was started with."""
     return settings().plugins
 
 
 def launch_context() -> LaunchContext:
-    """The settings of evaluations started from this server."""
+    """Return the settings of evaluations started from this server."""
     return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
-    """The metrics that this server can compute, by identity. Raises SettingError if a plugin file is broken."""
+    """Return the metrics that this server can compute, by identity. Raises SettingError if a plugin file is broken."""
     return metrics_with(plugins())
 
 
@@ -207,13 +207,16 @@ def _described(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescri
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
-    """Every metric by identity, including those that only the store knows."""
+    """Return every metric by identity, including those that only the store knows."""
     return _described(plugins())
 
 
 @cached(4)
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """The unsupported statements to read first, over all runs; of the sample runs only if no other is evaluated."""
+    """Return the unsupported statements to read first, over all runs.
+
+    Of the sample runs only if no other is evaluated.
+    """
     runs = [run for run in get_leaderboard() if run.judged]
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
     return unsupported_statements(store, own or runs, limit=limit)
@@ -221,13 +224,13 @@ def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedSta
 
 @cached()
 def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> OverruledVerdicts:
-    """The overruled verdicts of a run, and its metrics with labels in their place."""
+    """Return the overruled verdicts of a run, and its metrics with labels in their place."""
     return overruled_verdicts(store, get_run(run, unscored=unscored))
 
 
 @cached()
 def get_judge_options(store: Store, run: RunRef) -> JudgeOptions | None:
-    """The judge options of an evaluation; None if its judges were given in Python."""
+    """Return the judge options of an evaluation; None if its judges were given in Python."""
     return store.judge_options(run.evaluation_id) if run.evaluation_id else None
 
 
@@ -237,7 +240,7 @@ def _calls(store: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> 
 
 
 def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
-    """The judge tasks of one sample."""
+    """Return the judge tasks of one sample."""
     return _calls(run, sample_id, plugins())
 
 
@@ -254,48 +257,48 @@ def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy 
 
 @cached()
 def get_most_changed(store: Store, a: RunRef, b: RunRef) -> tuple[ChangedQuestion, ...]:
-    """The pairs whose scores changed most."""
+    """Return the pairs whose scores changed most."""
     return most_changed(store, a, b, _pairing(a, b))
 
 
 @cached(4)
 def get_unpaired(store: Store, a: RunRef, b: RunRef) -> tuple[UnpairedSample, ...]:
-    """The samples in no pair, and why."""
+    """Return the samples in no pair, and why."""
     return unpaired_samples(store, a, b, _pairing(a, b))
 
 
 @cached(64)
 def get_pair_rows(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
-    """A page of the pairs of two runs."""
+    """Return a page of the pairs of two runs."""
     return pair_rows(store, a, b, _pairing(a, b), query)
 
 
 @cached(64)
 def get_pair_position(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPosition:
-    """The position of a pair in a query's result. Raises NotFoundError."""
+    """Return the position of a pair in a query's result. Raises NotFoundError."""
     return pair_position(store, a, b, _pairing(a, b), query, sample_id)
 
 
 @cached(64)
 def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
-    """One question in both runs. Raises NotFoundError."""
+    """Return one question in both runs. Raises NotFoundError."""
     return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
 def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
-    """Which nuggets of a question the answers of the runs state."""
+    """Return which nuggets of a question the answers of the runs state."""
     return nugget_table(store(), dataset, question)
 
 
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Every agreement, newest first: those with label files, and those with the runs' own labels."""
+    """Return every agreement, newest first: those with label files, and those with the runs' own labels."""
     return tuple(sorted((*labelled_runs(store), *agreements(store)), key=lambda one: one.made, reverse=True))
 
 
 @cached(4)
 def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
-    """The agreements with label files, newest first."""
+    """Return the agreements with label files, newest first."""
     return agreements(store)
 
 
@@ -307,7 +310,7 @@ def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
 
 
 def get_agreement(agreement_id: str) -> StoredAgreement:
-    """The agreement with this id, or the newest of this name. Raises NotFoundError."""
+    """Return the agreement with this id, or the newest of this name. Raises NotFoundError."""
     return _agreement_data(agreement_id).stored
 
 
@@ -315,14 +318,17 @@ def get_agreement(agreement_id: str) -> StoredAgreement:
 def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
 ) -> BaselineComparison | None:
-    """The judge's scorer compared with the best trivial baseline; fast, unlike the tables. Raises SettingError."""
+    """Return the judge's scorer compared with the best trivial baseline.
+
+    Fast, unlike the tables. Raises SettingError.
+    """
     del store  # `_agreement_data` reads the store
     return compare_with_baselines(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 
 
 @cached(spinner="Drawing intervals")
 def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
-    """The scorers compared on pairs. Raises SettingError."""
+    """Return the scorers compared on pairs. Raises SettingError."""
     del store  # `_agreement_data` reads the store
     return preference_report(_agreement_data(agreement_id), ties=ties, against=against)
 
@@ -331,25 +337,25 @@ def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -
 def get_grades(
     store: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
 ) -> GradeReport:
-    """The scorers compared on grades or labels. Raises SettingError."""
+    """Return the scorers compared on grades or labels. Raises SettingError."""
     del store
     return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
-    """How one scorer decided every pair."""
+    """Return how one scorer decided every pair."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 @cached(spinner="Drawing intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """The judge's grades of passages compared with people's; None if the agreement is about something else."""
+    """Return the judge's grades of passages compared with people's; None if the agreement is about something else."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
-    """The disagreement of one scorer with annotators on every item."""
+    """Return the disagreement of one scorer with annotators on every item."""
     return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
@@ -362,12 +368,12 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
 
 @cached(32)
 def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
-    """The evaluated run and the sample with an item's answer; None if no run has it."""
+    """Return the evaluated run and the sample with an item's answer; None if no run has it."""
     stored = agreement_named(store, agreement_id)
     return sample_of_item(store, stored, item_detail(store, stored, item_id))
 
 
 @cached(32)
 def get_item(store: Store, agreement_id: str, item_id: str) -> ItemDetail:
-    """One item with its texts. Raises NotFoundError."""
+    """Return one item with its texts. Raises NotFoundError."""
     return item_detail(store, agreement_named(store, agreement_id), item_id)

@@ -45,7 +45,7 @@ class Link:
 
 
 def address(page: str, query: Mapping[str, Any]) -> str:
-    """The URL of a page, relative to any other page."""
+    """Return the URL of a page, relative to any other page."""
     return f"{page}?{urlencode(query)}"
 
 
@@ -87,7 +87,7 @@ def open_comparison(a: str, b: str) -> NoReturn:
 
 
 def number_in_address(name: str) -> int | None:
-    """The number in a URL parameter, from 1; None if it is missing, not a number, or too large."""
+    """Return the number in a URL parameter, from 1; None if it is missing, not a number, or too large."""
     given = st.query_params.get(name, "")
     return (int(given) or None) if given.isdecimal() and len(given) <= DIGITS else None
 

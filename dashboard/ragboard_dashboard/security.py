@@ -62,7 +62,7 @@ class RequestGuard:
         return ""
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        """Whether an origin is this dashboard: it equals Host, or is the name of a proxy, without a port."""
+        """Return whether an origin is this dashboard: it equals Host, or is the name of a proxy, without a port."""
         name = _name(origin)
         proxied = name not in LOCAL_NAMES and ":" not in origin
         return name in self._names and (proxied or origin.lower() == host.lower())
@@ -77,7 +77,7 @@ class RequestGuard:
 
 
 def names_of(given: ServerSettings) -> frozenset[str]:
-    """The host names that a dashboard accepts."""
+    """Return the host names that a dashboard accepts."""
     names = {*LOCAL_NAMES, *given.allowed_hosts}
     if given.host not in LOCAL_NAMES:
         names |= _own_names() if _is_any(given.host) else {given.host}
@@ -85,7 +85,7 @@ def names_of(given: ServerSettings) -> frozenset[str]:
 
 
 def security_headers() -> dict[str, str]:
-    """The security headers of every response."""
+    """Return the security headers of every response."""
     return {
         "Content-Security-Policy": content_policy(),
         "X-Content-Type-Options": "nosniff",
@@ -98,7 +98,7 @@ def security_headers() -> dict[str, str]:
 
 
 def content_policy() -> str:
-    """The Content-Security-Policy: scripts only from this server, and of inline scripts only Streamlit's, by digest.
+    """Return the Content-Security-Policy: scripts only from this server, inline ones only Streamlit's, by digest.
 
     Components are loaded as blobs, and the data grid as WebAssembly; pages have inline styles.
     """
@@ -122,7 +122,7 @@ def content_policy() -> str:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without port; empty if it is invalid."""
+    """Return the name in a Host header, without port; empty if it is invalid."""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
@@ -137,7 +137,7 @@ def _is_any(host: str) -> bool:
 
 
 def _own_names() -> set[str]:
-    """The name and the addresses of this machine."""
+    """Return the name and the addresses of this machine."""
     name = socket.gethostname()
     try:
         found: Iterable[Any] = socket.getaddrinfo(name, None)

@@ -142,7 +142,7 @@ def _redirect_to_start(request: Request) -> RedirectResponse:
 
 
 def server_options(given: ServerSettings) -> dict[str, Any]:
-    """All of Streamlit's options except the port."""
+    """Return all of Streamlit's options except the port."""
     return (
         SERVER
         | OPTIONS
@@ -165,7 +165,7 @@ def free_port(wanted: int | None, host: str = LOOPBACK) -> int:
 
 
 def _local_address(host: str) -> str:
-    """The address at which this machine itself reaches a server that listens on `host`."""
+    """Return the address at which this machine itself reaches a server that listens on `host`."""
     return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 - looked up, not bound
 
 
@@ -188,7 +188,7 @@ def wait_until_healthy(address: str, seconds: float) -> bool:
 
 
 def find_problem(address: str) -> str:
-    """Why the server at this address cannot show its store; empty if it can."""
+    """Return why the server at this address cannot show its store; empty if it can."""
     try:
         with urlopen(f"{address}/health", timeout=60):  # noqa: S310 - our own http address
             return ""

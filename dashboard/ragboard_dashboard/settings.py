@@ -37,7 +37,7 @@ class ServerSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the address is reachable only from this machine; of host names, only `localhost` is."""
+    """Return whether the address is reachable only from this machine; of host names, only `localhost` is."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -55,7 +55,7 @@ def keep_settings(given: ServerSettings) -> None:
 
 
 def settings() -> ServerSettings:
-    """The settings of this server; by default, the store in the current folder."""
+    """Return the settings of this server; by default, the store in the current folder."""
     return _read(os.environ.get(VARIABLE, '{"store": ".ragboard"}'))
 
 

@@ -118,7 +118,7 @@ def file_facts(items: Sequence[Fact]) -> None:
 
 
 def column_title(column: str) -> str:
-    """The name of a metric or metadata column on pages; a column with the name of a metric keeps its prefix."""
+    """Return the name of a metric or metadata column on pages; a column with the name of a metric keeps its prefix."""
     metrics = get_metrics()
     if column in metrics:
         return metrics[column].label
@@ -146,7 +146,7 @@ _NAME_OF_ICON = re.compile(r":(?=[\w+-])")
 
 
 def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
-    """A sample's score as a fact, with a further note; if unscored, with the reason."""
+    """Return a sample's score as a fact, with a further note; if unscored, with the reason."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
@@ -197,7 +197,7 @@ def dollars(cost: float | None) -> str:
 
 
 def config_line(run: RunSummary | SampleReport) -> str:
-    """A run's configuration in one line."""
+    """Return a run's configuration in one line."""
     return ", ".join(f"{shortened(key)} {shortened(str(value))}" for key, value in run.config.items())
 
 

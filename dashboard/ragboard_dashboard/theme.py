@@ -100,5 +100,5 @@ CHART_DARK: Palette = {
 
 
 def palette(theme: str | None) -> Palette:
-    """The colours of a theme, `light` or `dark`."""
+    """Return the colours of a theme, `light` or `dark`."""
     return CHART_DARK if theme == "dark" else CHART_LIGHT

@@ -53,7 +53,7 @@ def align(a: Sequence[str], b: Sequence[str], *, threshold: float = FUZZY) -> Al
 
 
 def content_similarity(one: str, other: str) -> float:
-    """The Dice similarity, in [0, 1], of the words of two texts without function words such as `the` and `of`."""
+    """Return the Dice similarity, in [0, 1], of the words of two texts, without function words such as `the`."""
     return _dice(*(set(_words(text)) - _FUNCTION_WORDS for text in (one, other)))
 
 

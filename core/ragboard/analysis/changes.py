@@ -78,7 +78,7 @@ class ChangedQuestion:
         return f"only {self.refuses} refuses{', in part' if self.in_part else ''}" if self.refuses else ""
 
     def __str__(self) -> str:
-        """What changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
+        """Return what changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
         statements = ", ".join(f"{count} {kind}" for kind, count in self.statements.items())
         new = f"{self.new_passages} of {self.passages} passages {'is' if self.new_passages == 1 else 'are'} new"
         parts = [self.refusal, statements and f"statements: {statements}", new if self.new_passages else ""]
@@ -142,13 +142,13 @@ def _is_relevance(spec: str) -> bool:
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
-    """The change of each pair as a share of the metric's range, in [0, 1]; 0 if one of the two is unscored."""
+    """Return the change of each pair as a share of the metric's range, in [0, 1]; 0 if one of the two is unscored."""
     change = np.abs(column.b - column.a) / (metric_range[1] - metric_range[0])
     return np.where(column.both, change, 0.0)
 
 
 def _improvements(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
-    """The improvement of each pair as a share of the metric's range, in [-1, 1]."""
+    """Return the improvement of each pair as a share of the metric's range, in [-1, 1]."""
     better = {"higher": 1.0, "lower": -1.0, "neutral": 0.0}[direction]
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 

@@ -48,7 +48,7 @@ class JudgePair:
 
 
 def same_judges(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
-    """Whether all tasks of a metric were answered by the same judges with the same settings."""
+    """Return whether all tasks of a metric were answered by the same judges with the same settings."""
     tasks = one.tasks if one.tasks is not None else other.tasks
     if tasks == frozenset():  # no judge is needed
         return True
@@ -60,7 +60,7 @@ def same_judges(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
 
 
 def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
-    """The two runs, with each metric taken from the newest evaluations by a judge setup that both have.
+    """Return the two runs, with each metric taken from the newest evaluations by a judge setup that both have.
 
     An evaluation named as `RUN@EVALUATION` is kept. A metric without a common judge setup is taken from the newest
     evaluation of each run.
@@ -94,7 +94,7 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
 
 
 def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequence[str]) -> dict[str, JudgePair]:
-    """The metrics among `specs` that different judge setups evaluated in A and B, with the judges."""
+    """Return the metrics among `specs` that different judge setups evaluated in A and B, with the judges."""
     by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
     found: dict[str, JudgePair] = {}
     for spec in specs:
@@ -105,22 +105,22 @@ def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequen
 
 
 def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
-    """Whether the same judge setup extracted the statements, and found the refusals, of both runs."""
+    """Return whether the same judge setup extracted the statements, and found the refusals, of both runs."""
     return len(set(judges_of_task(connection, EXTRACTION_TASK, [a.evaluation_id, b.evaluation_id]))) == 1
 
 
 def _has_extracted_statements(one: ScoredEvaluation) -> bool:
-    """Whether the metric is computed from statements of the answers, and the evaluation has statements."""
+    """Return whether the metric is computed from statements of the answers, and the evaluation has statements."""
     return one.has_statements and EXTRACTION_TASK in (one.identity if one.tasks is None else one.tasks)
 
 
 def _recency(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
-    """A sort key, larger for newer pairs: complete before partial ones, then by the time when both were finished."""
+    """Return a sort key, larger for complete pairs of evaluations, then for those that were finished later."""
     return all(one.complete for one in pair), min(one.finished for one in pair)
 
 
 def _with_evaluations(run: RunRef, metrics: Mapping[str, str | None], statements: ScoredEvaluation | None) -> RunRef:
-    """The run with its metrics and statements from these evaluations, unless the user chose an evaluation."""
+    """Return the run with its metrics and statements from these evaluations, unless the user chose an evaluation."""
     if run.chosen:
         return run
     main = statements.evaluation_id if statements else run.evaluation_id
@@ -136,12 +136,12 @@ def _evaluation_used(
 
 
 def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
-    """The evaluations of each metric, newest first; only the chosen one if the user chose one."""
+    """Return the evaluations of each metric, newest first; only the chosen one if the user chose one."""
     by_metric = scored_evaluations(connection, run.run_id)
     if not run.chosen:
         return by_metric
     chosen = {
-        spec: [one for one in evaluations if one.evaluation_id == run.evaluation_id]
+        spec: [evaluation for evaluation in evaluations if evaluation.evaluation_id == run.evaluation_id]
         for spec, evaluations in by_metric.items()
     }
     return {spec: evaluations for spec, evaluations in chosen.items() if evaluations}
@@ -150,7 +150,7 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
 def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """What limits the comparison of A and B, one sentence each: datasets, judges, metric settings, partial evaluations.
+    """Return what limits the comparison of A and B, one sentence each: datasets, judges, metric settings, samples.
 
     `judges`: the metrics with different judge setups in A and B, by the label that pages show.
     """
@@ -163,7 +163,7 @@ def comparison_warnings(
 
 
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
-    """The runs to evaluate for a fuller comparison, each with the metrics that only the other run has.
+    """Return the runs to evaluate for a fuller comparison, each with the metrics that only the other run has.
 
     If a run has no such metrics, it was not evaluated, or only some of its samples were.
     """

@@ -190,7 +190,7 @@ class Comparison:
         return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
 
     def __repr__(self) -> str:
-        """The result in words, a table of the metrics, and the warnings; `sentence` is the text to copy."""
+        """Return the result in words, a table of the metrics, and the warnings; `sentence` is the text to copy."""
         table = text_table(_HEAD, self._rows())
         return "\n".join((*map(one_line, self._title()), table, *map(one_line, self._warnings())))
 
@@ -316,7 +316,7 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
 
 
 def verdict_in_words(compared: Comparison) -> str:
-    """The result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
+    """Return the result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
     by_change: dict[Change, list[str]] = {}
     for one in compared.metrics:
         by_change.setdefault(one.change, []).append(one.label)

@@ -338,12 +338,12 @@ class Diagnosis:
     @property
     def main_findings(self) -> tuple[Finding, ...]:
         """The findings that are not hints."""
-        return tuple(one for one in self.findings if not one.held_back)
+        return tuple(finding for finding in self.findings if not finding.held_back)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
         """The findings that are only hints, see `held_back`."""
-        return tuple(one for one in self.findings if one.held_back)
+        return tuple(finding for finding in self.findings if finding.held_back)
 
     @property
     def first(self) -> Finding | None:
@@ -353,11 +353,11 @@ class Diagnosis:
     @property
     def top_questions_share(self) -> float | None:
         """Share of all unsupported statements that `questions` account for; None without unsupported statements."""
-        return sum(one.statements for one in self.questions) / self.unsupported if self.unsupported else None
+        return sum(question.statements for question in self.questions) / self.unsupported if self.unsupported else None
 
 
 def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
-    """The values of answers with more statements than the median, and those of the others."""
+    """Return the values of answers with more statements than the median, and those of the others."""
     known = ~np.isnan(faithfulness + statements)
     median = np.median(statements[known]) if known.any() else 0.0
     groups = statements > median, statements <= median
@@ -382,7 +382,7 @@ def _unchanged(values: FloatArray) -> FloatArray:
 
 
 def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
-    """The quantities and rules of `diagnosis.toml`."""
+    """Return the quantities and rules of `diagnosis.toml`."""
     text = files("ragboard.analysis").joinpath("diagnosis.toml").read_text("utf-8")
     quantities: dict[str, Quantity] = {}
     rules: list[Rule] = []
@@ -485,7 +485,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
 
 
 def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
-    """The evaluated columns among `names`, including those without any value."""
+    """Return the evaluated columns among `names`, including those without any value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
@@ -532,7 +532,7 @@ def apply_rules(
 ) -> tuple[tuple[Finding, ...], tuple[NotTriggered, ...]]:
     """Return the findings of the triggered rules, and the rules that were not triggered."""
     results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
-    findings = tuple(one for one in results if isinstance(one, Finding))
+    findings = tuple(result for result in results if isinstance(result, Finding))
     return findings, tuple(one for one in results if isinstance(one, NotTriggered))
 
 
@@ -570,7 +570,10 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
 
 
 def _with_impact(finding: Finding, columns: Columns) -> Finding:
-    """The finding with the lower bound of the share that it explains; samples without a value count as no loss."""
+    """Return the finding with the lower bound of the share that it explains.
+
+    Samples without a value count as no loss.
+    """
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
@@ -587,14 +590,14 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
+    """Return why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
 
 
 def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:
-    """The questions with the most unsupported statements."""
+    """Return the questions with the most unsupported statements."""
     query = HallucinationQuery(runs=(run,), limit=MAX_LISTED)
     return tuple(
         QuestionIssue(
@@ -608,7 +611,7 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """The passages that support the most wrong statements; if that was not judged, that contradict the most."""
+    """Return the passages that support the most wrong statements; if that was not judged, that contradict the most."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
@@ -715,7 +718,7 @@ def why_not_triggered(result: NotTriggered) -> str:
 
 
 def command_for(diagnosis: Diagnosis) -> str:
-    """The command that evaluates the missing metrics; empty if there are none.
+    """Return the command that evaluates the missing metrics; empty if there are none.
 
     Several metrics of one source are named by the source, because they share verdicts.
     """
@@ -727,7 +730,10 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """What to look at first, as a title, and why, as sentences; a main finding has none, because it says why itself."""
+    """Return what to look at first, as a title, and why, as sentences.
+
+    A main finding has none, because it says why itself.
+    """
     first, hints, topics = diagnosis.first, diagnosis.hints, diagnosis.topics
     if first is None:
         title = "Start with the questions below" if diagnosis.unsupported else "No rule flags this run"
@@ -760,7 +766,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
 
 
 def _is_free(diagnosis: Diagnosis) -> bool:
-    """Whether the run's own judge evaluates the missing metrics without asking a model."""
+    """Return whether the run's own judge evaluates the missing metrics without asking a model."""
     return bool(diagnosis.missing and diagnosis.judged and diagnosis.judged.judge == "embedded")
 
 

@@ -212,7 +212,7 @@ def breakdown(
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """The range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
+    """Return the range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -221,7 +221,7 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """The share of samples that meet a threshold: of the scored ones, or of all if each unscored one has one value.
+    """Return the share of samples that meet a threshold: of the scored ones, or of all if all count.
 
     `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
     value. The interval covers every share that the unscored samples allow.

@@ -25,7 +25,7 @@ ALLOWED = POINTS
 
 
 def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED) -> str:
-    """The `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
+    """Return the `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
     `a` and `b` name the runs as on the page. On a metric with another range than 0 to 1, `allowed` is a share of the
     part of the range above 0. Empty if all metrics are neutral or have different judges in A and B.
@@ -35,7 +35,7 @@ def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = AL
 
 
 def check_command(compared: Comparison, b: str) -> str:
-    """The `ragboard check` command that compares the means of B with the thresholds that are set.
+    """Return the `ragboard check` command that compares the means of B with the thresholds that are set.
 
     A metric without a threshold gets the worse end of its 95% CI, rounded so that B passes now. Empty if no metric of
     this comparison has a threshold or an interval.
@@ -45,7 +45,7 @@ def check_command(compared: Comparison, b: str) -> str:
 
 
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
-    """A GitHub workflow that checks new answers with ragboard's action: both commands, by the judges given.
+    """Return a GitHub workflow that checks new answers with ragboard's action: both commands, by the judges given.
 
     `answer.py` is a placeholder for the RAG pipeline, and `main.jsonl` for the answers to compare with. Without
     `judge_options` (judges from Python, or scores from a file) the workflow names OpenAI's as an example and says so.
@@ -62,7 +62,7 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
         "baseline": "main.jsonl" if conditions else "",
         "fail-if": conditions,
         "unscored": "" if compared.policy == "excluded" else compared.policy,
-        "metrics": ",".join(one.metric for one in compared.metrics if one.metric in compared.b.metrics),
+        "metrics": ",".join(metric.metric for metric in compared.metrics if metric.metric in compared.b.metrics),
         **_judge_inputs(given),
         "requirement": "./ragboard",
     }
@@ -72,7 +72,10 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
 
 
 def shell_quote(text: str) -> str:
-    """The text quoted as one shell word; control characters are escaped (`$'...'`) so it can be copied from a page."""
+    """Return the text quoted as one shell word.
+
+    Control characters are escaped (`$'...'`) so it can be copied from a page.
+    """
     if text.isprintable():
         return shlex.quote(text)
     escaped = "".join(
@@ -82,11 +85,11 @@ def shell_quote(text: str) -> str:
 
 
 def _conditions(compared: Comparison, allowed: float) -> list[str]:
-    """The losses from A to B that fail."""
+    """Return the losses from A to B that fail."""
     return [
-        _condition(one, allowed)
-        for one in compared.metrics
-        if one.pairs is not None and one.better != "neutral" and _can_be_named(one.metric)
+        _condition(metric, allowed)
+        for metric in compared.metrics
+        if metric.pairs is not None and metric.better != "neutral" and _can_be_named(metric.metric)
     ]
 
 
@@ -99,7 +102,7 @@ def _condition(one: MetricComparison, allowed: float) -> str:
 def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
     """`--min` and `--max` with the means that B must reach."""
     metrics = compared.b.metrics
-    return [option for one in compared.metrics for option in _threshold_option(one, metrics.get(one.metric))]
+    return [option for metric in compared.metrics for option in _threshold_option(metric, metrics.get(metric.metric))]
 
 
 def _threshold_option(one: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:
@@ -115,7 +118,7 @@ def _threshold_option(one: MetricComparison, summary: MetricSummary | None) -> I
 
 
 def _can_be_named(spec: str) -> bool:
-    """Whether a condition with this metric can be parsed."""
+    """Return whether a condition with this metric can be parsed."""
     try:
         return read_condition(f"{spec} < 0").metric == spec
     except SettingError:
@@ -123,7 +126,7 @@ def _can_be_named(spec: str) -> bool:
 
 
 def _command(name: str, options: Sequence[tuple[str, str]], runs: Sequence[str], compared: Comparison) -> str:
-    """One command, one option per line; the runs come after `--` if one of them looks like an option."""
+    """Return one command, one option per line; the runs come after `--` if one of them looks like an option."""
     lines = [f"{option} {shell_quote(value)}" for option, value in options]
     if compared.policy != "excluded":
         lines.append(f"--unscored {compared.policy}")
@@ -154,7 +157,10 @@ _KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 
 
 def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
-    """The inputs of the action that name the judges, without batches; `options` is what has no input of its own."""
+    """Return the inputs of the action that name the judges, without batches.
+
+    `options` is what has no input of its own.
+    """
     own = {"--judge": "judge", "--embed": "embed"}
     live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
     given = [(option, value) for option, *values in command_options(live) for value in values]
@@ -164,12 +170,12 @@ def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
 
 
 def _one_line(value: str) -> str:
-    """The value of an option on one line; only a pattern can have several, and `\\n` means the same in it."""
+    """Return the value of an option on one line; only a pattern can have several, and `\\n` means the same in it."""
     return value.replace("\n", r"\n")
 
 
 def _input(name: str, value: str | list[str]) -> str:
-    """An input of the action. GitHub expands `${{ }}` in it, so one in a value is escaped."""
+    """Return an input of the action. GitHub expands `${{ }}` in it, so one in a value is escaped."""
     if isinstance(value, list) and len(value) > 1 and all(line.isprintable() for line in value):
         return f"          {name}: |\n" + "".join(f"            {_escaped(line)}\n" for line in value)
     text = "\n".join(value) if isinstance(value, list) else value
@@ -181,7 +187,7 @@ def _escaped(text: str) -> str:
 
 
 def _scalar(text: str) -> str:
-    """The text as it is if YAML reads it so, else quoted."""
+    """Return the text as it is if YAML reads it so, else quoted."""
     if _PLAIN.fullmatch(text):
         return text
     escaped = "".join(

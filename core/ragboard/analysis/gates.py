@@ -134,9 +134,13 @@ def gate_text(one: GateResult, *, difference: bool = False) -> str:
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
-    """The thresholds set for the metrics of a run, as conditions."""
+    """Return the thresholds set for the metrics of a run, as conditions."""
     thresholds = (summary.threshold for summary in (*run.metrics.values(), *run.file_scores.values()))
-    return tuple(Condition(metric=one.metric, fail=one.fail, threshold=one.value) for one in thresholds if one)
+    return tuple(
+        Condition(metric=threshold.metric, fail=threshold.fail, threshold=threshold.value)
+        for threshold in thresholds
+        if threshold
+    )
 
 
 def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
@@ -146,7 +150,7 @@ def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
 
 
 def resolve_spec(name: str, specs: Sequence[str]) -> str:
-    """The full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
+    """Return the full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
 
     Raises NotFoundError for an unknown name and SettingError for an ambiguous one, both with the candidates.
     """

@@ -166,7 +166,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
-    """The SQL behind a page of statements."""
+    """Return the SQL behind a page of statements."""
     with store.database.read() as connection:
         shown = list(_shown(connection, query))
         return str(statements_query(query, shown, separately_judged(connection, shown)))
@@ -214,7 +214,7 @@ def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame
 
 
 def judges_of(store: Store) -> tuple[str, ...]:
-    """The names of the judges of the evaluations in the store."""
+    """Return the names of the judges of the evaluations in the store."""
     with store.database.read() as connection:
         return judge_names(connection)
 
@@ -222,7 +222,7 @@ def judges_of(store: Store) -> tuple[str, ...]:
 def _shown(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy]]:
-    """The evaluations that a query covers, by id, each with the run as commands name it."""
+    """Return the evaluations that a query covers, by id, each with the run as commands name it."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
     found: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy]]] = {}

@@ -149,7 +149,10 @@ def metric_summaries(
 
 
 def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
-    """The values that unscored samples count as; None if they are excluded; a text if the metric has none, and why."""
+    """Return the values that unscored samples count as.
+
+    None if they are excluded; a text if the metric has none, and why.
+    """
     if policy == "excluded":
         return None
     if metric is None:
@@ -197,7 +200,7 @@ def mean_of(
 
 
 def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """The minimum and maximum of a metric; None if it has no such bound."""
+    """Return the minimum and maximum of a metric; None if it has no such bound."""
     return None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
 
 
@@ -216,7 +219,7 @@ def _bounded(
 
 
 def _interval(metric: MetricDescription | None, moments: AnyMoments | None) -> Interval | NoInterval:
-    """The interval of a mean, within the metric's range if that is finite."""
+    """Return the interval of a mean, within the metric's range if that is finite."""
     if moments is None:
         return NoInterval(reason="no sample is scored", n=0)
     return mean_interval(moments, bounds=range_of(metric))
@@ -253,7 +256,7 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
 
 
 def _counted_as(spec: str) -> str:
-    """The metric without its settings; empty if it does not count in the ragas score."""
+    """Return the metric without its settings; empty if it does not count in the ragas score."""
     metric = metric_of(spec)
     if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
         return ""

@@ -99,7 +99,7 @@ def _question(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
 
 
 def metric_source_label(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """The source in two or three words (`RAGAS paper`); without a short form, the citation."""
+    """Return the source in two or three words (`RAGAS paper`); without a short form, the citation."""
     found = metric_of(metric.spec, known)
     return (found.credit if found else "") or metric.paper
 
@@ -111,14 +111,14 @@ def metric_summary(metric: MetricDescription, known: Mapping[str, Metric] = METR
 
 
 def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """The columns that a sample must have besides the question: `answer, passages, gold passages`."""
+    """Return the columns that a sample must have besides the question: `answer, passages, gold passages`."""
     found = metric_of(metric.spec, known)
     needed = [NEEDED.get(column, column) for column in metric.requires]
     return ", ".join([*needed, *(["gold passages"] if found and found.needs_gold else [])]) or "the question only"
 
 
 def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """The judge that it needs: `a chat model`, `any judge`, `no judge`; empty if its code is not installed."""
+    """Return the judge that it needs: `a chat model`, `any judge`, `no judge`; empty if its code is not installed."""
     found = metric_of(metric.spec, known)
     if found is None:
         return ""

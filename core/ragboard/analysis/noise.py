@@ -66,7 +66,7 @@ def _noise(
     shown = next((one for one in evaluations if one.evaluation_id == run.evaluation_of(spec)), None)
     if shown is None:
         return None
-    others = (one for one in evaluations if one.judge == shown.judge)
+    others = (evaluation for evaluation in evaluations if evaluation.judge == shown.judge)
     other = next((one for one in others if not same_judges(one, shown)), None)  # other seed, prompts or version
     if other is None:
         return None
@@ -85,14 +85,14 @@ def _noise(
 
 
 def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """The bounds of a difference of two values of the metric; None if its range is not known."""
+    """Return the bounds of a difference of two values of the metric; None if its range is not known."""
     if metric is None or metric.low is None or metric.high is None:
         return None
     return metric.low - metric.high, metric.high - metric.low
 
 
 def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
-    """The parameters in which two evaluations differ; without any, the tasks that were judged differently."""
+    """Return the parameters in which two evaluations differ; without any, the tasks that were judged differently."""
     parameters = list(_parameter_changes(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)
@@ -117,7 +117,7 @@ def _paired(
     spec: str,
     bounds: tuple[float, float] | None,
 ) -> PairedDifference | None:
-    """The difference over the samples that both evaluations scored; None if there are none."""
+    """Return the difference over the samples that both evaluations scored; None if there are none."""
     positions, first, second = doubly_scored(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
     labels = clusters.of[positions].tolist() if clusters else None

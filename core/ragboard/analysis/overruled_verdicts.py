@@ -86,7 +86,7 @@ def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:
 def _verdicts_and_labels(
     connection: Connection, evaluation_id: str, labels: Mapping[tuple[int, int], Label]
 ) -> dict[tuple[int, int], tuple[Label, Label]]:
-    """The judge's verdict and the label of each statement that has both, by position and number."""
+    """Return the judge's verdict and the label of each statement that has both, by position and number."""
     if not labels:
         return {}
     verdicts = judged_labels(connection, evaluation_id, list({position for position, _ in labels}))
@@ -96,7 +96,7 @@ def _verdicts_and_labels(
 def _recomputed_means(
     connection: Connection, ref: RunRef, run: RunSummary, positions: Sequence[int]
 ) -> dict[str, MetricSummary]:
-    """The means of the verdict-based metrics; `positions` are the samples with an overruled verdict."""
+    """Return the means of the verdict-based metrics; `positions` are the samples with an overruled verdict."""
     specs = tuple(
         spec
         for spec, summary in run.metrics.items()
@@ -143,7 +143,10 @@ def _with_values(
 def _values(
     connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
 ) -> tuple[Positions, FloatArray]:
-    """The positions and values of all scores of a metric, with the outcomes in `changed` replaced; NaN if unscored."""
+    """Return the positions and values of all scores of a metric, with the outcomes in `changed` replaced.
+
+    NaN if unscored.
+    """
     kept = scores_except(connection, ref.evaluation_id or "", spec, changed)
     replaced = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
     return (
@@ -161,12 +164,12 @@ def _recompute_sample(
 
 
 def is_verdict_based(spec: str) -> bool:
-    """Whether a metric is computed only from joint verdicts on the answer's statements."""
+    """Return whether a metric is computed only from joint verdicts on the answer's statements."""
     return bool(_verdict_based([spec]))
 
 
 def _verdict_based(specs: Sequence[str]) -> tuple[Metric, ...]:
-    """The metrics among `specs` that are computed only from joint verdicts on the answer's statements."""
+    """Return the metrics among `specs` that are computed only from joint verdicts on the answer's statements."""
     metrics = (metric_of(spec, METRICS) for spec in specs)
     allowed: set[Need[Any]] = {JointVerdicts(), Statements()}
     return tuple(

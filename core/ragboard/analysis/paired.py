@@ -83,7 +83,7 @@ def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
 
 
 def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """The values of the metrics that A and B share, by metric name."""
+    """Return the values of the metrics that A and B share, by metric name."""
     shared = sorted(metric_names(connection, a) & metric_names(connection, b))
     scores_a, scores_b = (scores_by_metric(connection, run, shared) for run in (a, b))
     found: dict[str, MetricColumn] = {}
@@ -100,7 +100,10 @@ def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedR
 
 
 def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """The numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`); lower is better."""
+    """Return the numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`).
+
+    Lower is better.
+    """
     sides = (metadata_columns(connection, run.run_id) for run in (a, b))
     keys_a, keys_b = ({one.key for one in side if not one.not_numbers and is_cost(one.key)} for side in sides)
     found: dict[str, MetricColumn] = {}
@@ -114,7 +117,7 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
 
 
 def is_cost(name: str) -> bool:
-    """Whether the name of a column suggests cost, time or tokens of an answer: `latency_ms`, `totalTokens`."""
+    """Return whether the name of a column suggests cost, time or tokens of an answer: `latency_ms`, `totalTokens`."""
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
     return any(map(_COST.fullmatch, words)) and not any(map(_NOT_COST.fullmatch, words))
 
@@ -136,12 +139,12 @@ def unscored_reasons(
 def paired_refusals(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[FloatArray, FloatArray, Flags]:
-    """A's and B's refusals (1 or 0) over the pairs where both are known, and a mask of those pairs."""
+    """Return a's and B's refusals (1 or 0) over the pairs where both are known, and a mask of those pairs."""
     return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
 
 
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
-    """Which answers of A and of B state something; a refusal that does refuses only in part."""
+    """Return which answers of A and of B state something; a refusal that does refuses only in part."""
     stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     return _at(stating_a, paired.a)[1], _at(stating_b, paired.b)[1]
 
@@ -149,7 +152,10 @@ def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired
 def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """The mean number of statements per answer in A and in B, over pairs where both are known; None without any."""
+    """Return the mean number of statements per answer in A and in B, over pairs where both are known.
+
+    None without any.
+    """
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
@@ -158,19 +164,22 @@ def mean_statement_counts(
 def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """The mean number of passages per question in A and in B, over pairs where both are known; None without any."""
+    """Return the mean number of passages per question in A and in B, over pairs where both are known.
+
+    None without any.
+    """
     in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
 def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
-    """The values of A and of B over the pairs that have both, and a mask of those pairs."""
+    """Return the values of A and of B over the pairs that have both, and a mask of those pairs."""
     (values_a, has_a), (values_b, has_b) = _at(a, paired.a), _at(b, paired.b)
     return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b
 
 
 def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
-    """The values at these positions, and a mask of the positions that have one."""
+    """Return the values at these positions, and a mask of the positions that have one."""
     size = 1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0)))
     values, known = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
     values[scored.positions], known[scored.positions] = scored.values, True
@@ -178,7 +187,10 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """The clusters of pairs whose samples depend on each other in either run. None if all pairs are independent."""
+    """Return the clusters of pairs whose samples depend on each other in either run.
+
+    None if all pairs are independent.
+    """
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     known = [(clusters, positions) for clusters, positions in sides if clusters]
     connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
@@ -242,6 +254,6 @@ def difference_of(
 
 
 def _with(column: MetricColumn, side: str, fill: float) -> FloatArray:
-    """One side's values over all judged pairs, with `fill` for the unscored."""
+    """Return one side's values over all judged pairs, with `fill` for the unscored."""
     values = column.a if side == "a" else column.b
     return np.nan_to_num(values[column.judged], nan=fill)

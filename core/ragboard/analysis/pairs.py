@@ -175,7 +175,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
 
 
 def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
-    """The SQL behind a page of pairs. Raises NotFoundError if the two evaluations do not share the metric."""
+    """Return the SQL behind a page of pairs. Raises NotFoundError if the two evaluations do not share the metric."""
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
@@ -202,7 +202,7 @@ def pair_position(
 
 
 def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
-    """The direction of a shared metric; neutral if different judges scored it in A and B."""
+    """Return the direction of a shared metric; neutral if different judges scored it in A and B."""
     if not all(has_scores(connection, run, spec) for run in (a, b)):
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
     metric = described(connection).get(spec)
@@ -245,7 +245,7 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
 
 def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]) -> tuple[StatementChange, ...]:
-    """Every statement of both answers once, what got worse first.
+    """Return every statement of both answers once, what got worse first.
 
     Statements with similar words are one claim; if their verdicts differ, only if their content words are similar too.
     """
@@ -294,7 +294,7 @@ def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
 def _rechunked(
     passages: Sequence[Passage], others: Sequence[Passage]
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """The passages that differ from one of `others` only by where the text is cut; and all the rest."""
+    """Return the passages that differ from one of `others` only by where the text is cut; and all the rest."""
     texts = [" ".join(one.text.split()) for one in others]
     rechunked, rest = list[Passage](), list[Passage]()
     for one in passages:
@@ -305,7 +305,7 @@ def _rechunked(
 
 
 def _overlap(first: str, second: str) -> bool:
-    """Whether `second` contains `first`, or begins with its end, by half of the shorter one at least."""
+    """Return whether `second` contains `first`, or begins with its end, by half of the shorter one at least."""
     if first in second:
         return bool(first)
     least = max(1, ceil(RECHUNKED * min(len(first), len(second))))

@@ -222,5 +222,7 @@ def _wrong(
         )
         for row in rows
     ]
-    answered = [one for one in samples if one.answerability == "unanswerable" and one.behaviour != "refused"]
+    answered = [
+        sample for sample in samples if sample.answerability == "unanswerable" and sample.behaviour != "refused"
+    ]
     return (*answered, *(one for one in samples if one.answerability in ANSWERABLE and one.behaviour == "refused"))

@@ -161,7 +161,7 @@ class FailureKind:
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Every run with each of its metrics, newest run first.
+    """Return every run with each of its metrics, newest run first.
 
     A metric is taken from the newest evaluation of all samples that has it, else from the newest one of a part; scores
     from run files are kept apart. `unscored` says how samples without a score count in the means.
@@ -171,7 +171,7 @@ def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple
 
 
 def means_sql(board: Iterable[RunSummary]) -> str:
-    """The SQL behind the means of these runs over their scored samples."""
+    """Return the SQL behind the means of these runs over their scored samples."""
     evaluations = (
         one.judged.evaluation_id
         for run in board
@@ -182,19 +182,19 @@ def means_sql(board: Iterable[RunSummary]) -> str:
 
 
 def list_runs(store: Store) -> tuple[ListedRun, ...]:
-    """Every run, in the leaderboard's order; reads no scores."""
+    """Return every run, in the leaderboard's order; reads no scores."""
     with store.database.read() as connection:
         return listed_runs(connection)
 
 
 def store_tables(store: Store) -> tuple[StoreTable, ...]:
-    """Every view and table with its columns, views first, described by the comments in the database."""
+    """Return every view and table with its columns, views first, described by the comments in the database."""
     with store.database.read() as connection:
         return described_tables(connection)
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """The summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
+    """Return the summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
         found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored)
     if not found:
@@ -203,25 +203,30 @@ def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "exclud
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """The identity of the judge of each task type: judge, model, prompts, version. Empty without an evaluation."""
+    """Return the identity of the judge of each task type: judge, model, prompts, version.
+
+    Empty without an evaluation.
+    """
     with store.database.read() as connection:
         found = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
     return {task: str(judge) for one in found for task, judge in one.identity.items()}
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
-    """The evaluations of a run, newest first, without those imported from its file."""
+    """Return the evaluations of a run, newest first, without those imported from its file."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = judged_by(connection, [one.id for one in evaluations])
-    return tuple(ListedEvaluation(judged=judged[one.id], metrics=one.metrics) for one in evaluations)
+    return tuple(
+        ListedEvaluation(judged=judged[evaluation.id], metrics=evaluation.metrics) for evaluation in evaluations
+    )
 
 
 def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
     """`run_evaluations` for every evaluated run, by run id."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
-        judged = judged_by(connection, [one.id for one in evaluations])
+        judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
     found: dict[str, tuple[ListedEvaluation, ...]] = {}
     for one in evaluations:
         listed = ListedEvaluation(judged=judged[one.id], metrics=one.metrics)
@@ -230,7 +235,7 @@ def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
-    """The runs whose name, tags and dataset contain every word of the search; case does not matter."""
+    """Return the runs whose name, tags and dataset contain every word of the search; case does not matter."""
     words = search.casefold().split()
     return tuple(
         run for run in runs if all(word in " ".join((run.name, *run.tags, run.dataset)).casefold() for word in words)
@@ -238,7 +243,7 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """The kinds of failure behind a run's missing scores, most frequent first."""
+    """Return the kinds of failure behind a run's missing scores, most frequent first."""
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
     kinds: dict[str, list[FailedScore]] = {}
@@ -259,11 +264,13 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """The evaluations of the run in which a failed task left a shown score missing."""
+    """Return the evaluations of the run in which a failed task left a shown score missing."""
     with store.database.read() as connection:
         failed = failing_evaluations(connection, run)
     return tuple(
-        RunRef(run_id=run.run_id, name=run.name, evaluation_id=one) for one in run.evaluations if one in failed
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)
+        for evaluation in run.evaluations
+        if evaluation in failed
     )
 
 
@@ -329,7 +336,7 @@ def _summaries(
 
 def total_usage(models: Sequence[ModelUsage]) -> TotalUsage:
     """Sum the calls, tokens and cost of all models of an evaluation."""
-    calls, uncounted = sum(one.calls for one in models), sum(one.uncounted for one in models)
+    calls, uncounted = sum(model.calls for model in models), sum(one.uncounted for one in models)
     prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)
     planned_calls, planned_tokens = (
         None if None in planned else sum(number or 0 for number in planned)

@@ -140,7 +140,11 @@ class SampleReport:
     @property
     def passage_grades(self) -> Mapping[int, float]:
         """The relevance of the passages from 0 to 3, by rank; empty if they were not graded."""
-        graded = [one for one in self.judgements if one.about.startswith(PASSAGE_GRADE) and one.value is not None]
+        graded = [
+            judgement
+            for judgement in self.judgements
+            if judgement.about.startswith(PASSAGE_GRADE) and judgement.value is not None
+        ]
         first = min((one.about for one in graded), key=len, default="")
         return {one.number: one.value for one in graded if one.about == first and one.value is not None}
 
@@ -175,7 +179,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
 
 
 def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
-    """The SQL behind a page of samples."""
+    """Return the SQL behind a page of samples."""
     with store.database.read() as connection:
         return str(_page(connection, run, query))
 
@@ -195,7 +199,7 @@ def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
 
 
 def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
-    """The side that fails and the threshold of the query's column; None unless it filters by the threshold."""
+    """Return the side that fails and the threshold of the query's column; None unless it filters by the threshold."""
     if query.only != "beyond":
         return None
     threshold = read_thresholds(connection, described(connection)).get(query.column)
@@ -261,7 +265,9 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             refuses=refuses,
             questions=generated_questions(connection, run.evaluation_of("ragas.answer_relevance"), position),
             chosen_sentences=tuple(
-                Sentence(rank=one.rank, start=one.start, end=one.end) for one in sentences if one.chosen
+                Sentence(rank=sentence.rank, start=sentence.start, end=sentence.end)
+                for sentence in sentences
+                if sentence.chosen
             ),
             sentences=len(sentences),
             citations=sample_citations(connection, run.evaluation_id, position),

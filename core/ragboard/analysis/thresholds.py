@@ -61,7 +61,7 @@ class ShareMeetingThreshold:
 
 
 def thresholds(store: Store) -> Mapping[str, Threshold]:
-    """The thresholds that are set, by metric."""
+    """Return the thresholds that are set, by metric."""
     with store.database.read() as connection:
         return read_thresholds(connection, described(connection))
 

@@ -73,12 +73,12 @@ NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
 
 
 def style_of(verdict: Verdict | None) -> VerdictStyle:
-    """The style of a verdict; `NOT_JUDGED` for None."""
+    """Return the style of a verdict; `NOT_JUDGED` for None."""
     return NOT_JUDGED if verdict is None else VERDICT_STYLES[verdict.label]
 
 
 def statement_style(judged: JudgedStatement) -> VerdictStyle:
-    """The style of a statement's joint verdict; without one, of its verdicts against single passages."""
+    """Return the style of a statement's joint verdict; without one, of its verdicts against single passages."""
     separate = judged.separate_verdict
     return SINGLE_PASSAGE_STYLES[separate] if judged.verdict is None and separate else style_of(judged.verdict)
 
@@ -88,7 +88,7 @@ LIKELY_FROM = 0.7
 
 
 def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
-    """How sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
+    """Return how sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
 
     Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
     """
@@ -101,7 +101,10 @@ def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "like
 
 
 def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
-    """The verdict in words: `unsupported`; from a rule-based judge, `likely unsupported` or `possibly unsupported`."""
+    """Return the verdict in words: `unsupported`.
+
+    From a rule-based judge, `likely unsupported` or `possibly unsupported`.
+    """
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
     return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
@@ -118,7 +121,7 @@ CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
 
 
 def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
-    """The style of a citation; its word is a sentence without the name of the passage."""
+    """Return the style of a citation; its word is a sentence without the name of the passage."""
     if citation.rank is not None and citation.support is None:
         return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
     verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
@@ -138,7 +141,7 @@ def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
 
 
 def human_verdict_line(label: HumanVerdict) -> str:
-    """A label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
+    """Return a label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
     style = VERDICT_STYLES[label.label]
     return f"{style.icon} {style.word}, label by {label.annotator}" + (f": {label.note}" if label.note else "")
 
@@ -200,7 +203,10 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """The style of evidence: supported or contradicted by its stance; unsupported if it is only the nearest text."""
+    """Return the style of evidence: supported or contradicted by its stance.
+
+    Unsupported if it is only the nearest text.
+    """
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

@@ -31,7 +31,7 @@ class Change:
 
 
 def word_diff(first: str, second: str) -> tuple[Change, ...]:
-    """The changes from the first text to the second, in order; gone words come before new ones.
+    """Return the changes from the first text to the second, in order; gone words come before new ones.
 
     Swapping the texts swaps gone and new.
     """
@@ -48,7 +48,7 @@ def word_diff(first: str, second: str) -> tuple[Change, ...]:
 
 
 def shared_words(changes: Iterable[Change]) -> float:
-    """The share of words that are in both texts in the same order, in [0, 1]; 1 for two empty texts."""
+    """Return the share of words that are in both texts in the same order, in [0, 1]; 1 for two empty texts."""
     counts = dict.fromkeys(get_args(ChangeKind), 0)
     for change in changes:
         counts[change.kind] += len(change.text.split())
@@ -57,7 +57,10 @@ def shared_words(changes: Iterable[Change]) -> float:
 
 
 def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change, ...]:
-    """The text of one side in pieces; one piece of kind `same` if the texts share less than half of their words."""
+    """Return the text of one side in pieces.
+
+    One piece of kind `same` if the texts share less than half of their words.
+    """
     other: ChangeKind = "new" if side == "A" else "gone"
     found = tuple(change for change in changes if change.kind != other)
     if not found or shared_words(changes) >= MIN_SHARED:

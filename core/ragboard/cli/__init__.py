@@ -101,12 +101,12 @@ class _Commands(click.Group):
     """Lists the commands by section, and turns ragboard's errors into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         del ctx
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, from its module."""
+        """Return the command of that name, from its module."""
         del ctx
         if cmd_name not in _COMMANDS:
             return None

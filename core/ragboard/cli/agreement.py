@@ -204,7 +204,7 @@ def _print_votes(found: PreferenceReport) -> None:
     for line in found.lines:
         votes = [cell.votes if (cell := line.cells.get(name)) else None for name in found.kept.dimensions]
         if any(votes):
-            rows.append([line.contender.name, *(_correlations(one) for one in votes)])
+            rows.append([line.contender.name, *(_correlations(vote) for vote in votes)])
     if rows:
         people = [found.people[name].votes for name in found.kept.dimensions]
         click.echo()

@@ -251,7 +251,7 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
     ragboard nuggets show bm25-k3 --missing
     """
     chosen = dataset_of(store, dataset)
-    tables = [(one, nugget_table(store, chosen, one)) for one in chosen.questions if one.nuggets]
+    tables = [(question, nugget_table(store, chosen, question)) for question in chosen.questions if question.nuggets]
     if as_json:
         print_json(
             [

@@ -159,13 +159,13 @@ def rank(context: click.Context, /, **given: Any) -> None:
 def _print_systems(estimates: Estimates, *, raw: bool) -> None:
     rows = [
         [
-            plain(one.name),
-            f"{one.labels:,} of {one.items:,}",
-            *(_powered(getattr(one.means, method) if one.means else None, raw=raw) for method in METHODS),
-            _effective_labels(one.best),
-            _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "",
+            plain(system.name),
+            f"{system.labels:,} of {system.items:,}",
+            *(_powered(getattr(system.means, method) if system.means else None, raw=raw) for method in METHODS),
+            _effective_labels(system.best),
+            _interval(system.accuracy) if isinstance(system.accuracy, Interval) else "",
         ]
-        for one in estimates.report.systems
+        for system in estimates.report.systems
     ]
     click.echo(f"{estimates.label}, estimated from {estimates.measured}")
     print_table(["run", "labelled", *METHODS.values(), "effective labels", "judge accuracy"], rows)
@@ -207,11 +207,11 @@ def _print_needed(estimates: Estimates, width: float | None) -> None:
 
 
 def _print_differences_and_ranks(estimates: Estimates) -> None:
-    for one in estimates.report.differences:
-        interval = one.interval
+    for difference in estimates.report.differences:
+        interval = difference.interval
         estimated = ci_text(interval) if isinstance(interval, NoInterval) else _interval(interval)
-        how = "paired" if one.paired else "unpaired"
-        click.echo(one_line(f"{one.b} minus {one.a}: {estimated}, {how}, {one.labels:,} labels"))
+        how = "paired" if difference.paired else "unpaired"
+        click.echo(one_line(f"{difference.b} minus {difference.a}: {estimated}, {how}, {difference.labels:,} labels"))
     for placed in estimates.report.ranking if len(estimates.report.ranking) > 1 else ():
         click.echo(
             one_line(f"rank {placed.rank} [{placed.best} to {placed.worst}]: {placed.name}, {placed.estimate:.3f}")
@@ -245,9 +245,9 @@ def _title(table: RankedRuns) -> str:
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """A row for each run, best first, then the runs without an estimate."""
+    """Return a row for each run, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
-    systems = {one.name: one for one in table.report.systems}
+    systems = {system.name: system for system in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
 
 
@@ -266,7 +266,7 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
 
 
 def _method(one: SystemEstimate) -> str:
-    """The method of the estimate."""
+    """Return the method of the estimate."""
     best, means = one.best, one.means
     if means is None or isinstance(best, NoInterval):
         return "-"
@@ -291,7 +291,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Why PPI does not use the judge; empty if it does."""
+    """Return why PPI does not use the judge; empty if it does."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 

@@ -161,7 +161,7 @@ def retry(
 
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
-    """What each judge does, and what leaves this machine."""
+    """Print what each judge does, and what leaves this machine."""
     if panel.note:
         click.echo(one_line(panel.note), err=True)
     if host := destination(judge_options):
@@ -173,7 +173,7 @@ def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices |
 
 
 def _batch_note(panel: Panel, prices: Prices) -> str:
-    """What batches cost, and how long they may take."""
+    """Return what batches cost, and how long they may take."""
     models = batched_models(panel)
     if not models:
         return "--batch has no effect: no judge is a model at a server"
@@ -183,7 +183,7 @@ def _batch_note(panel: Panel, prices: Prices) -> str:
 
 
 def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
-    """The default metrics for a run, without those that the verdicts in its file score; names these."""
+    """Return the default metrics for a run, without those that the verdicts in its file score; names these."""
     judged = judged_in_file(store, ref.run_id)
     left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
     for spec in left_out:
@@ -231,7 +231,7 @@ def _report_results(
 
 
 def all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
-    """Whether tasks failed and there is not a single score."""
+    """Return whether tasks failed and there is not a single score."""
     return finished.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
 
 
@@ -246,7 +246,7 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """The run of this name in the store. If there is none, import this file, and return its runs and the report.
+    """Return the run of this name in the store. If there is none, import this file, and return its runs and the report.
 
     Several places are files.
     """

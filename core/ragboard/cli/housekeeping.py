@@ -255,7 +255,7 @@ def _read_whole(store: Store, name: str, seconds: float) -> bool:
 
 
 def _error_text(error: RagboardError) -> str:
-    """What is wrong and, if the database is damaged, what to do."""
+    """Return what is wrong and, if the database is damaged, what to do."""
     damaged = isinstance(error.__cause__, duckdb.Error)
     return f"{_reason(error)}. {REMEDY}" if damaged else str(error)
 

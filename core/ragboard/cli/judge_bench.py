@@ -137,7 +137,7 @@ def bench_judges(
 
 
 def _has_tables_section(path: Path) -> bool:
-    """Whether the file has a section for the tables; if so, only the section is replaced."""
+    """Return whether the file has a section for the tables; if so, only the section is replaced."""
     return path.suffix == ".md" and path.is_file() and bool(TABLES_SECTION.search(path.read_text(encoding="utf-8")))
 
 
@@ -151,7 +151,7 @@ def _content(path: Path, bench: JudgeBench) -> str:
 
 
 def bench_markdown(bench: JudgeBench) -> str:
-    """The tables as Markdown."""
+    """Return the tables as Markdown."""
     parts = (
         f"{escaped(table.title)}\n\n"
         + markdown_table([*map(escaped, table.head)], [[*map(escaped, row)] for row in table.rows])
@@ -214,7 +214,7 @@ def _tables(bench: JudgeBench) -> Iterator[Table]:
 
 
 def _by_set(bench: JudgeBench, mean_name: str = "") -> Iterator[tuple[str, BenchLine, BenchFigures]]:
-    """Each line on each set; if there are several sets, then also its mean, named `mean_name`."""
+    """Yield each line on each set; if there are several sets, then also its mean, named `mean_name`."""
     for one in bench.sets:
         yield from ((one.name, line, line.by_set[one.name]) for line in bench.lines if one.name in line.by_set)
     if len(bench.sets) > 1:

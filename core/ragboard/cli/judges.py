@@ -24,7 +24,9 @@ def judges(as_json: bool) -> None:
     """
     found = {"--judge, --extract, --verify": JUDGES, "--embed": EMBEDDERS}
     if as_json:
-        listed = {option: {one.usage: one.summary for one in backends} for option, backends in found.items()}
+        listed = {
+            option: {backend.usage: backend.summary for backend in backends} for option, backends in found.items()
+        }
         print_json({"judges": listed, "presets": list(presets().values())})
         return
     for option, backends in found.items():

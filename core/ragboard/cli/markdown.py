@@ -16,7 +16,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 
 
 def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[GateResult]) -> str:
-    """The result as a sentence, warnings, the table of metrics, and the differences in configuration."""
+    """Return the result as a sentence, warnings, the table of metrics, and the differences in configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
     passages = (metric.caution for metric in shown if metric.caution)
     parts = [
@@ -41,7 +41,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
 
 
 def gates_markdown(run: str, gated: Sequence[GateResult], clustered: str = "") -> str:
-    """The quality gates of a run; `clustered`: the clusters of its intervals."""
+    """Return the quality gates of a run; `clustered`: the clusters of its intervals."""
     note = f"\n\nIntervals are clustered by {clustered}." if clustered else ""
     return f"### {escaped(run)}\n\n{_gates(gated)}{note}"
 
@@ -79,7 +79,7 @@ def _metric(metric: MetricComparison) -> list[str]:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; empty if there are no rows."""
+    """Return a Markdown table; empty if there are no rows."""
     if not rows:
         return ""
     lines = [head, ["---"] * len(head), *rows]
@@ -87,7 +87,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text on one line, with all Markdown and HTML markup escaped."""
+    """Return the text on one line, with all Markdown and HTML markup escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

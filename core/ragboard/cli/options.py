@@ -412,7 +412,7 @@ def reading_options(command: F) -> F:
 
 
 def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]:
-    """The run's settings from `--config-file`, updated by `--config`."""
+    """Return the run's settings from `--config-file`, updated by `--config`."""
     return (read_config_file(file) if file else {}) | read_pairs(pairs)
 
 

@@ -93,7 +93,7 @@ def show_outcome(outcome: Outcome) -> str:
 
 
 def run_json(run: RunSummary) -> Mapping[str, Any]:
-    """A run's summary as JSON-ready data."""
+    """Return a run's summary as JSON-ready data."""
     data = asdict(run)
     data["metrics"] = {metric: asdict(summary) for metric, summary in run.metrics.items()}
     score = ragas_score(run.metrics)

@@ -230,7 +230,7 @@ JSON_KEYS = {
 
 
 def diagnosis_json(found: Diagnosis) -> Any:
-    """The diagnosis as JSON-ready data, with the keys of `JSON_KEYS`."""
+    """Return the diagnosis as JSON-ready data, with the keys of `JSON_KEYS`."""
     return _with_json_keys(asdict(found))
 
 

@@ -141,7 +141,7 @@ def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_file(store: Store, run: str) -> bool:
-    """Whether a run is given as a file, and is not the name of a run in the store. No store is created."""
+    """Return whether a run is given as a file, and is not the name of a run in the store. No store is created."""
     if run == "-" or is_address(run):
         return True
     if store.database.path.exists():

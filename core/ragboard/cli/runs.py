@@ -272,8 +272,8 @@ def show(
 def _groups(
     store: Store, ref: RunRef, summary: RunSummary, by: str, unscored: UnscoredPolicy
 ) -> dict[str, tuple[Group, ...]]:
-    """The means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
-    categories = {one.removeprefix("metadata."): one for one in columns(store, ref).categories}
+    """Return the means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
+    categories = {category.removeprefix("metadata."): category for category in columns(store, ref).categories}
     if by not in categories:
         known = f"group by {', '.join(categories)}" if categories else "no column of its file has groups"
         raise SettingError(f"{ref.name} cannot be grouped by {by}: {known}")
@@ -351,7 +351,7 @@ def _print_statement(number: int, said: JudgedStatement, *, rule_based: bool) ->
 
 
 def whole_run(store: Store, name: str) -> RunRef:
-    """The run of this name. Raises SettingError if the name is that of one evaluation of it."""
+    """Return the run of this name. Raises SettingError if the name is that of one evaluation of it."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
         raise SettingError(f"{name!r} is an evaluation; give its run: {ref.name!r}")

@@ -68,7 +68,7 @@ def _check_headers(path: Path, headers: object) -> None:
 
 
 def _setting_name(key: str) -> str:
-    """The key as it is written in `_SETTINGS`, with `_` for `-`."""
+    """Return the key as it is written in `_SETTINGS`, with `_` for `-`."""
     return key.replace("-", "_")
 
 

@@ -61,13 +61,16 @@ class Dataset:
 
 
 def datasets(store: Store) -> Sequence[DatasetRow]:
-    """All datasets with their sizes, that of the newest run first."""
+    """Return all datasets with their sizes, that of the newest run first."""
     with store.database.read() as connection:
         return dataset_rows(connection)
 
 
 def dataset_of(store: Store, name: str) -> Dataset:
-    """The dataset with this name, or that of the run with this name. Raises NotFoundError if there is neither."""
+    """Return the dataset with this name, or that of the run with this name.
+
+    Raises NotFoundError if there is neither.
+    """
     with store.database.read() as connection:
         found = dataset_name(connection, name)
         if found is None:

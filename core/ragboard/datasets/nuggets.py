@@ -94,7 +94,10 @@ class RunNuggets:
     labels: dict[str, AnswerNugget]
 
     def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
-        """The nugget scores of the answer by metric name, from its labels; unscored if a nugget was not judged."""
+        """Return the nugget scores of the answer by metric name, from its labels.
+
+        Unscored if a nugget was not judged.
+        """
         if any(nugget.text not in self.labels for nugget in nuggets):
             return dict.fromkeys(NUGGET_METRICS, Unscored(reason="skipped", detail="not judged with these nuggets"))
         assigned = tuple(

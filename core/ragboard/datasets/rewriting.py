@@ -49,7 +49,7 @@ def rewrite_questions(
     follow_ups = [one for one in dataset.questions if one.history]
     with store.database.read() as connection:
         known = set[tuple[str, str]]() if again else rewritten_questions(connection)
-    work = [one for one in follow_ups if (one.question, history_json(one.history)) not in known]
+    work = [follow_up for follow_up in follow_ups if (follow_up.question, history_json(follow_up.history)) not in known]
     counts, failed = Counter[str](), Counter[str]()
 
     async def rewrite(one: DatasetQuestion, ask: AnswerTask) -> None:

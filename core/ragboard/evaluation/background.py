@@ -61,7 +61,7 @@ class LaunchContext:
     may_start: bool = True
 
     def arguments(self) -> Iterator[str]:
-        """The files as command-line arguments."""
+        """Yield the files as command-line arguments."""
         for file in self.plugins:
             yield from ("--plugin", str(file))
         if self.prices:
@@ -148,14 +148,17 @@ def start_retry(
 
 
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
-    """The command that `start_evaluation` runs; it contains no secrets, so the server's URL is in the environment."""
+    """Return the command that `start_evaluation` runs.
+
+    It contains no secrets, so the server's URL is in the environment.
+    """
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
     judges = chain.from_iterable(command_options(choice.judge_options))
     return [*command, *judges, *_limit_arguments(choice.limits), *context.arguments()]
 
 
 def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, headers: str = "") -> dict[str, str]:
-    """The environment of the evaluation: this process's without `RAGBOARD_*`, with the server's URL and the secrets.
+    """Return this process's environment without `RAGBOARD_*`, with the server's URL and the secrets.
 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """
@@ -169,13 +172,16 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
+    """Return whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
     own = _own_address()
     return KEY in os.environ and (judge_options.base_url or own).strip().rstrip("/") == own.rstrip("/")
 
 
 def destination(judge_options: JudgeOptions) -> str:
-    """The host and port that questions, passages and answers are sent to; empty if nothing leaves this machine."""
+    """Return the host and port that questions, passages and answers are sent to.
+
+    Empty if nothing leaves this machine.
+    """
     address = (judge_options.base_url or _own_address()).strip()
     return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
 
@@ -194,7 +200,7 @@ def _own_address() -> str:
 def _resolve_choice(
     choice: Choice, context: LaunchContext, key: str | None, headers: str = ""
 ) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
-    """The judges, metrics and options of a choice. Raises for everything that is invalid."""
+    """Return the judges, metrics and options of a choice. Raises for everything that is invalid."""
     if choice.judge_options.base_url:
         require_address(choice.judge_options.base_url)
     panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key, headers))

@@ -20,23 +20,23 @@ __all__ = ["batched_models", "batched_tasks", "open_queues", "prices_in_batches"
 
 
 def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
-    """The types of task that an evaluation by these judges asks in batches."""
+    """Return the types of task that an evaluation by these judges asks in batches."""
     return frozenset(kind for kind in TASKS if (judge := panel.answering(kind)) and batch_endpoint(judge))
 
 
 def batched_models(panel: Panel) -> tuple[str, ...]:
-    """The models that an evaluation by these judges asks in batches."""
+    """Return the models that an evaluation by these judges asks in batches."""
     found = (judge for judge in panel.members if batch_endpoint(judge))
     return tuple(dict.fromkeys(judge.model for judge in found if isinstance(judge, ModelJudge)))
 
 
 def prices_in_batches(panel: Panel, prices: Prices) -> Prices:
-    """The prices, with those of batches for the models that are asked in batches."""
+    """Return the prices, with those of batches for the models that are asked in batches."""
     return {**prices, **{name: prices[name].in_batch for name in batched_models(panel) if name in prices}}
 
 
 def record_path(journal: Path) -> Path:
-    """The path of the file with the submitted batches, beside a journal."""
+    """Return the path of the file with the submitted batches, beside a journal."""
     return journal.with_suffix(".batches")
 
 

@@ -91,7 +91,10 @@ class Budget:
 
     @classmethod
     def for_panel(cls, options: EvaluationOptions, panel: Panel) -> Budget:
-        """A fresh budget for these judges. Raises SettingError for a cost limit if a model has no known price."""
+        """Return a fresh budget for these judges.
+
+        Raises SettingError for a cost limit if a model has no known price.
+        """
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.answering(kind)
@@ -110,7 +113,7 @@ class Budget:
         return over if over > TOLERANCE * (limit or 0.0) else 0.0
 
     def allows(self) -> bool:
-        """Whether anything more may be asked; sets `stopped` if not."""
+        """Return whether anything more may be asked; sets `stopped` if not."""
         if not self.stopped:
             self.stopped = self._limit_reached()
         return not self.stopped
@@ -121,7 +124,7 @@ class Budget:
         self.stopped = self.stopped or "stopped by the user; run the same command to resume"
 
     def gives_up_batches(self) -> bool:
-        """Whether batches are no longer waited for: the user or the time limit stopped the evaluation."""
+        """Return whether batches are no longer waited for: the user or the time limit stopped the evaluation."""
         return self.stopped_by_user or (self._time_is_over() and not self.allows())
 
     def count_at_server(self, change: int) -> None:
@@ -129,7 +132,7 @@ class Budget:
         self.at_server += change
 
     def has_room(self, in_progress: int, done: int) -> bool:
-        """Whether the budget suffices for another sample, with `in_progress` samples started and `done` finished.
+        """Return whether the budget suffices for another sample, with `in_progress` started and `done` finished.
 
         Near the end of the budget fewer samples run at a time, so calls are not wasted on unfinished samples. A call
         limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up. In
@@ -216,7 +219,7 @@ class Budget:
         return (self.cost or 0.0) + self.unanswered_cost
 
     def _reservation(self, task: Task, size: RequestSize) -> _Reservation:
-        """The most that a request may cost, by the token counts that the model has reported so far.
+        """Return the most that a request may cost, by the token counts that the model has reported so far.
 
         Without an output limit, the longest reply so far to this type of task is assumed. Before the first one, the
         cost is unbounded; in a batch, which has many first ones, a plan's longest reply is assumed.
@@ -242,7 +245,10 @@ class Budget:
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Whether enough is left for a request. Unbounded requests are sent one at a time, if their prompt fits."""
+        """Return whether enough is left for a request.
+
+        Unbounded requests are sent one at a time, if their prompt fits.
+        """
         limit = self.options.max_cost
         if limit is None:
             return True
@@ -309,7 +315,7 @@ class TaskMeter:
 def usage_by_model(
     journal: JournalReader, panel: Panel, prices: Prices, expected: Sequence[ModelEstimate] = ()
 ) -> tuple[ModelUsage, ...]:
-    """The calls, tokens and cost of each model in the journal, with the planned numbers."""
+    """Return the calls, tokens and cost of each model in the journal, with the planned numbers."""
     planned = {(estimate.model, estimate.embedding): estimate for estimate in expected}
     usage = {model: Usage() for model in planned}
     for task, of_task in journal.usage.items():

@@ -57,7 +57,7 @@ class AnswerCache:
         self._journal = journal
 
     def get(self, key: str) -> Reply | None:
-        """The reply with this task key; None if there is none, or if it is malformed."""
+        """Return the reply with this task key; None if there is none, or if it is malformed."""
         with _store_errors(self._path):
             found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
             row = found.fetchone()
@@ -70,7 +70,7 @@ class AnswerCache:
             return None
 
     def has(self, key: str) -> bool:
-        """Whether there is an entry with this task key."""
+        """Return whether there is an entry with this task key."""
         with _store_errors(self._path):
             found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
             return found.fetchone() is not None
@@ -137,7 +137,7 @@ def read_cache(path: Path) -> Generator[AnswerCache | None]:
 
 
 def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
-    """The contents of the cache by judge and task type; empty if there is no cache."""
+    """Return the contents of the cache by judge and task type; empty if there is no cache."""
     if not path.exists():
         return ()
     with _store_errors(path), closing(_connect_to_read(path)) as connection:

@@ -135,7 +135,7 @@ class SampleCalls:
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
-    """The judge tasks of a sample, in the order in which they were answered.
+    """Return the judge tasks of a sample, in the order in which they were answered.
 
     `known`: the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the run
     has no such sample.
@@ -145,7 +145,7 @@ def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[st
         return SampleCalls(tasks=(), missing="this run is not evaluated yet")
     evaluations = map(store.evaluation, run.evaluations)
     calls = [_evaluation_calls(store, evaluation, position, sample, known) for evaluation in evaluations]
-    tasks = tuple(task for one in calls for task in one.tasks)
+    tasks = tuple(task for call in calls for task in call.tasks)
     return SampleCalls(tasks=tasks, missing="" if tasks else calls[0].missing)
 
 
@@ -268,12 +268,12 @@ class _CallsBuilder:
 
     def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Prompts and replies, and why there is no prompt."""
-        replies = tuple(Message(role="reply", text=one.text) for one in entry.exchanges if one.text)
+        replies = tuple(Message(role="reply", text=exchange.text) for exchange in entry.exchanges if exchange.text)
         reason = self._why_no_prompt(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
         replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
-        texts = [one.text for one in replayed.lines if one.role == "user"]
+        texts = [line.text for line in replayed.lines if line.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."
         prompts = [Message(role="prompt", text=text) for text in texts]
@@ -314,7 +314,7 @@ def _read_prompts(judge_options: JudgeOptions) -> Prompts | str:
 
 
 def _prompts_match(identity: str, kind: type[Task], prompts: Prompts) -> bool:
-    """Whether the prompts, and the version of the code that parses replies, are the ones recorded in the identity."""
+    """Return whether the prompts, and the version of the code that parses replies, are those of the identity."""
     version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
     return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
@@ -329,12 +329,12 @@ def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dial
 
 
 def _is_trivial(task: Task, prompts: Prompts) -> bool:
-    """Whether the result follows from the input without a model call."""
+    """Return whether the result follows from the input without a model call."""
     return type(task) in PROMPTED and not Dialogue(task, prompts).lines
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:
-    """The judge or model name that an identity contains; the longest match, empty if there is none."""
+    """Return the judge or model name that an identity contains; the longest match, empty if there is none."""
     path = f"/{identity}/"
     return max((name for name in names if _model_part(name) in path or f"/{name}/" in path), key=len, default="")
 

@@ -30,6 +30,6 @@ def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric,
 
 
 def judged_in_file(store: Store, run_id: str) -> frozenset[str]:
-    """The names of metrics that the verdicts in the run's file score; empty if the file has none."""
+    """Return the names of metrics that the verdicts in the run's file score; empty if the file has none."""
     from_file = (one for one in store.evaluations(run_id) if "imported" in one.identity)
     return frozenset(spec for one in from_file for spec in one.metrics)

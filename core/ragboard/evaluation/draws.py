@@ -26,7 +26,7 @@ ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
 
 
 def is_redrawn(kind: type[Task]) -> bool:
-    """Whether further draws ask this type of task again.
+    """Return whether further draws ask this type of task again.
 
     They share the statements, so that verdicts on the same statements can be compared; and texts have one embedding.
     """
@@ -83,7 +83,7 @@ class Draws:
         ]
 
     def redraws(self, task: Task) -> bool:
-        """Whether further draws ask this task again."""
+        """Return whether further draws ask this task again."""
         return self._is_redrawn(type(task))
 
     def redrawn_needs(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:

@@ -193,7 +193,7 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
 
 
 def _compared_rows(position: int, draw: int, results: NeedResults) -> Iterator[Row]:
-    """The replies of one draw: what is judged, and the judge's label of it."""
+    """Yield the replies of one draw: what is judged, and the judge's label of it."""
     columns = {table: list(TABLES[table]) for table in ITEM_COLUMNS}
     for table, row in dict.fromkeys(_finding_rows(position, results)):
         if table in ITEM_COLUMNS:
@@ -384,7 +384,7 @@ def _at_positions(samples: Iterable[tuple[int, Sample]], positions: Sequence[int
 def with_earlier_metrics(
     store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> tuple[Metric, ...]:
-    """The metrics that the evaluation already has, if they are still known, followed by these."""
+    """Return the metrics that the evaluation already has, if they are still known, followed by these."""
     earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     still_known = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*still_known, *metrics)}.values())
@@ -473,7 +473,7 @@ class _SampleLoop:
         self._done += 1
 
     def _is_covered(self, outcomes: Iterable[Outcome]) -> bool:
-        """Whether the sample counts as evaluated: False if the budget stopped all of its metrics."""
+        """Return whether the sample counts as evaluated: False if the budget stopped all of its metrics."""
         skipped = [one for one in outcomes if isinstance(one, Unscored) and one.reason == "skipped"]
         stopped = self._runner.budget.stopped
         return not stopped or len(skipped) < len(self._metrics) or all(one.detail != stopped for one in skipped)

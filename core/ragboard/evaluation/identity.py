@@ -65,7 +65,7 @@ def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
 def evaluation_of(
     store: Store, run_id: str, panel: Panel, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """The evaluation of a run that these metrics by these judges belong to.
+    """Return the evaluation of a run that these metrics by these judges belong to.
 
     That is an existing one, finished or not, if all its metrics use these judges; it then continues with its own
     metrics and these. Of several, it is the one that shares most task types with these metrics, then the newest. If
@@ -100,7 +100,7 @@ def _tasks(metrics: Iterable[Metric]) -> frozenset[type[Task]]:
 
 
 def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
-    """The evaluations of a run, newest first: those in the store, then those that never finished."""
+    """Yield the evaluations of a run, newest first: those in the store, then those that never finished."""
     finished = store.evaluations(run_id)
     yield from finished
     ids = {one.id for one in finished}
@@ -118,7 +118,7 @@ def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
 
 
 def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[str, JsonValue]:
-    """The judges of the task types that the evaluation's metrics ask; all its judges if a metric is unknown."""
+    """Return the judges of the task types that the evaluation's metrics ask; all its judges if a metric is unknown."""
     metrics = [metric_of(spec, known) for spec in evaluation.metrics]
     known_metrics = [metric for metric in metrics if metric is not None]
     if len(known_metrics) < len(metrics):
@@ -128,7 +128,10 @@ def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[s
 
 
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
-    """A digest of run and judges. If an evaluation that got other judges since has that id, a numbered digest."""
+    """Return a digest of run and judges.
+
+    If an evaluation that got other judges since has that id, a numbered digest.
+    """
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
         digest = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=6).hexdigest()
@@ -138,7 +141,7 @@ def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> st
 
 
 def header_data(evaluation: Evaluation, options: EvaluationOptions) -> dict[str, Any]:
-    """The header as JSON-ready data, without secrets."""
+    """Return the header as JSON-ready data, without secrets."""
     return {
         "evaluation": evaluation.id,
         "run": evaluation.run_id,

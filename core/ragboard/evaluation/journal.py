@@ -118,11 +118,11 @@ class JournalReader:
         return bytes.fromhex(key) in self._offsets
 
     def offset(self, key: str) -> int | None:
-        """The byte offset of the line with this task key, or None."""
+        """Return the byte offset of the line with this task key, or None."""
         return self._offsets.get(bytes.fromhex(key))
 
     def get(self, key: str) -> Reply | Failure | None:
-        """The answer with this task key, or None. Raises StoreError if its line is damaged."""
+        """Return the answer with this task key, or None. Raises StoreError if its line is damaged."""
         offset = self.offset(key)
         if offset is None:
             return None
@@ -203,7 +203,10 @@ class Journal(JournalReader):
             self._count(type(task).__name__, exchanges)
 
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
-        """The first fields of a line. A line with calls has its offset too, so that no two such lines are identical."""
+        """Return the first fields of a line.
+
+        A line with calls has its offset too, so that no two such lines are identical.
+        """
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if exchanges:
             head["heard"] = [_exchange_data(exchange) for exchange in exchanges]
@@ -265,7 +268,7 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def read_entries(path: Path, offsets: Iterable[int]) -> tuple[JournalEntry, ...]:
-    """The entries at these byte offsets of a journal, without reading the others.
+    """Return the entries at these byte offsets of a journal, without reading the others.
 
     Raises StoreError if there is no journal, or no entry at an offset.
     """
@@ -319,11 +322,13 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
     for one in exchanges:
         if not (isinstance(one.get("said", ""), str) and {type(one.get(name, False)) for name in _FLAGS} == {bool}):
             raise TypeError("heard")
-    return tuple(Exchange(**{_FIELDS.get(key, key): value for key, value in one.items()}) for one in exchanges)
+    return tuple(
+        Exchange(**{_FIELDS.get(key, key): value for key, value in exchange.items()}) for exchange in exchanges
+    )
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
-    """The fields of an exchange by their keys in the journal."""
+    """Return the fields of an exchange by their keys in the journal."""
     keys = {name: key for key, name in _FIELDS.items()}
     data = {keys.get(name, name): value for name, value in asdict(exchange).items()}
     return {key: value for key, value in data.items() if value or key not in _FLAGS}
@@ -358,7 +363,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a process has the journal open for writing; False once that process was killed."""
+    """Return whether a process has the journal open for writing; False once that process was killed."""
     lock = path.with_suffix(".lock")
     try:
         with FileLock(lock, timeout=0, is_singleton=False) if lock.exists() else nullcontext():

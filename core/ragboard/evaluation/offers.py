@@ -169,7 +169,7 @@ def run_contents(store: Store, run_id: str) -> Contents:
 
 
 def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
-    """Why a metric can score none of these samples with these judges; empty if it can score some.
+    """Return why a metric can score none of these samples with these judges; empty if it can score some.
 
     `needs a reference: the file has none`, `needs a chat model`.
     """
@@ -185,12 +185,12 @@ def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
 
 
 def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:
-    """The metrics that can score none of these samples with these judges: the reason by metric name."""
+    """Return the metrics that can score none of these samples with these judges: the reason by metric name."""
     return {metric.spec: why for metric in metrics if (why := why_unscorable(metric, contents, panel))}
 
 
 def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
-    """A sentence on the metrics that cannot be scored and what to do; empty if all can be scored."""
+    """Return a sentence on the metrics that cannot be scored and what to do; empty if all can be scored."""
     bad = [metric for metric in metrics if metric.spec in refused]
     if not bad:
         return ""
@@ -202,14 +202,14 @@ def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> s
 
 
 def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """The default metrics for these judges that can score some of these samples, without those in `judged`."""
+    """Return the default metrics for these judges that can score some of these samples, without those in `judged`."""
     return tuple(metric for metric in default_metrics(panel, judged) if not why_unscorable(metric, contents, panel))
 
 
 def make_offer(
     samples: Sequence[Sample], panel: Panel, prices: Prices | None = None, judged: Collection[str] = ()
 ) -> Offer | None:
-    """The offer of these judges for samples that are not stored yet; None if no default metric can be scored.
+    """Return the offer of these judges for samples that are not stored yet; None if no default metric can be scored.
 
     Metrics in `judged` are not offered, because the file of the samples has verdicts for them.
     """
@@ -222,7 +222,7 @@ def make_offer(
 
 
 def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel) -> float | None:
-    """The expected seconds of an evaluation; None unless all judges are embedded.
+    """Return the expected seconds of an evaluation; None unless all judges are embedded.
 
     Judges a few samples to measure the time. The time of other judges depends on their servers and hardware.
     """

@@ -52,7 +52,7 @@ class EmbeddedSizes(Sizes):
     """Sizes that take the statements of a text from the embedded judge."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """The statements of the text, and whether the text refuses to answer."""
+        """Return the statements of the text, and whether the text refuses to answer."""
         found = extract(text)
         return [statement.text for statement in found.statements], found.refuses
 
@@ -225,7 +225,7 @@ class KnownAnswers:
     cache: AnswerCache | None
 
     def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
-        """The stored answer to the task with this key, and whether it is from this evaluation's journal."""
+        """Return the stored answer to the task with this key, and whether it is from this evaluation's journal."""
         own = self.journal.get(key) if self.journal else None
         if own is not None:
             return own, True
@@ -317,7 +317,7 @@ class Estimator:
         return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
 
     def _sizes(self, task: Task) -> Sizes:
-        """The sizes for a task: references and answers can have different numbers of statements."""
+        """Return the sizes for a task: references and answers can have different numbers of statements."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes
 
@@ -349,7 +349,7 @@ class _RunTallies:
     worst: Mapping[Needs, _Tally]
 
     def plan(self, panel: Panel, prices: Prices, assumed: Assumptions) -> Plan:
-        """The figures of the whole run."""
+        """Return the figures of the whole run."""
         counts = self.expected[self.everything].counts
         batched = {name: prices[name].batch for name in batched_models(panel) if name in prices}
         prices = prices_in_batches(panel, prices)
@@ -431,7 +431,7 @@ async def _simulate_samples(
 
 
 def _drawn(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
-    """A random sample of at most `assumed.samples` samples, in the order of the run."""
+    """Return a random sample of at most `assumed.samples` samples, in the order of the run."""
     wanted = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
     return (sample for position, sample in enumerate(samples) if position in wanted)
 

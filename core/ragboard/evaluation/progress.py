@@ -179,11 +179,11 @@ class StatusFile:
             budget.stop_by_user()
 
     def _moment(self) -> float:
-        """The current time, unaffected by changes of the clock since the start."""
+        """Return the current time, unaffected by changes of the clock since the start."""
         return self._zero + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
-        """The start of the last `WINDOW_SECONDS`, roughly, and the samples that were done then."""
+        """Return the start of the last `WINDOW_SECONDS`, roughly, and the samples that were done then."""
         while len(self._recent) > 1 and self._recent[0][0] < now - WINDOW_SECONDS:
             self._recent.popleft()
         self._recent.append((now, self._progress.done))
@@ -204,7 +204,7 @@ def write_progress(path: Path, progress: Progress) -> None:
 
 
 def stop_file(status: Path) -> Path:
-    """The path of the file that tells an evaluation to stop, beside its status file."""
+    """Return the path of the file that tells an evaluation to stop, beside its status file."""
     return status.with_suffix(".stop")
 
 
@@ -250,14 +250,17 @@ class LiveEvaluation:
 
 
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
-    """All evaluations that were ever started in the store, newest first. `now`: the machine's monotonic clock."""
+    """Return all evaluations that were ever started in the store, newest first.
+
+    `now`: the machine's monotonic clock.
+    """
     folder = store.journal_path("any").parent
     found = (_live(status, now) for status in folder.glob("*.status.json"))
     return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))
 
 
 def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) -> LiveEvaluation | None:
-    """The state of one evaluation; None if it was never started or the id is invalid."""
+    """Return the state of one evaluation; None if it was never started or the id is invalid."""
     try:
         journal = store.journal_path(evaluation_id)
     except NotFoundError:
@@ -289,7 +292,7 @@ def _live(status: Path, now: float | None) -> LiveEvaluation | None:
 
 
 def _state(progress: Progress, status: Path, journal: Path, now: float) -> tuple[Progress, LiveState]:
-    """The state, with the progress that it goes by."""
+    """Return the state, with the progress that it goes by."""
     if progress.state == "starting":
         return progress, "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
     if progress.state == "running" and is_being_written(journal):

@@ -180,7 +180,7 @@ class TaskRunner:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Whether the journal has an answer that will be used."""
+        """Return whether the journal has an answer that will be used."""
         return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:

@@ -61,7 +61,7 @@ def _cells(row: AresRow, number: int) -> dict[str, str | int]:
 
 
 def _readable(text: str) -> str:
-    """The text with uniform line breaks, and without null characters, which would make the file binary."""
+    """Return the text with uniform line breaks, and without null characters, which would make the file binary."""
     return text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -62,21 +62,21 @@ def comparison_report(
 
 
 def _default_metric(compared: Comparison) -> str:
-    """The first metric that got worse, else the first with a scored pair; empty without any."""
+    """Return the first metric that got worse, else the first with a scored pair; empty without any."""
     paired = [one for one in compared.metrics if one.pairs]
     return next((one.metric for one in paired if one.change == "worse"), paired[0].metric if paired else "")
 
 
 def _magnitudes(compared: Comparison) -> Iterator[float]:
-    """The absolute values of the differences and of the bounds of their intervals."""
-    for found in (one.pairs for one in compared.metrics if one.pairs):
+    """Yield the absolute values of the differences and of the bounds of their intervals."""
+    for found in (metric.pairs for metric in compared.metrics if metric.pairs):
         yield abs(found.difference)
         if isinstance(found.interval, Interval):
             yield from (abs(found.interval.low), abs(found.interval.high))
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """The shortened answers by side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
+    """Return the shortened answers by side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
     tags = {"same": "span", "gone": "del", "new": "ins"}
     answers: dict[str, list[tuple[str, str]]] = {}
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")

@@ -238,7 +238,7 @@ def _metric_data(spec: str, outcome: Outcome, summary: RunSummary) -> dict[str, 
 
 
 def _texts(sample: Sample) -> list[str] | None:
-    return None if sample.contexts is None else [one.text for one in sample.contexts]
+    return None if sample.contexts is None else [context.text for context in sample.contexts]
 
 
 def _value(outcome: Outcome | None) -> float | None:

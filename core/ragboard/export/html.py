@@ -114,7 +114,7 @@ def _environment() -> Environment:
 
 
 def _version() -> str:
-    """The installed version with a leading space; empty if ragboard is not installed."""
+    """Return the installed version with a leading space; empty if ragboard is not installed."""
     try:
         return f" {version('ragboard')}"
     except PackageNotFoundError:
@@ -141,12 +141,12 @@ def cut(text: str) -> str:
 
 
 def cut_note(text: str) -> str:
-    """A note on the hidden rest of a text; empty if all of it is shown."""
+    """Return a note on the hidden rest of a text; empty if all of it is shown."""
     return f"The first {MAX_CHARACTERS:,} of {len(text):,} characters are shown." if len(text) > MAX_CHARACTERS else ""
 
 
 def across(value: float, low: float, high: float) -> str:
-    """The x position of a value on a chart whose axis, from `low` to `high`, goes from x = 6 to x = 234."""
+    """Return the x position of a value on a chart whose axis, from `low` to `high`, goes from x = 6 to x = 234."""
     share = (min(max(value, low), high) - low) / ((high - low) or 1)
     return f"{6 + 228 * share:.1f}"
 
@@ -162,7 +162,7 @@ class Marked:
 
 
 def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Marked]:
-    """The shortened answer, with its statements marked by their verdicts."""
+    """Return the shortened answer, with its statements marked by their verdicts."""
     return _marked(
         cut(answer),
         [
@@ -174,7 +174,7 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Ma
 
 
 def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[Marked], list[str]]:
-    """The shortened passage, with its evidence marked by statement, and how the evidence was found."""
+    """Return the shortened passage, with its evidence marked by statement, and how the evidence was found."""
     evidence: list[tuple[Stretch, int, VerdictStyle]] = []
     sources: dict[str, None] = {}
     for number, one in enumerate(statements, 1):
@@ -188,7 +188,7 @@ def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> t
 
 
 def _marked(text: str, marks: Sequence[tuple[Stretch, int, VerdictStyle]]) -> list[Marked]:
-    """The text in parts; where marks overlap, the worst verdict is shown."""
+    """Return the text in parts; where marks overlap, the worst verdict is shown."""
     parts: list[Marked] = []
     last = 0
     for piece in layered({index: stretch for index, (stretch, _, _) in enumerate(marks)}, len(text)):
@@ -215,5 +215,5 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
     """Number of statements by verdict; without a joint verdict, the verdicts of single passages count."""
-    icons = [statement_style(one).icon for one in statements]
+    icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

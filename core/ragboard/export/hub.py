@@ -85,7 +85,7 @@ def _statements(store: Store, run: RunRef) -> Iterator[dict[str, Any]]:
 
 
 def _card(summaries: Sequence[RunSummary]) -> str:
-    """A data set card: two tables for the hub's viewer, and the means."""
+    """Return a data set card: two tables for the hub's viewer, and the means."""
     lines = ["---", "tags:", "- ragboard", "- rag", "configs:"]
     for name in ("samples", "statements"):
         lines += [f"- config_name: {name}", f'  data_files: "{name}/*.jsonl"']
@@ -102,5 +102,5 @@ def _card(summaries: Sequence[RunSummary]) -> str:
 
 
 def _cell(text: str) -> str:
-    """The text as it is in a cell of a Markdown table."""
+    """Return the text as it is in a cell of a Markdown table."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(text.split()))

@@ -48,7 +48,7 @@ class _Row:
 def judge_chart(bench: JudgeBench) -> str:
     """Return the chart as SVG with its own light and dark style; it loads nothing and has no script."""
     figures = [each for line in bench.lines for each in (*line.by_set.values(), line.mean)]
-    lowest = min([0.5, *(value for each in figures for value in _bounds(each))])
+    lowest = min([0.5, *(value for figure in figures for value in _bounds(figure))])
     start = max(math.floor(lowest * 10), 0) / 10
     rows = list(_rows(bench, start))
     return render(

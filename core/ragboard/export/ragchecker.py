@@ -57,7 +57,7 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
 
 
 def _evaluation(connection: Connection, run: RunRef) -> str | None:
-    """The evaluation with most of the shown RAGChecker metrics; None without any."""
+    """Return the evaluation with most of the shown RAGChecker metrics; None without any."""
     metrics = evaluated_metrics(connection, run.evaluations)
     shown = [one for one, spec in metrics if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
     return max(run.evaluations, key=shown.count, default=None)
@@ -88,7 +88,7 @@ def _item(position: int, sample: Sample, found: _Results) -> dict[str, Any]:
 
 
 def _claims(sample: Sample, found: _Results, key: Key) -> list[Any] | None:
-    """A side's claims, in the form of the run file if they are from it; None if claims were not extracted."""
+    """Return a side's claims, in the form of the run file if they are from it; None if claims were not extracted."""
     side = key[1]
     given = _given(sample).get(side)
     if given is not None and list(given) == found.claims.get(key, []):
@@ -119,7 +119,7 @@ def _tables(position: int, sample: Sample, found: _Results) -> dict[str, list[An
 
 
 def _column(found: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
-    """One target's verdict on each claim; None unless all were judged."""
+    """Return one target's verdict on each claim; None unless all were judged."""
     labels = found.labels.get(key, {})
     return (
         None
@@ -129,7 +129,7 @@ def _column(found: _Results, key: tuple[int, Side, str], claims: list[Any] | Non
 
 
 def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:
-    """One row per claim; None unless all claims were judged against every passage."""
+    """Return one row per claim; None unless all claims were judged against every passage."""
     complete = [column for column in columns if column is not None]
     if claims is None or len(complete) < len(columns):
         return None

@@ -67,12 +67,12 @@ _PAIRS = (
 
 
 def runs_frame(runs: Iterable[RunSummary]) -> pd.DataFrame:
-    """One row per run and metric; a run without metrics has one row."""
+    """Return one row per run and metric; a run without metrics has one row."""
     return _frame([row for run in runs for row in _run(run)], _RUNS)
 
 
 def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
-    """One row per metric; an empty `low` or `high` means no bound."""
+    """Return one row per metric; an empty `low` or `high` means no bound."""
     rows = [
         {name: getattr(metric, name) for name in _METRICS[1:]}
         | {"metric": metric.spec, "requires": ", ".join(metric.requires)}
@@ -82,13 +82,13 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 
 
 def comparison_frame(found: Comparison) -> pd.DataFrame:
-    """One row per metric of two runs; differences are B minus A."""
+    """Return one row per metric of two runs; differences are B minus A."""
     about = {"a": found.a.name, "b": found.b.name, "unscored_count_as": found.policy}
     return _frame([about | _compared(one) for one in found.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
-    """One row per metric and pair; the difference is B minus A."""
+    """Return one row per metric and pair; the difference is B minus A."""
     return _frame([{"metric": metric} | _pair(row) for metric, found in rows.items() for row in found], _PAIRS)
 
 
@@ -193,7 +193,7 @@ def _interval(found: Interval | NoInterval) -> dict[str, Any]:
 
 
 def _extremes(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
-    """The bounds that unscored samples allow; empty unless the policy is `bounds`."""
+    """Return the bounds that unscored samples allow; empty unless the policy is `bounds`."""
     return {f"{name}_least": bounds[0], f"{name}_greatest": bounds[1]} if bounds else {}
 
 
@@ -280,7 +280,7 @@ def _samples(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.Data
 
 
 def _statements(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
-    """One row per statement and target."""
+    """Return one row per statement and target."""
     with store.database.read() as connection:
         return statement_frame(connection, runs[0])
 
@@ -302,7 +302,7 @@ def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) 
 def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
     a, b = comparable_refs(store, *runs)
     pairing = pair_runs(store, a, b)
-    specs = [one.metric for one in compare_runs(store, a, b, pairing).metrics]
+    specs = [metric.metric for metric in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(
         {spec: pair_rows(store, a, b, pairing, PairQuery(metric=spec, limit=ALL)).rows for spec in specs}
     )

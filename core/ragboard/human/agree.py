@@ -134,7 +134,9 @@ def agree(
         spend = usage_by_model(journal, panel, options.prices)
         results = [*(one for part in scored for one in part), *_results_without_judge(labelled, seed)]
     names = {one.scorer for one in results}
-    agreement = replace(agreement, contenders=tuple(one for one in agreement.contenders if one.name in names))
+    agreement = replace(
+        agreement, contenders=tuple(contender for contender in agreement.contenders if contender.name in names)
+    )
     store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda one: one.position))
     tally = runner.tally
     return AgreementResult(
@@ -182,7 +184,7 @@ def check_judges(labelled: LabelFile, panel: Panel, lined: LineUp) -> None:
 
 
 def _task_types(labelled: LabelFile, lined: LineUp) -> frozenset[type[Task]]:
-    """The types of task that the scorers can send."""
+    """Return the types of task that the scorers can send."""
     if labelled.is_verdicts:
         types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
         return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
@@ -197,10 +199,10 @@ def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = 
 
 def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
-    for one in labelled.items:
+    for item in labelled.items:
         text = (
-            f"Item(id={one.id!r}, cluster={one.cluster!r}, sides={one.sides!r}, said={one.human_ratings!r},"
-            f" published={one.published!r})"
+            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.sides!r}, said={item.human_ratings!r},"
+            f" published={item.published!r})"
         )
         digest.update(text.encode("utf-8", errors="surrogatepass"))
     metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in lined.metrics.items()}
@@ -219,7 +221,7 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
 
 
 def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) -> list[Work]:
-    """The work in concurrent parts: one per item, or one per answer for all its statements."""
+    """Return the work in concurrent parts: one per item, or one per answer for all its statements."""
     if labelled.form == "passages":
         return [partial(_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
@@ -324,7 +326,7 @@ async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> lis
     elif not reply.statements:
         both = Unscored(reason="undefined", detail="the answer states nothing"), None
     else:
-        texts = tuple(each.text for each in reply.statements)
+        texts = tuple(statement.text for statement in reply.statements)
         outcomes = await ask_about_texts(sample, texts, ask)
         verdicts = [verdict.value for verdict, _ in outcomes if isinstance(verdict, Score)]
         scores = [score.value for _, score in outcomes if isinstance(score, Score)]
@@ -380,7 +382,7 @@ async def ask_about_texts(
 
 
 def verdict_label(outcome: Score) -> str:
-    """The label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
+    """Return the label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
     return outcome.counted.partition(":")[0]
 
 

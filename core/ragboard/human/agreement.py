@@ -60,29 +60,31 @@ class AgreementData:
         return self.stored.agreement.seed
 
     def given(self, dimension: str) -> dict[int, list[float]]:
-        """The ratings in a dimension by item; an empty list if all annotators left it open."""
+        """Return the ratings in a dimension by item; an empty list if all annotators left it open."""
         rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
         return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
-        """The mean rating in a dimension by item, for rated items."""
+        """Return the mean rating in a dimension by item, for rated items."""
         return {position: sum(ratings) / len(ratings) for position, ratings in self.given(dimension).items() if ratings}
 
     def rated_twice(self, dimension: str) -> dict[int, list[float]]:
-        """The ratings in a dimension by item, for items rated by several annotators."""
+        """Return the ratings in a dimension by item, for items rated by several annotators."""
         return {position: ratings for position, ratings in self.given(dimension).items() if len(ratings) > 1}
 
     def annotators(self, dimension: str) -> int:
-        """The largest number of annotators of one item in a dimension."""
+        """Return the largest number of annotators of one item in a dimension."""
         return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
-        """The scorers in a dimension."""
-        return tuple(one for one in self.stored.agreement.contenders if (dimension, one.name) in self.outcomes)
+        """Return the scorers in a dimension."""
+        return tuple(
+            contender for contender in self.stored.agreement.contenders if (dimension, contender.name) in self.outcomes
+        )
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
-        """The scores of each side by item, with the sign such that higher is better; None if unscored."""
-        lower = any(one.lower for one in self.stored.agreement.contenders if one.name == scorer)
+        """Return the scores of each side by item, with the sign such that higher is better; None if unscored."""
+        lower = any(contender.lower for contender in self.stored.agreement.contenders if contender.name == scorer)
         found = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
         return {
@@ -183,7 +185,7 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
 
 
 def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> tuple[str, str] | None:
-    """The evaluated run (`NAME@EVALUATION`) and the sample id of a single answer, by the judge of the agreement.
+    """Return the evaluated run (`NAME@EVALUATION`) and the sample id of a single answer, by the judge of the agreement.
 
     There the statements and verdicts are that its scores come from. None for a pair, and if no run holds that answer.
     """
@@ -195,7 +197,7 @@ def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> t
 
 
 def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """The question and the first side's answer of these items, by position."""
+    """Return the question and the first side's answer of these items, by position."""
     with store.database.read() as connection:
         return side_texts(connection, stored.agreement.id, positions)
 

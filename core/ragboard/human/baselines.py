@@ -228,7 +228,10 @@ def _graded(
 
 
 def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> float | None:
-    """How often one annotator ranks a good answer, by the mean of the others, above a bad one; None if undefined."""
+    """Return how often one annotator ranks a good answer, by the mean of the others, above a bad one.
+
+    None if undefined.
+    """
     rated = data.rated_twice(dimension).values()
     own = [grade for grades in rated for grade in grades]
     good = [(sum(grades) - grade) / (len(grades) - 1) >= threshold for grades in rated for grade in grades]

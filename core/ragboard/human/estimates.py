@@ -154,7 +154,7 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
 
 
 def judged_by(run: RunSummary) -> JudgedBy:
-    """The judge setup of a run's main evaluation. Raises SettingError if the run was never evaluated."""
+    """Return the judge setup of a run's main evaluation. Raises SettingError if the run was never evaluated."""
     if run.judged is None:
         raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
     return run.judged
@@ -178,7 +178,7 @@ def judged_scores(
 
 
 def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
-    """The labels of the random queue; without a draw, imported labels if there are any."""
+    """Return the labels of the random queue; without a draw, imported labels if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
         if measured == "verdicts":

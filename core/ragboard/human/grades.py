@@ -166,7 +166,7 @@ def grade_report(
 
 
 def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
-    """The minimum mean grade of a good item: as given, else halfway between the lowest and the highest grade.
+    """Return the minimum mean grade of a good item: as given, else halfway between the lowest and the highest grade.
 
     Of passages, 2 by default. Raises SettingError if all items or none are good.
     """
@@ -204,7 +204,7 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
 
 
 def graded_scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float]:
-    """The scorer's scores of graded items, by position."""
+    """Return the scorer's scores of graded items, by position."""
     scores = data.scores(dimension, scorer)
     found = {position: scores[position][0] for position in data.means(dimension) if position in scores}
     return {position: score for position, score in found.items() if score is not None}
@@ -280,7 +280,7 @@ def _ratings(
 
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
-    """The grades that occur, ascending."""
+    """Return the grades that occur, ascending."""
     return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
 
 
@@ -289,7 +289,7 @@ def _nearest(value: float, levels: Sequence[float]) -> float:
 
 
 def _relative_ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value, ascending and scaled to [0, 1]; equal values share the mean rank."""
+    """Return the rank of each value, ascending and scaled to [0, 1]; equal values share the mean rank."""
     if len(values) < 2:
         return [0.5] * len(values)
     ordered = sorted(values)

@@ -313,7 +313,7 @@ def _set_of(labelled: LabelFile) -> _Set:
 
 
 def _decided(item: Item) -> Label | None:
-    """The majority label; None without labels, and for a tie."""
+    """Return the majority label; None without labels, and for a tie."""
     (ratings,) = item.human_ratings.values()
     known = [rating for rating in ratings if rating is not None]
     if not known or fmean(known) == 0.5:
@@ -324,7 +324,7 @@ def _decided(item: Item) -> Label | None:
 
 
 def _words(one: _Set) -> tuple[Label, ...]:
-    """The labels that occur in this set."""
+    """Return the labels that occur in this set."""
     return tuple(word for word in VERDICTS if word in one.verdicts)
 
 
@@ -404,7 +404,7 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 
 def _unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
-    """The reasons why the judge cannot answer a set, by set."""
+    """Return the reasons why the judge cannot answer a set, by set."""
     found: dict[str, str] = {}
     for one in sets:
         try:
@@ -454,7 +454,7 @@ def _value(outcome: Outcome | None) -> float | None:
 
 
 def _label(outcome: Score, one: _Set) -> Label:
-    """The judge's verdict, among the labels that the set distinguishes."""
+    """Return the judge's verdict, among the labels that the set distinguishes."""
     if outcome.value == 1:
         return "supported"
     if one.kind == "statements" and "contradicted" in _words(one) and verdict_label(outcome) == "contradicted":
@@ -578,7 +578,7 @@ def _difference(
 
 
 def _verdicts(one: _Set, judged: _Judged) -> dict[Label, VerdictFigures]:
-    """The figures of each label that occurs; empty for a baseline."""
+    """Return the figures of each label that occurs; empty for a baseline."""
     if judged.verdicts is None:
         return {}
     given = [one.verdicts[row] for row in judged.rows]
@@ -604,7 +604,7 @@ def _mean_verdicts(found: Sequence[Mapping[Label, VerdictFigures]]) -> dict[Labe
     }
     return {
         word: VerdictFigures(
-            labelled=sum(one.labelled for one in figures),
+            labelled=sum(figure.labelled for figure in figures),
             said=sum(one.said for one in figures),
             precision=_mean([one.precision for one in figures]),
             recall=_mean([one.recall for one in figures]),
@@ -620,13 +620,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _total(costs: Sequence[JudgeCost], sets: Sequence[_Set]) -> JudgeCost:
-    dollars = [one.cost for one in costs]
+    dollars = [cost.cost for cost in costs]
     seconds = [one.seconds for one in costs]
-    total_seconds = None if None in seconds else sum(one for one in seconds if one is not None)
+    total_seconds = None if None in seconds else sum(second for second in seconds if second is not None)
     return JudgeCost(
         calls=sum(one.calls for one in costs),
         tokens=sum(one.tokens for one in costs),
-        cost=None if None in dollars else sum(one for one in dollars if one is not None),
+        cost=None if None in dollars else sum(dollar for dollar in dollars if dollar is not None),
         cached=sum(one.cached for one in costs),
         seconds=total_seconds,
         times_plain=None if total_seconds is None else total_seconds / sum(one.plain_seconds for one in sets),

@@ -163,9 +163,9 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
         balanced_accuracy=binary_agreement([verdict for *_, verdict in found], truth).balanced_accuracy or 0.0,
         calibration=calibration(scores, truth),
         contenders={
-            one.name: Baseline(auroc=one.auroc.interval, judge_better_by=one.judge_better_by.interval)
-            for one in baselines
-            if one.judge_better_by
+            baseline.name: Baseline(auroc=baseline.auroc.interval, judge_better_by=baseline.judge_better_by.interval)
+            for baseline in baselines
+            if baseline.judge_better_by
         },
         seconds=seconds,
         plain_seconds=max(min(timeit.repeat(one_pass, number=1, repeat=3)), 1e-9),

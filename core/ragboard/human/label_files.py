@@ -178,7 +178,7 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
 
 
 def _subject(side: Sample) -> Sample:
-    """The parts of a sample that labels refer to."""
+    """Return the parts of a sample that labels refer to."""
     contexts = tuple(Passage(id="", text=one.text, rank=rank) for rank, one in enumerate(side.contexts or (), 1))
     return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
 

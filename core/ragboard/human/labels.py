@@ -178,7 +178,7 @@ def prefer_answer(
 
 
 def swap_preference(preferred: Preferred) -> Preferred:
-    """The same preference with the sides swapped."""
+    """Return the same preference with the sides swapped."""
     swapped: dict[Preferred, Preferred] = {"a": "b", "b": "a", "tie": "tie"}
     return swapped[preferred]
 
@@ -219,7 +219,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
 
 
 def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
-    """The columns with the annotator, the note, the queue and the sample."""
+    """Return the columns with the annotator, the note, the queue and the sample."""
     _check_annotator(annotator, note)
     return {
         "annotator": annotator.strip(),

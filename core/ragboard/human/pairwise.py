@@ -165,20 +165,20 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
 
 
 def compared_text(quality: str, sample: Sample) -> str:
-    """The text of a side that is compared: the passages or the answer."""
+    """Return the text of a side that is compared: the passages or the answer."""
     if quality == "context_relevance":
         return "\n\n".join(passage.text for passage in sample.contexts or ())
     return sample.answer or ""
 
 
 def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:
-    """The passages of both, each once, in an order that does not depend on which is shown first."""
+    """Return the passages of both, each once, in an order that does not depend on which is shown first."""
     texts = (passage.text for sample in (first, second) for passage in sample.contexts or ())
     return tuple(sorted(set(texts)))
 
 
 def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
-    """Whether both sides have the texts that the quality is about."""
+    """Return whether both sides have the texts that the quality is about."""
     answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
     contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
     return answers and contexts

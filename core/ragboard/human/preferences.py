@@ -195,7 +195,7 @@ def _difference(pair: Pair, mean: float) -> float | None:
 
 
 def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
-    """The pairs of which annotators prefer one side, by position; a missing score is None."""
+    """Return the pairs of which annotators prefer one side, by position; a missing score is None."""
     scores = data.scores(dimension, scorer)
     found: dict[int, Pair] = {}
     for position, mean in data.means(dimension).items():
@@ -207,7 +207,7 @@ def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int,
 
 
 def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
-    """The results of all scorers in a dimension, by name."""
+    """Return the results of all scorers in a dimension, by name."""
     pairs = {scorer.name: decided_pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
     won = {name: outcomes(list(found.values()), ties=ties, seed=data.seed) for name, found in pairs.items()}
     groups = dict(zip(data.ids, data.clusters, strict=True))

@@ -118,7 +118,7 @@ def rank_runs(
 def _metrics(
     store: Store, runs: Sequence[RunRef], metrics: Sequence[str], labelled: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The metrics, each with the kind of labels that it is compared with."""
+    """Return the metrics, each with the kind of labels that it is compared with."""
     if metrics:
         return [_named(text, labelled) for text in metrics]
     first, *others = ({metric.spec for metric in estimated_metrics(store, run)} for run in runs)
@@ -162,7 +162,7 @@ def _system(
     scores, notes = judged_scores(store, run, spec, measured, filed=True)
     outcomes: dict[int, tuple[float, SamplingDesign]] = {}
     for position, rows in answers.items():
-        about = [one for one in rows if measured in one.outcomes]
+        about = [row for row in rows if measured in row.outcomes]
         if about:
             used = [one for one in about if one.design == "random"] or about
             design = _design([one.design for one in used])
@@ -190,7 +190,7 @@ def _system(
 
 
 def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
-    """The common sampling design, or `unknown` if they differ."""
+    """Return the common sampling design, or `unknown` if they differ."""
     return designs[0] if len(set(designs)) == 1 else "unknown"
 
 

@@ -119,19 +119,19 @@ def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> Lin
 
 
 def _of_judge(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
-    """The scorers of a judge that is compared itself, not by a metric."""
+    """Return the scorers of a judge that is compared itself, not by a metric."""
     if labelled.form == "passages":
         return (grade_scorer(judge),)
     return judge_scorers(judge) if labelled.is_verdicts else ()
 
 
 def grade_scorer(judge: str) -> Scorer:
-    """The scorer of a judge's grades of passages."""
+    """Return the scorer of a judge's grades of passages."""
     return Scorer(name=f"{judge}, its grade", kind="metric")
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """The two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
+    """Return the two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
@@ -208,7 +208,10 @@ def _share(what: str, text: str, other: str) -> Score:
 
 
 def word_overlap(text: str, others: Sequence[str]) -> float:
-    """The share of the words of `text` that occur in any of the others, in [0, 1]; 0 for a text without words."""
+    """Return the share of the words of `text` that occur in any of the others, in [0, 1].
+
+    0 for a text without words.
+    """
     words, other_words = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
     return len(words & other_words) / len(words) if words else 0.0
 

@@ -76,14 +76,14 @@ class System:
     notes: tuple[str, ...] = ()
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The labels, the judge's scores of the labelled items in the same order, and its scores of the other items."""
+        """Return the labels, the judge's scores of the labelled items, in the same order, and of the other items."""
         both = [key for key in self.labels if key in self.scores]
         rest = [score for key, score in self.scores.items() if key not in self.labels]
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
     def means(self, level: float) -> PoweredMeans | None:
-        """The four estimates of the mean; None without labels, or if they cannot be used."""
+        """Return the four estimates of the mean; None without labels, or if they cannot be used."""
         if not self.labels or self.refusal:
             return None
         return powered_means(*self.arrays(), bounds=self.bounds, level=level)
@@ -124,7 +124,7 @@ def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
     if means is None:
         return None
     candidates = (means.tuned, means.ppi, means.classical)
-    return next((one for one in candidates if isinstance(one, PoweredMean)), means.ppi)
+    return next((candidate for candidate in candidates if isinstance(candidate, PoweredMean)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ def _ordered(
     caution: str = "",
 ) -> SystemsReport:
     """Report these estimates, with the differences and ranks of the systems that have one."""
-    known = _estimates((one.name, one.best) for one in estimates)
+    known = _estimates((estimate.name, estimate.best) for estimate in estimates)
     by_name = {system.name: system for system in systems if system.name in known}
     judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
     return SystemsReport(
@@ -260,7 +260,7 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
 
 
 def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
-    """The estimates by name, of systems that have one."""
+    """Return the estimates by name, of systems that have one."""
     return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
 
 

@@ -82,10 +82,10 @@ def trust_in(store: Store, run: RunRef, metric: str) -> Trust | None:
 
 
 def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
-    """The dimension of an agreement that a metric belongs to; empty if there is none."""
+    """Return the dimension of an agreement that a metric belongs to; empty if there is none."""
     if verdicts:
         return next((one for one in stored.dimensions if one in (SUPPORTED, ANSWER_SUPPORTED)), "")
-    first = next((one for one in stored.agreement.contenders if one.kind == "metric"), None)
+    first = next((contender for contender in stored.agreement.contenders if contender.kind == "metric"), None)
     return next((name for name, spec in first.metrics.items() if spec == metric), "") if first else ""
 
 
@@ -98,7 +98,7 @@ def _compared(data: AgreementData, dimension: str) -> BaselineComparison | None:
 
 
 def labelled_runs(store: Store) -> tuple[StoredAgreement, ...]:
-    """The agreements of each run that has labels of its own: of its default evaluation, then of the others."""
+    """Return the agreements of each run that has labels of its own: of its default evaluation, then of the others."""
     with store.database.read() as connection:
         runs = [store.resolve(name) for name in runs_with_labels(connection)]
     found: list[AgreementData | None] = []
@@ -118,7 +118,7 @@ def run_of_labels(store: Store, agreement_id: str) -> AgreementData:
 
 
 def texts_of_labels(store: Store, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """The question and the statement of items of an agreement with a run's own labels, by position."""
+    """Return the question and the statement of items of an agreement with a run's own labels, by position."""
     run = store.resolve(agreement_id.removeprefix(RUN_LABELS))
     with store.database.read() as connection:
         rows = statements_with_labels(connection, run)
@@ -126,7 +126,7 @@ def texts_of_labels(store: Store, agreement_id: str, positions: Sequence[int]) -
 
 
 def locate_label(agreement_id: str, item_id: str) -> tuple[str, str, int]:
-    """The run, the sample id and the statement number (from 1) of an item of an agreement with a run's own labels."""
+    """Return the run, sample id and statement number (from 1) of an item of an agreement with a run's own labels."""
     sample_id, _, number = item_id.rpartition("#")
     return agreement_id.removeprefix(RUN_LABELS), sample_id, int(number)
 

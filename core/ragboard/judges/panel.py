@@ -76,7 +76,7 @@ class Panel:
         return any(judge.heuristic for judge in self.members)
 
     def rule_based(self, tasks: Collection[str]) -> bool:
-        """Whether a rule-based judge decides the results of the types of task with these names.
+        """Return whether a rule-based judge decides the results of the types of task with these names.
 
         If rules only split texts into statements, or only compare texts, and a model judges, the model decides.
         """

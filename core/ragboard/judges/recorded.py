@@ -214,11 +214,11 @@ class RecordedJudge:
         joint: list[Verdict] = []
         single: list[tuple[Verdict, ...]] = []
         try:
-            for each in task.statements:
+            for statement in task.statements:
                 if task.joint:
-                    joint.append(self.replies["joint", task.question, each, task.passages])
+                    joint.append(self.replies["joint", task.question, statement, task.passages])
                 if task.single:
-                    alone = (self.replies["single", task.question, each, passage] for passage in task.passages)
+                    alone = (self.replies["single", task.question, statement, passage] for passage in task.passages)
                     single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(alone, 1)))
         except KeyError:
             return None
@@ -226,7 +226,7 @@ class RecordedJudge:
 
 
 def _at_rank(verdict: Verdict, rank: int) -> Verdict:
-    """The verdict against a single passage, with the rank of that passage in its evidence."""
+    """Return the verdict against a single passage, with the rank of that passage in its evidence."""
     return replace(verdict, evidence=tuple(replace(mark, rank=rank) for mark in verdict.evidence))
 
 
@@ -244,9 +244,9 @@ def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
 
 
 def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
-    """The replies that a row records about its answer, by the texts they are about."""
+    """Yield the replies that a row records about its answer, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    extraction = Extraction(statements=tuple(one.extracted for one in row.statements), refuses=row.refuses)
+    extraction = Extraction(statements=tuple(statement.extracted for statement in row.statements), refuses=row.refuses)
     yield ("extraction", question, row.answer), extraction
     for one in row.statements:
         ranks = {rank: rank for rank in range(1, len(passages) + 1)}
@@ -269,9 +269,9 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 
 
 def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
-    """The replies that a row records about the statements of its reference, by the texts they are about."""
+    """Yield the replies that a row records about the statements of its reference, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    statements = tuple(one.extracted for one in row.reference_statements)
+    statements = tuple(reference_statement.extracted for reference_statement in row.reference_statements)
     yield ("extraction", question, row.reference), Extraction(statements=statements, refuses=not statements)
     for one in row.reference_statements:
         yield from _verdict_on_text(question, one.statement, row.answer, one.answer)
@@ -283,12 +283,12 @@ def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 
 
 def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> Iterator[tuple[object, Any]]:
-    """The verdict on a statement with one text as the only passage."""
+    """Yield the verdict on a statement with one text as the only passage."""
     yield ("joint", question, statement, (text,)), Verdict(label=label)
 
 
 def _pair_replies(row: _PairRow) -> Iterator[tuple[object, Any]]:
-    """A preference in both orders. For a tie, each order prefers its first answer, which counts as a tie."""
+    """Yield a preference in both orders. For a tie, each order prefers its first answer, which counts as a tie."""
     for first, second, name in ((row.a, row.b, "a"), (row.b, row.a, "b")):
         better: Literal["a", "b"] = "a" if row.preferred in (name, "tie") else "b"
         yield ("preference", row.dimension, row.question, first, second), Preference(better=better, reason=row.note)

@@ -32,7 +32,7 @@ class Redaction:
         """A part of the judge's identity, because redacted texts may be judged differently; empty without patterns."""
         if not self.patterns:
             return ""
-        digest = blake2b("\n".join(one.pattern for one in self.patterns).encode(), digest_size=6)
+        digest = blake2b("\n".join(pattern.pattern for pattern in self.patterns).encode(), digest_size=6)
         return f" redacted {digest.hexdigest()}"
 
     def text(self, text: str) -> str:

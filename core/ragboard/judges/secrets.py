@@ -44,7 +44,7 @@ def whole_words(secrets: Iterable[str]) -> re.Pattern[str]:
 
 
 def _is_long(secret: str) -> bool:
-    """Whether the secret is too long to be an ordinary word such as `ollama` or `not-needed`."""
+    """Return whether the secret is too long to be an ordinary word such as `ollama` or `not-needed`."""
     return len(secret) >= 16 or (len(secret) >= 10 and any(map(str.isdigit, secret)))
 
 

@@ -217,7 +217,7 @@ async def _judged(
     def by_passages(ranks: Iterable[int]) -> frozenset[int]:
         return frozenset[int]().union(*(alone[rank] for rank in ranks))
 
-    ranks = sorted({rank for one in sentence.citations for rank in one.ranks})
+    ranks = sorted({rank for citation in sentence.citations for rank in citation.ranks})
     rest = [statement for statement in statements if statement not in by_passages(ranks)]
     together = await _together(rest, table, ranks, sample, ask) if rest and len(ranks) > 1 else {}
     if isinstance(together, Unscored):
@@ -365,7 +365,9 @@ class SupportGrades(Need[Grades]):
                 for one in cited
             ]
             replies = await asyncio.gather(*map(ask, tasks))
-            stopped = next((one for one in replies if isinstance(one, Unscored) and one.reason == "skipped"), None)
+            stopped = next(
+                (reply for reply in replies if isinstance(reply, Unscored) and reply.reason == "skipped"), None
+            )
             if stopped:
                 return stopped
             grades.append(tuple(None if isinstance(one, Unscored) else one.support for one in replies))
@@ -460,11 +462,11 @@ class AlceRecall(AlceMetric):
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Fully supported sentences / all sentences."""
-        return share([_is_recalled(one) for one in sentences], "sentences")
+        return share([_is_recalled(sentence) for sentence in sentences], "sentences")
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Entailed sentences / all sentences."""
-        return share([one.recalled for one in sentences], "sentences")
+        return share([sentence.recalled for sentence in sentences], "sentences")
 
 
 @dataclass(frozen=True)
@@ -484,13 +486,15 @@ class AlcePrecision(AlceMetric):
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Needed citations of supported sentences / all citations."""
         right = [
-            _is_recalled(one) and cited.needed and cited.rank is not None for one in sentences for cited in one.distinct
+            _is_recalled(sentence) and cited.needed and cited.rank is not None
+            for sentence in sentences
+            for cited in sentence.distinct
         ]
         return share(right, "citations") if right else NO_CITATION
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Precise citations / all citations; 0 without a citation."""
-        total, precise = sum(one.citations for one in sentences), sum(one.precise for one in sentences)
+        total, precise = sum(sentence.citations for sentence in sentences), sum(one.precise for one in sentences)
         if not total:
             return Score(value=0.0, counted="0 by convention: no citation counts")
         return Score(value=precise / total, counted=f"{precise} of {total} citations")
@@ -508,11 +512,11 @@ class AlceF1(AlceMetric):
     formula: ClassVar[str] = "2 PR / (P + R) of citation precision and citation recall"
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
-        """The harmonic mean of precision and recall; undefined without a citation."""
+        """Return the harmonic mean of precision and recall; undefined without a citation."""
         return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
-        """The harmonic mean of precision and recall."""
+        """Return the harmonic mean of precision and recall."""
         return f_score(AlcePrecision().count_entailed(sentences), AlceRecall().count_entailed(sentences))
 
 
@@ -546,9 +550,9 @@ class SupportMetric(CitationMetric):
         return found
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
-        """The mean over sentences."""
+        """Return the mean over sentences."""
         most = 1 if self.citations == "first" else None
-        return self.mean([tuple(cited.support for cited in one.distinct[:most]) for one in sentences])
+        return self.mean([tuple(cited.support for cited in sentence.distinct[:most]) for sentence in sentences])
 
     @abstractmethod
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
@@ -575,8 +579,8 @@ class SupportPrecision(SupportMetric):
     formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """The mean over sentences with a judged citation."""
-        weights = [weight for one in grades if (weight := self.weight(one)) is not None]
+        """Return the mean over sentences with a judged citation."""
+        weights = [weight for grade in grades if (weight := self.weight(grade)) is not None]
         if not weights:
             return NOTHING_GRADED if any(grades) else NO_CITATION
         return Score(value=sum(weights) / len(weights), counted=f"{sum(weights):g} of {len(weights)} cited sentences")
@@ -594,7 +598,7 @@ class SupportRecall(SupportMetric):
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """The mean over sentences; one whose citations all lack a grade is left out."""
+        """Return the mean over sentences; one whose citations all lack a grade is left out."""
         weights = [self.weight(one) if one else 0.0 for one in grades]
         judged = [weight for weight in weights if weight is not None]
         if not judged:
@@ -656,5 +660,5 @@ class UnsupportedCitations(CitationMetric):
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Citations without support / all citations."""
-        wrong = [cited.support == "none" for one in sentences for cited in one.distinct]
+        wrong = [cited.support == "none" for sentence in sentences for cited in sentence.distinct]
         return share(wrong, "citations") if wrong else NO_CITATION

@@ -191,7 +191,7 @@ class Conditioned(Metric):
         return self.own_score(sample, own)
 
     @abstractmethod
-    def own_score(self, sample: Sample, found: Any) -> Outcome:
+    def own_score(self, sample: Sample, judged: Any) -> Outcome:
         """Compute the score of an answer to a question that should be answered."""
 
 
@@ -215,10 +215,10 @@ class Faithfulness(Conditioned):
     )
     own: ClassVar[Need[Any]] = JointVerdicts()
 
-    def own_score(self, sample: Sample, found: JudgedStatements) -> Outcome:
-        if not found.verdicts:
-            return no_statements(sample, refuses=found.refuses)
-        supported, total = sum(one.label == "supported" for one in found.verdicts), len(found.verdicts)
+    def own_score(self, sample: Sample, judged: JudgedStatements) -> Outcome:
+        if not judged.verdicts:
+            return no_statements(sample, refuses=judged.refuses)
+        supported, total = sum(verdict.label == "supported" for verdict in judged.verdicts), len(judged.verdicts)
         return Score(value=supported / total, counted=f"{supported} of {total} statements")
 
 
@@ -241,5 +241,5 @@ class Rated(Conditioned):
     )
     own: ClassVar[Need[Any]] = TurnRating()
 
-    def own_score(self, sample: Sample, found: Rating) -> Outcome:
-        return Score(value=found.value / 10, counted=f"rated {found.value} of 10")
+    def own_score(self, sample: Sample, judged: Rating) -> Outcome:
+        return Score(value=judged.value / 10, counted=f"rated {judged.value} of 10")

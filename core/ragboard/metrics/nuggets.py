@@ -128,11 +128,11 @@ class NuggetMetric(Metric):
         return Score(value=value, counted=words)
 
     def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
-        """The nuggets that count, with their weights."""
+        """Return the nuggets that count, with their weights."""
         return [(one, 1.0) for one in assigned]
 
     def total(self, weights: Sequence[float]) -> float:
-        """The sum of the weights that the score is divided by."""
+        """Return the sum of the weights that the score is divided by."""
         return sum(weights)
 
     def _value(self, label: str) -> float:

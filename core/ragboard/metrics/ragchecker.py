@@ -134,7 +134,7 @@ class F1(RagcheckerMetric):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
 
     def count(self, results: NeedResults) -> Outcome:
-        """The harmonic mean of precision and recall; undefined if one of them is."""
+        """Return the harmonic mean of precision and recall; undefined if one of them is."""
         return f_score(Precision().count(results), Recall().count(results))
 
 

@@ -61,7 +61,9 @@ class Statements(Need[ExtractedStatements]):
         reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
-        statements = tuple(Statement(side=side, text=one.text, span=one.span) for one in reply.statements)
+        statements = tuple(
+            Statement(side=side, text=statement.text, span=statement.span) for statement in reply.statements
+        )
         return ExtractedStatements(side=side, statements=statements, refuses=reply.refuses)
 
 

@@ -69,7 +69,7 @@ class UsedSentences(Need[SentenceUse]):
 
 
 def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
-    """The places that support each supported statement. The part that a model merely read is none."""
+    """Return the places that support each supported statement. The part that a model merely read is none."""
     return [
         tuple(mark for mark in verdict.evidence if mark.stance == "for" and mark.how != "window")
         for verdict in judged.verdicts

@@ -127,7 +127,7 @@ def _table(
     table: Table | None = None,
     parts: Sequence[Path] = (),
 ) -> Table:
-    """The table of a file. A tool's file is read as a plain table if the mapping names columns of its rows."""
+    """Return the table of a file. A tool's file is read as a plain table if the mapping names columns of its rows."""
     table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
@@ -135,7 +135,7 @@ def _table(
 
 
 def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:
-    """The table up to its readable row number `limit`, with a column for each path in the mapping.
+    """Return the table up to its readable row number `limit`, with a column for each path in the mapping.
 
     A table with a row for each passage is not shortened, because the rows of a sample may be anywhere in it. Raises
     RunFileError for a path that has no value in any row, not only in the first ones.
@@ -153,7 +153,7 @@ def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], lim
 
 
 def own_run(path: Path, table: Table) -> Run:
-    """The run as the file itself describes it, without samples; its name is the file's if it has none."""
+    """Return the run as the file itself describes it, without samples; its name is the file's if it has none."""
     said: dict[str, Any] = dict(table.run.cells) if table.run else {}
     tool = table.tool
     return Run(

@@ -54,7 +54,7 @@ class AresRow:
 
 
 def read_ares(path: Path) -> tuple[AresRow, ...]:
-    """The rows of a few-shot, a synthetic or a labelled file. Raises RunFileError if it is none of these."""
+    """Return the rows of a few-shot, a synthetic or a labelled file. Raises RunFileError if it is none of these."""
     table = read_table(path)
     question, document = (_column(path, table.columns, names) for names in (_QUESTION, _DOCUMENT))
     answer = next((name for name in _ANSWER if name in table.columns), "")

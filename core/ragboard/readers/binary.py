@@ -26,7 +26,7 @@ UNREADABLE = (OSError, ValueError, OverflowError, KeyError, NotImplementedError)
 
 
 def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The columns and rows of a Parquet file. Raises RunFileError."""
+    """Return the columns and rows of a Parquet file. Raises RunFileError."""
     import pyarrow as pa
 
     try:
@@ -37,7 +37,10 @@ def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The names of the columns, and the rows. Raises RunFileError if they are too large, pyarrow's own errors."""
+    """Return the names of the columns, and the rows.
+
+    Raises RunFileError if they are too large, pyarrow's own errors.
+    """
     import pyarrow.parquet as pq
 
     size = path.stat().st_size
@@ -57,7 +60,10 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The columns and rows of an Arrow stream or file, as data sets of Hugging Face are kept. Raises RunFileError."""
+    """Return the columns and rows of an Arrow stream or file, as data sets of Hugging Face are kept.
+
+    Raises RunFileError.
+    """
     import pyarrow as pa
 
     size = path.stat().st_size
@@ -85,7 +91,7 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Whether an Arrow message is compressed, as its flatbuffer says; it may then be far larger than it looks.
+    """Return whether an Arrow message is compressed, as its flatbuffer says; it may then be far larger than it looks.
 
     `Message.header`, for a dictionary its `data`, is a `RecordBatch`, of which `compression` is the fourth field.
     """
@@ -106,7 +112,7 @@ def _is_compressed(metadata: bytes, kind: str) -> bool:
 
 
 def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tuple[int, Sequence[Any]]]]:
-    """The sheet's name, all sheet names, and its non-empty rows with their numbers."""
+    """Return the sheet's name, all sheet names, and its non-empty rows with their numbers."""
     import openpyxl
 
     size = path.stat().st_size
@@ -117,7 +123,7 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
             warnings.simplefilter("ignore")  # styles and extensions are not read, nothing is lost
             book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
             with closing(book):
-                titles = [one.title for one in book.worksheets]
+                titles = [worksheet.title for worksheet in book.worksheets]
                 chosen = book.worksheets[_sheet_number(path, sheet, titles)]
                 chosen.reset_dimensions()  # what the file says of its size may be wrong
                 lines = [
@@ -153,7 +159,7 @@ def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
 
 
 def _declared(file: ParquetFile) -> int:
-    """The minimum memory of the values, according to the file's own table of contents."""
+    """Return the minimum memory of the values, according to the file's own table of contents."""
     groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
     chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
     values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
@@ -161,7 +167,7 @@ def _declared(file: ParquetFile) -> int:
 
 
 def _size(array: Any) -> int:
-    """The memory of the values of an array as Python objects; a text that values share is counted each time."""
+    """Return the memory of the values of an array as Python objects; a text that values share is counted each time."""
     import pyarrow as pa
 
     own = BYTES_PER_VALUE * len(array)

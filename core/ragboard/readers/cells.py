@@ -106,7 +106,7 @@ class UniqueIds:
     duplicates: Counter[str] = field(default_factory=Counter[str])
 
     def assign(self, wanted: str) -> str:
-        """The id itself; if it is taken, `wanted#2` and so on."""
+        """Return the id itself; if it is taken, `wanted#2` and so on."""
         assigned = wanted
         while assigned in self.taken:
             self.duplicates[wanted] += 1
@@ -116,12 +116,12 @@ class UniqueIds:
 
 
 def storable(text: str) -> str:
-    """The text with `?` for every lone surrogate, which UTF-8 cannot encode."""
+    """Return the text with `?` for every lone surrogate, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
-    """A JSON value that can be stored: no lone surrogates, no NaN or infinity, text as keys.
+    """Return a JSON value that can be stored: no lone surrogates, no NaN or infinity, text as keys.
 
     Raises BadCellError for a duplicate key, and for more than `MAX_DEPTH` levels.
     """
@@ -157,7 +157,7 @@ def _to_text(value: Any, note: Note) -> str:
 
 
 def read_answer(value: JsonValue, note: Note) -> str | None:
-    """The answer: a text, a message, or the last message of the assistant in a list of them."""
+    """Return the answer: a text, a message, or the last message of the assistant in a list of them."""
     found = _parse_messages("answer", value, note)
     if not _are_messages(found):
         return read_text("answer", found, note)
@@ -169,7 +169,7 @@ def read_answer(value: JsonValue, note: Note) -> str | None:
 
 
 def read_question(value: JsonValue, note: Note) -> Conversation:
-    """The question: a text, a message, or the last message of the user in a list of messages."""
+    """Return the question: a text, a message, or the last message of the user in a list of messages."""
     listed = _parse_messages("question", value, note)
     if _are_messages(listed):
         turns = read_history("question", listed, note)
@@ -185,7 +185,7 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
 
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
-    """The reference. Of a list, the first item is read, as ragas does."""
+    """Return the reference. Of a list, the first item is read, as ragas does."""
     found = _parse_messages("reference", value, note)
     listed = _parse_list(found, note) if written else found
     texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
@@ -261,13 +261,13 @@ def messages_in(column: str, value: JsonValue) -> list[str]:
 
 
 def read_ids(value: JsonValue, note: Note) -> JsonValue:
-    """A list of ids parsed from text; any other value unchanged."""
+    """Return a list of ids parsed from text; any other value unchanged."""
     listed = _parse_list(value, note)
     return value if listed is None else listed
 
 
 def kind_of_value(value: Any) -> str:
-    """The type of a JSON value in words, with its article: `a list`."""
+    """Return the type of a JSON value in words, with its article: `a list`."""
     names: dict[type, str] = {
         dict: "an object",
         list: "a list",
@@ -304,7 +304,7 @@ def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
 
 
 def read_text(name: str, value: JsonValue, note: Note) -> str | None:
-    """The text of a cell: a text itself, the text of an object, of a list of content parts, or a number as text.
+    """Return the text of a cell: a text itself, the text of an object, of a list of content parts, or a number as text.
 
     Raises BadCellError for anything else.
     """
@@ -344,7 +344,7 @@ def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> 
 
 
 def _parts_of(value: Mapping[str, JsonValue]) -> str:
-    """How to read a text that is in the object, for an error message."""
+    """Return how to read a text that is in the object, for an error message."""
     texts = [key for key, one in value.items() if isinstance(one, str)]
     return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
 
@@ -394,7 +394,7 @@ def _ignore_note(_: str) -> None:
 
 
 def _is_message(value: JsonValue) -> bool:
-    """Whether a value is an object with a role and something said."""
+    """Return whether a value is an object with a role and something said."""
     if not isinstance(value, Mapping):
         return False
     inner = _unwrap(value)
@@ -407,7 +407,7 @@ def _are_messages(value: JsonValue) -> bool:
 
 
 def _are_parts(value: JsonValue) -> bool:
-    """Whether a list holds the parts of one message: texts, pictures, calls of tools."""
+    """Return whether a list holds the parts of one message: texts, pictures, calls of tools."""
     if not isinstance(value, list) or not value:
         return False
     parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]

@@ -52,7 +52,7 @@ ANSWER_NAMES = frozenset(f"{whose}{what}" for whose in _WHOSE.split(" ") for wha
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
-    """The format and kind of the file, in words: `ragas (CSV)`, `table (JSONL)`."""
+    """Return the format and kind of the file, in words: `ragas (CSV)`, `table (JSONL)`."""
     known = format_of(columns)
     return f"{'ragboard' if ours else known.name if known else 'table'} ({kind})"
 
@@ -108,13 +108,13 @@ def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *,
 
 
 def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[ColumnUse, ...]:
-    """Every column with the field it is read as."""
+    """Return every column with the field it is read as."""
     fields = {column: field for field, column in matched.items()}
     return tuple(ColumnUse(column=column, field=fields.get(column)) for column in columns)
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    """The first column names, separated by commas, for a one-line message."""
+    """Return the first column names, separated by commas, for a one-line message."""
     more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
     return ", ".join(" ".join(column.split())[:NAMED] for column in columns[:NAMED]) + more
 

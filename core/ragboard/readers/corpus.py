@@ -30,7 +30,7 @@ class CorpusPassage:
 
 
 def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
-    """The passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
+    """Return the passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
 
     A document is cut where paragraphs end, into passages of at most so many words as far as its
     paragraphs allow; of a table the rows of one document go together. A passage that another document

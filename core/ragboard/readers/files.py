@@ -70,7 +70,7 @@ BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-1
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """The file's kind and encoding, by its name and first bytes.
+    """Return the file's kind and encoding, by its name and first bytes.
 
     The kind is JSONL, JSON, CSV, TSV, Parquet, Arrow, Excel, SQLite, zip or protobuf.
 
@@ -101,7 +101,7 @@ def kind_of(path: Path) -> tuple[str, str]:
 
 
 def _binary_kind(path: Path, start: bytes) -> str:
-    """The kind of a file that is neither text nor Parquet; empty for any other."""
+    """Return the kind of a file that is neither text nor Parquet; empty for any other."""
     found = next((opened for sign, opened in TOOL_FILE_SIGNATURES.items() if start.startswith(sign)), "")
     if found == "zip":
         try:
@@ -121,7 +121,7 @@ ACCENTED = 0.3
 
 
 def table_encoding(path: Path, encoding: str) -> str:
-    """The encoding of a CSV: UTF-8, or Windows-1252 (with Latin-1, a part of it) if it is not valid UTF-8.
+    """Return the encoding of a CSV: UTF-8, or Windows-1252 (with Latin-1, a part of it) if it is not valid UTF-8.
 
     Excel writes Windows-1252. A file that also has characters of UTF-8 is damaged UTF-8, and one in which most letters
     are accented is in another language's encoding: for both, "utf-8" is returned, and reading the file then says what
@@ -152,7 +152,7 @@ def table_encoding(path: Path, encoding: str) -> str:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a text file, by its first bytes. Raises RunFileError if it cannot be opened."""
+    """Return the encoding of a text file, by its first bytes. Raises RunFileError if it cannot be opened."""
     with open_file(path) as file:
         return _marked(file.read(4))
 
@@ -162,7 +162,7 @@ def _marked(start: bytes) -> str:
 
 
 def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, from 1. Raises RunFileError at a line that cannot be read."""
+    """Yield the lines of a text file with their numbers, from 1. Raises RunFileError at a line that cannot be read."""
     if encoding == "utf-16":
         yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
@@ -182,7 +182,7 @@ def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
 
 
 def file_text(path: Path, encoding: str) -> str:
-    """The whole text of a file. Raises RunFileError if it is too large or not in that encoding."""
+    """Return the whole text of a file. Raises RunFileError if it is too large or not in that encoding."""
     with open_file(path) as file:
         content = file.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
@@ -210,7 +210,7 @@ def _start(path: Path) -> bytes:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether this is the path of a folder; False if it does not exist."""
+    """Return whether this is the path of a folder; False if it does not exist."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -219,7 +219,7 @@ def is_folder(path: Path) -> bool:
 
 @contextmanager
 def open_file(path: Path) -> Generator[BinaryIO]:
-    """A regular file, for reading. Raises RunFileError for anything else, and if reading fails."""
+    """Open a regular file for reading. Raises RunFileError for anything else, and if reading fails."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -248,12 +248,12 @@ class ObjectWithRepeatedKey(dict[str, Any]):
 
 
 def parse(text: str) -> Any:
-    """The value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
+    """Return the value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
     return json.loads(text, object_pairs_hook=_object)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
-    """The value, and the line of each of its elements: under "" for a list, by key for the lists in an object.
+    """Return the value, and the line of each of its elements: under "" for a list, by key for the lists in an object.
 
     Under the key of any other value is the line on which it begins. Raises the same errors as `parse`.
     """
@@ -263,7 +263,7 @@ def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
 
 
 def what_is_wrong(error: ValueError | RecursionError) -> str:
-    """Why a text is not JSON, in a few words."""
+    """Return why a text is not JSON, in a few words."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, json.JSONDecodeError):
@@ -298,7 +298,7 @@ class _Scanner:
         self.decoder = json.JSONDecoder(object_pairs_hook=_object)
 
     def document(self) -> tuple[Any, dict[str, list[int]]]:
-        """The whole text as one value, with the offsets of its elements."""
+        """Return the whole text as one value, with the offsets of its elements."""
         starts: dict[str, list[int]] = {}
         value: Any
         match self.peek():
@@ -318,19 +318,19 @@ class _Scanner:
         return value, starts
 
     def elements(self) -> tuple[list[Any], list[int]]:
-        """The list that begins here, and the offset of each element."""
+        """Return the list that begins here, and the offset of each element."""
         found = [self.one() for _ in self.members("[", "]")]
         return [value for value, _ in found], [start for _, (start,) in found]
 
     def one(self) -> tuple[Any, list[int]]:
-        """The value that begins here, and its offset."""
+        """Return the value that begins here, and its offset."""
         self.peek()
         start = self.at
         value, self.at = self.decoder.raw_decode(self.text, start)
         return value, [start]
 
     def key(self) -> str:
-        """The key of an object's next member, up to its value."""
+        """Return the key of an object's next member, up to its value."""
         if self.peek() != '"':
             raise self.error("Expecting property name enclosed in double quotes")
         (key, _) = self.one()
@@ -357,11 +357,11 @@ class _Scanner:
         self.at += 1
 
     def peek(self) -> str:
-        """The next character after any space; empty at the end."""
+        """Return the next character after any space; empty at the end."""
         while (sign := self.text[self.at : self.at + 1]) and sign in " \t\r\n":
             self.at += 1
         return sign
 
     def error(self, message: str) -> json.JSONDecodeError:
-        """The error at this position."""
+        """Return the error at this position."""
         return json.JSONDecodeError(message, self.text, self.at)

@@ -243,7 +243,7 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
 
 
 def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
-    """The rows of all splits. Raises SettingError if `datasets` is missing or the hub returns nothing."""
+    """Return the rows of all splits. Raises SettingError if `datasets` is missing or the hub returns nothing."""
     name = source.removeprefix(HUB)
     try:
         datasets = import_module("datasets")
@@ -291,7 +291,7 @@ class _Row:
         return read_history("history", self.cells.get("history"), _ignore_note)
 
     def parsed(self, column: str) -> Any:
-        """The cell; in a CSV, the JSON in it."""
+        """Return the cell; in a CSV, the JSON in it."""
         value = self.cells.get(column)
         if not (self.written and isinstance(value, str)):
             return value
@@ -463,7 +463,7 @@ def _passage_grade(grade: Any) -> HumanRating:
 
 
 def _rated(row: _Row, path: str) -> LabelRow:
-    """An answer with the rating, or ratings, at a path of the row."""
+    """Return an answer with the rating, or ratings, at a path of the row."""
     first, *parts = path.split(".")
     value = row.parsed(first)
     try:
@@ -536,7 +536,7 @@ def _text(location: str, each: Any) -> LabelledText:
 
 
 def _ares(line: int, row: AresRow) -> LabelRow:
-    """A row of ARES: Yes is grade 5, No grade 1; a missing label is left out."""
+    """Return a row of ARES: Yes is grade 5, No grade 1; a missing label is left out."""
     contexts = (Passage(id="1", text=row.document, rank=1),) if row.document else ()
     labels = {OURS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
     return LabelRow(
@@ -566,7 +566,7 @@ def _published(row: _Row, ratings: Mapping[str, Any], sides: int) -> dict[str, d
 
 
 def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
-    """One for each side; none if one is missing."""
+    """Return one for each side; none if one is missing."""
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
     if any(each is None for each in values):
         return ()
@@ -577,7 +577,7 @@ def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
 
 
 def _cluster(row: RawRow, column: str | None) -> str:
-    """The cluster that the row states, or the conversation in its id; empty if there is none."""
+    """Return the cluster that the row states, or the conversation in its id; empty if there is none."""
     value = row.cells.get(column or "cluster")
     if value is not None:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
@@ -615,7 +615,7 @@ def _items(row: LabelRow) -> Iterator[Item]:
 
 
 def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
-    """One item for several annotators with a row each; one rating for each of them, in the same order."""
+    """Yield one item for several annotators with a row each; one rating for each of them, in the same order."""
     annotators = list(dict.fromkeys(annotator for _, annotator in items))
     if len(annotators) < 2:
         yield from (item for item, _ in items)
@@ -640,5 +640,7 @@ def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
             for name in dimensions
         }
         yield replace(
-            group[0][0], human_ratings=ratings, verdicts=tuple(one for item, _ in group for one in item.verdicts)
+            group[0][0],
+            human_ratings=ratings,
+            verdicts=tuple(verdict for item, _ in group for verdict in item.verdicts),
         )

@@ -143,7 +143,7 @@ def _rows(samples: Any) -> Iterable[Any]:
 
 
 def _row(row: Any) -> Any:
-    """A row as a mapping, where it is one of the kinds that have columns; else as it is."""
+    """Return a row as a mapping, where it is one of the kinds that have columns; else as it is."""
     if isinstance(row, Sample):
         return _row_of(row)
     if isinstance(row, Mapping) or hasattr(row, "tolist"):
@@ -158,7 +158,10 @@ def _row(row: Any) -> Any:
 
 
 def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
-    """The rows of a dict of columns. Raises TypeError for splits of a dataset, and for columns of different lengths."""
+    """Return the rows of a dict of columns.
+
+    Raises TypeError for splits of a dataset, and for columns of different lengths.
+    """
     splits = [str(name) for name, value in columns.items() if hasattr(value, "column_names")]
     if splits:
         raise TypeError(f"got {type(columns).__name__} with the splits {', '.join(splits)}; pass one of them")
@@ -175,7 +178,7 @@ def _is_column(value: object) -> bool:
 
 
 def _rows_of_frame(frame: Any) -> Iterable[Any]:
-    """The rows, with a column for each level of the index that has a name."""
+    """Return the rows, with a column for each level of the index that has a name."""
     levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
     flat = frame.reset_index(level=levels) if levels else frame
     twice = flat.columns[flat.columns.duplicated()]
@@ -190,12 +193,12 @@ def _rows_of_frame(frame: Any) -> Iterable[Any]:
 
 
 def _filled(cell: Any) -> Any:
-    """A cell of a data frame; None for NaN, which stands for a missing value."""
+    """Return a cell of a data frame; None for NaN, which stands for a missing value."""
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
 def _row_of(sample: Sample) -> dict[str, Any]:
-    """A sample as a row, so that it is checked like a row of a file; passages in the order of their ranks."""
+    """Return a sample as a row, so that it is checked like a row of a file; passages in the order of their ranks."""
     row = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
@@ -213,7 +216,7 @@ SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timede
 
 
 def plain(value: Any) -> Any:
-    """The value with mappings, lists and scalars instead of objects; an object of an unknown kind is kept."""
+    """Return the value with mappings, lists and scalars instead of objects; an object of an unknown kind is kept."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, SCALARS):
@@ -230,7 +233,7 @@ def plain(value: Any) -> Any:
 
 
 def foreign(value: object, *, text: bool = True) -> object | None:
-    """The first object in a plain value that has no text of its own; None if there is none.
+    """Return the first object in a plain value that has no text of its own; None if there is none.
 
     A path names a file: where a `text` is expected it is such an object, as an id or in metadata it is not.
     """
@@ -248,7 +251,7 @@ def foreign(value: object, *, text: bool = True) -> object | None:
 
 
 def _object(value: Any) -> Any:
-    """A passage, a node with its score, a message or a response, as its own JSON would be; else the object."""
+    """Return a passage, a node with its score, a message or a response, as its own JSON would be; else the object."""
     node = _attribute(value, "node")
     if node is not None:
         inner = _object(node)
@@ -286,7 +289,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """An attribute, or None if there is none; properties of other packages raise more than AttributeError."""
+    """Return an attribute, or None if there is none; properties of other packages raise more than AttributeError."""
     try:
         return getattr(value, name, None)
     except (ValueError, TypeError, NotImplementedError):

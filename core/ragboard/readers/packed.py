@@ -36,19 +36,19 @@ def expansion_limit(size: int) -> int:
 
 
 def packed_name(name: str) -> str:
-    """The name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
+    """Return the name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
     path = Path(name)
     return path.stem if path.suffix.lower() in PACKED_ENDINGS else name
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
+    """Return the name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
     return path.resolve().name if is_folder(path) else Path(packed_name(path.name)).stem
 
 
 @contextmanager
 def unpacked(path: Path) -> Generator[Path]:
-    """The file itself; of a gzip or Zstandard file, or a zip with one file, the content in a temporary file.
+    """Yield the file itself, or the content of a packed file (gzip, Zstandard, zip with one file) in a temporary file.
 
     Raises RunFileError if it cannot be unpacked or becomes too large. Errors inside name the packed file.
     """
@@ -76,7 +76,7 @@ def unpacked(path: Path) -> Generator[Path]:
 
 @contextmanager
 def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Generator[IO[bytes]]:
-    """The content of a packed file, as a stream."""
+    """Yield the content of a packed file as a stream."""
     if member:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
             yield file
@@ -91,7 +91,10 @@ def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Gene
 
 
 def _only_member(path: Path) -> zipfile.ZipInfo | None:
-    """The one file in a zip archive, besides what macOS adds; None if there are several, or the zip is damaged."""
+    """Return the one file in a zip archive, besides what macOS adds.
+
+    None if there are several, or the zip is damaged.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX/" not in one.filename]

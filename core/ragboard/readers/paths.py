@@ -39,13 +39,13 @@ class _DeadEnd:
 
 
 def root_of(name: str, columns: Collection[str]) -> str | None:
-    """The column that the path `name` begins with, the longest if several fit; None if there is none."""
+    """Return the column that the path `name` begins with, the longest if several fit; None if there is none."""
     roots = [column for column in columns if name.startswith(column) and PATH.fullmatch(name[len(column) :])]
     return max(roots, key=len, default=None)
 
 
 def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> Table:
-    """The table with a column for each path in the mapping.
+    """Return the table with a column for each path in the mapping.
 
     Raises RunFileError if no row has a path; the message says what the first row has instead.
     """
@@ -87,13 +87,13 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def _length(name: str, root: str, steps: int) -> int:
-    """The number of characters of the path up to and including this many steps."""
+    """Return the number of characters of the path up to and including this many steps."""
     ends = [found.end() for found in STEP.finditer(name[len(root) :])]
     return len(root) + (ends[steps - 1] if steps else 0)
 
 
 def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
-    """The value that the steps lead to; `_DeadEnd` if a step cannot be followed."""
+    """Return the value that the steps lead to; `_DeadEnd` if a step cannot be followed."""
     for index, step in enumerate(steps):
         value = _decoded(value)
         match step:
@@ -109,7 +109,7 @@ def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
 
 
 def _each(items: Sequence[Any], rest: Sequence[Step], taken: int) -> Any:
-    """The values that the remaining steps lead to from the items; `_DeadEnd` if they lead to none."""
+    """Return the values that the remaining steps lead to from the items; `_DeadEnd` if they lead to none."""
     found = [_follow(item, rest, taken) for item in items]
     reached = [one for one in found if not isinstance(one, _DeadEnd)]
     if items and not reached:

@@ -52,7 +52,7 @@ class PrintedError(ValueError):
 
 
 def read_printed(text: str) -> Said | list[Said] | None:
-    """The object, or the list of them, as their own JSON would say it; None if the text is no printed object.
+    """Return the object, or the list of them, as their own JSON would say it; None if the text is no printed object.
 
     Raises PrintedError if it is one, and its text was cut or may have been another.
     """
@@ -127,7 +127,7 @@ def _haystack(body: str) -> Said:
 
 
 def read_python(body: str) -> Any:
-    """The value of a Python literal, without running code; None if the text is not a literal."""
+    """Return the value of a Python literal, without running code; None if the text is not a literal."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file

@@ -183,7 +183,7 @@ def runs_from_table(
 
 
 def format_of_table(table: Table) -> str:
-    """The format and kind of the file, in words: `DeepEval test run 4.3.1 (JSON)`."""
+    """Return the format and kind of the file, in words: `DeepEval test run 4.3.1 (JSON)`."""
     if table.tool:
         return f"{table.format} ({table.kind})"
     return format_name(table.columns, table.kind, ours=table.ours)
@@ -196,7 +196,7 @@ def _column_uses(table: Table, matched: Mapping[str, str], run_column: str | Non
 
 
 def empty_file_error(path: Path, table: Table) -> RunFileError:
-    """The error for a table without a readable row."""
+    """Return the error for a table without a readable row."""
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first:
         return RunFileError(path, first.message, line=first.line, field=first.location or None)
@@ -221,7 +221,7 @@ def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_co
 
 
 def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
-    """The column of a conversation, or the path into an object, that looks like the question; else `COLUMN`."""
+    """Return the column of a conversation, or the path into an object, that looks like the question; else `COLUMN`."""
     free = [column for column in table.columns if column not in matched.values()]
     found = suggested_fields(table, matched, free)
     talk = next((column for column, field in found.items() if field == "question"), "")
@@ -236,7 +236,7 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
 
 
 def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
-    """The message for two columns that could be the answer, with the options to choose from."""
+    """Return the message for two columns that could be the answer, with the options to choose from."""
     answer, other = unclear[:2]
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
     ways = [_option(table, {name: column for name, column in way.items() if name not in mapped}) for way in both]
@@ -308,7 +308,7 @@ def _derived(count: int) -> str:
 
 
 def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[str]) -> dict[str, str]:
-    """The columns among `free` that look like a field that no column was read as, with that field.
+    """Return the columns among `free` that look like a field that no column was read as, with that field.
 
     Lists of texts look like `contexts`, and so do texts in a column with a name such as `retrieved`. Messages look like
     `history`; or like `question`, if they include the sample's question or no column is matched to the question. Looks
@@ -335,7 +335,7 @@ def _may_be_passages(column: str, cells: Sequence[object]) -> bool:
 
 
 def _are_texts(cells: Sequence[object]) -> bool:
-    """Whether most cells are lists of texts, as long as sentences."""
+    """Return whether most cells are lists of texts, as long as sentences."""
     lists = [cast("list[object]", cell) for cell in cells if isinstance(cell, list) and cell]
     texts = [item for cell in lists for item in cell]
     return 2 * len(lists) > len(cells) and all(
@@ -344,7 +344,10 @@ def _are_texts(cells: Sequence[object]) -> bool:
 
 
 def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _Layout:
-    """The table with one row a sample and passages as lists. Raises RunFileError if rows of one sample differ."""
+    """Return the table with one row a sample and passages as lists.
+
+    Raises RunFileError if rows of one sample differ.
+    """
     if known and known.passage_rows and matched.get("contexts") == known.passage_rows.text:
         return _one_row_a_sample(path, table, known.passage_rows, matched)
     if known and known.joined:
@@ -497,7 +500,9 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         answer=answer,
         contexts=contexts,
         reference=reference,
-        reference_contexts=None if reference_passages is None else tuple(one.text for one in reference_passages),
+        reference_contexts=None
+        if reference_passages is None
+        else tuple(reference_passage.text for reference_passage in reference_passages),
         history=(*history, *question.before),
         nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
         metadata=_metadata(row, matched, run_column, note),
@@ -519,7 +524,7 @@ def _group(row: RawRow, run_column: str | None) -> str | None:
 
 
 def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
-    """The answer; where there is none, the reply that ends the conversation."""
+    """Return the answer; where there is none, the reply that ends the conversation."""
     answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
     if answer is None and replies:
@@ -547,12 +552,12 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
 
 
 def _kept(column: str, cell: JsonValue, note: Note) -> JsonValue:
-    """A CSV cell that is kept as metadata."""
+    """Return a CSV cell that is kept as metadata."""
     return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 
 
 def _number(cell: JsonValue) -> JsonValue:
-    """A CSV cell as a number, if that number is written with the same text; else the text."""
+    """Return a CSV cell as a number, if that number is written with the same text; else the text."""
     for kind in (int, float):
         try:
             number = kind(str(cell))

@@ -68,12 +68,12 @@ class ScoreColumns:
     """Which way is better, by metric; `higher` if the file does not say. `neutral`: neither is better."""
 
     def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
-        """The scores of one row; a missing score is unscored, with the reason."""
+        """Return the scores of one row; a missing score is unscored, with the reason."""
         inside = object_at(cells, self.key) if self.key else cells
         return {metric: read_score(inside.get(column)) for metric, column in self.columns.items()}
 
     def rest(self, cells: FileRow) -> dict[str, JsonValue]:
-        """The row without its scores."""
+        """Return the row without its scores."""
         taken = set(self.columns.values())
         if not self.key:
             return {column: cell for column, cell in cells.items() if column not in taken}
@@ -84,7 +84,7 @@ class ScoreColumns:
 def file_scores(
     file_format: str, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
 ) -> FileScores | None:
-    """The file's scores of a run: the outcomes of its samples, in order."""
+    """Return the file's scores of a run: the outcomes of its samples, in order."""
     if scores is None:
         return None
     return FileScores(
@@ -145,7 +145,7 @@ def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Out
 
 
 def object_at(cells: FileRow, key: str) -> FileRow:
-    """The object in a cell; empty if there is none."""
+    """Return the object in a cell; empty if there is none."""
     found = cells.get(key)
     return cast("FileRow", found) if isinstance(found, Mapping) else {}
 
@@ -155,12 +155,12 @@ def _is_number(value: JsonValue) -> TypeGuard[int | float]:
 
 
 def is_score(value: JsonValue) -> bool:
-    """Whether a cell holds a number, as such or written, or nothing."""
+    """Return whether a cell holds a number, as such or written, or nothing."""
     return value is None or _is_number(value) or (isinstance(value, str) and _written(value) is not None)
 
 
 def _written(text: str) -> float | None:
-    """The number a text is, also as ragas prints its results; NaN for an empty one, None for any other."""
+    """Return the number a text is, also as ragas prints its results; NaN for an empty one, None for any other."""
     printed = METRIC_RESULT.fullmatch(text.strip())
     number = printed[1] if printed else text.strip()
     try:
@@ -170,7 +170,7 @@ def _written(text: str) -> float | None:
 
 
 def read_score(value: JsonValue) -> Outcome:
-    """The score in a cell; unscored where it holds no finite number."""
+    """Return the score in a cell; unscored where it holds no finite number."""
     number = _written(value) if isinstance(value, str) else float(value) if _is_number(value) else math.nan
     return (
         NO_VALUE if number is None or not math.isfinite(number) else Score(value=number, counted="as the file has it")

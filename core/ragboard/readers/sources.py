@@ -38,7 +38,7 @@ class Source:
     """The files to read instead of `path`, which then only stands for all of them."""
 
     def labelled(self, result: ReadResult) -> ReadResult:
-        """The result, with the name of the source in its report."""
+        """Return the result, with the name of the source in its report."""
         if not self.shown:
             return result
         runs = tuple(replace(run, source=storable(self.shown)) for run in result.runs)
@@ -46,7 +46,7 @@ class Source:
 
 
 def is_address(source: object) -> bool:
-    """Whether this is an address to download from."""
+    """Return whether this is an address to download from."""
     return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 

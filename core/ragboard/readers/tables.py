@@ -143,7 +143,7 @@ def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, par
 
 
 def _recognised(path: Path, table: Table) -> Table:
-    """The samples of another tool's file, if a format recognises these rows; else the table itself."""
+    """Return the samples of another tool's file, if a format recognises these rows; else the table itself."""
     read = [row for row in table.rows if isinstance(row, RawRow)]
     if table.ours or not read:
         return table
@@ -164,7 +164,7 @@ def _unknown(path: Path, kind: str) -> Table:
 
 
 def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
-    """The samples of another tool's file, with the fields of a sample as columns; None if no format fits."""
+    """Return the samples of another tool's file, with the fields of a sample as columns; None if no format fits."""
     known = file_format_of(file)
     if known is None:
         return None
@@ -188,7 +188,10 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
 
 
 def _storable(value: Any) -> Any:
-    """What a format read, without lone surrogates, NaN and infinity. Cells are left as they are; `_row` cleans them."""
+    """Return what a format read, without lone surrogates, NaN and infinity.
+
+    Cells are left as they are; `_row` cleans them.
+    """
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -204,7 +207,7 @@ def _storable(value: Any) -> Any:
 
 
 def _of_one_run(tool: ToolFile) -> ToolFile:
-    """The file with the name and configuration of the only run that its samples belong to."""
+    """Return the file with the name and configuration of the only run that its samples belong to."""
     only = tool.samples[0].run
     return replace(
         tool,
@@ -220,7 +223,7 @@ def _tool_row(sample: ToolSample) -> RawRow | BadRow:
 
 
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
-    """The table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
+    """Return the table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
     return Table(kind="memory", encoding="", rows=read, columns=_columns(path, read))
 
@@ -300,7 +303,7 @@ def _only_rows(value: dict[str, Any]) -> str:
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
-    """The rows of an object of columns, in one of the ways in which pandas writes a table as JSON.
+    """Return the rows of an object of columns, in one of the ways in which pandas writes a table as JSON.
 
     `{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` instead of lists, or
     `{"columns": ["question", ..], "data": [[..], ..]}`.
@@ -345,7 +348,7 @@ def _row(line: int, value: Any, location: str = "") -> RawRow | BadRow:
 
 
 def _run(path: Path, value: Any, line: int) -> RawRow:
-    """What a file says about its run."""
+    """Return what a file says about its run."""
     row = _row(line, value)
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message.replace("a sample", "a run"), line=line, field="run")
@@ -388,7 +391,7 @@ def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
 
 
 def _delimiter(path: Path, encoding: str, delimiters: str) -> str:
-    """The delimiter that occurs most often in the header; if none occurs, the usual one."""
+    """Return the delimiter that occurs most often in the header; if none occurs, the usual one."""
     head = next((line for _, line in file_lines(path, encoding) if line.strip()), "")
     outside = re.sub(r'"[^"]*"', "", head)
     return max(delimiters, key=outside.count)
@@ -435,7 +438,10 @@ def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, An
 
 
 def _excel(path: Path, sheet: str | None) -> Table:
-    """A sheet of an Excel file. Its first row names the columns; formulas are read as the values that Excel saved."""
+    """Return a sheet of an Excel file.
+
+    Its first row names the columns; formulas are read as the values that Excel saved.
+    """
     title, titles, lines = sheet_rows(path, sheet)
     begin, head = lines[0] if lines else (1, ())
     names = _head(path, ["" if cell is None else str(cell) for cell in head], begin)
@@ -448,7 +454,7 @@ def _excel(path: Path, sheet: str | None) -> Table:
 
 
 def _folder_table(path: Path, *, plain: bool) -> Table:
-    """A folder with one file, with shards of one file, or with a data set of Hugging Face."""
+    """Return a folder with one file, with shards of one file, or with a data set of Hugging Face."""
     splits = _named_files(path / "dataset_dict.json", "splits")
     if splits:
         tables = [(split, _folder_table(path / split, plain=True)) for split in splits]
@@ -463,14 +469,14 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
 
 
 def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
-    """The rows of files that are the parts of one table, in this order."""
+    """Return the rows of files that are the parts of one table, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)
 
 
 def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
-    """The rows of several tables, each with the name of its file in its location."""
+    """Return the rows of several tables, each with the name of its file in its location."""
     rows = tuple(
         replace(row, location=".".join(filter(None, (name, row.location))))
         for name, table in tables
@@ -493,7 +499,10 @@ def _with_column(table: Table, column: str, value: str) -> Table:
 
 
 def _shards(path: Path) -> list[Path]:
-    """The files of a folder that are parts of one table. Raises RunFileError if there are none, or different files."""
+    """Return the files of a folder that are parts of one table.
+
+    Raises RunFileError if there are none, or different files.
+    """
     if (path / "dataset_info.json").is_file() and (path / "state.json").is_file():
         listed = _named_files(path / "state.json", "_data_files")
         return [path / name for name in listed] or sorted(path.glob("*.arrow"))
@@ -515,7 +524,7 @@ def _numbers(file: Path) -> tuple[list[int], str]:
 
 
 def _named_files(path: Path, key: str) -> list[str]:
-    """The file names that a folder's description lists; a name that points out of the folder is refused."""
+    """Return the file names that a folder's description lists; a name that points out of the folder is refused."""
     if not path.is_file():
         return []
     try:

@@ -18,7 +18,7 @@ NEAR = 1e-9
 
 
 def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample]) -> FileScores | None:
-    """The scores and verdicts of a run's samples, in order; None if the file has neither."""
+    """Return the scores and verdicts of a run's samples, in order; None if the file has neither."""
     names = dict.fromkeys(name for sample in samples for name in sample.scores)
     recorded = tuple(sample.recorded for sample in samples)
     judged = any(one.statements or one.judgements for one in recorded)
@@ -43,7 +43,7 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
 
 
 def tool_notes(file: ToolFile) -> Iterator[str]:
-    """What became of the parts of the file, in words."""
+    """Yield what became of the parts of the file, in words."""
     yield from file.notes
     scored = dict.fromkeys(name for sample in file.samples for name in sample.scores)
     statements = sum(len(sample.recorded.statements) for sample in file.samples)
@@ -66,7 +66,7 @@ def _metric_name(name: str) -> str:
 
 
 def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
-    """The file's outcome; with what was counted where the verdicts explain it."""
+    """Return the file's outcome; with what was counted where the verdicts explain it."""
     outcome = sample.scores.get(name, NO_VALUE)
     if ours is None or not isinstance(outcome, Score):
         return outcome
@@ -75,7 +75,7 @@ def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
 
 
 def _agrees(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
-    """Whether the share of supported statements is the file's score, for each sample that has one."""
+    """Return whether the share of supported statements is the file's score, for each sample that has one."""
     pairs = [
         (outcome.value, share)
         for sample in samples
@@ -87,7 +87,7 @@ def _agrees(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
 
 
 def supported_share(sample: ToolSample, side: Side) -> float | None:
-    """The share of supported statements; None without statements, or where one has no verdict."""
+    """Return the share of supported statements; None without statements, or where one has no verdict."""
     verdicts = [verdict for statement, verdict in sample.recorded.statements if statement.side == side]
     if not verdicts or None in verdicts:
         return None

@@ -87,7 +87,10 @@ def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, 
 def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table, without evaluation and position, with what a tool's file says about a sample."""
     if table == "judgements":
-        yield from ((one.about, one.number, one.says, one.value, one.reason) for one in recorded.judgements)
+        yield from (
+            (judgement.about, judgement.number, judgement.says, judgement.value, judgement.reason)
+            for judgement in recorded.judgements
+        )
         return
     numbers = {"response": count(), "reference": count()}
     for statement, verdict in recorded.statements:

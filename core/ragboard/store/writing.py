@@ -362,7 +362,7 @@ STATEMENT_TASKS = ("ExtractStatements", "Verify")
 
 
 def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
-    """The description of a metric; under the name of our metric if our formula reproduces its scores."""
+    """Return the description of a metric; under the name of our metric if our formula reproduces its scores."""
     spec = scores.recounted.get(metric.spec, metric.spec)
     if spec == metric.spec:
         return metric

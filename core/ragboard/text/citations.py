@@ -203,7 +203,10 @@ def _left_out(answer: str) -> list[Stretch]:
     """Return the stretches that are no part of the text: definitions of footnotes, and a list of sources at the end."""
     definitions = [found.span() for found in _DEFINITION.finditer(answer)]
     start = _start_of_sources(answer)
-    return [*(one for one in definitions if one[0] < start), *([(start, len(answer))] if start < len(answer) else [])]
+    return [
+        *(definition for definition in definitions if definition[0] < start),
+        *([(start, len(answer))] if start < len(answer) else []),
+    ]
 
 
 def _start_of_sources(answer: str) -> int:
@@ -334,7 +337,7 @@ def _from_column(
     lists = [part for part in parts if isinstance(part, Sequence) and not isinstance(part, str)]
     cited: list[list[str]] = [[] for _ in sentences]
     if parts and len(objects) == len(parts):
-        starts, at = [one.start for one in sentences], 0
+        starts, at = [sentence.start for sentence in sentences], 0
         for part in objects:
             at = _end_of_part(part, answer, at)
             if starts:

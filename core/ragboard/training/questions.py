@@ -105,17 +105,17 @@ async def round_trip(
     kept: list[Question] = []
     other_passage_first = 0
     failed: list[str] = []
-    for each in questions:
-        key = "".join(filter(str.isalnum, each.question.casefold()))
+    for question in questions:
+        key = "".join(filter(str.isalnum, question.question.casefold()))
         if key in seen:
             continue
         seen.add(key)
-        places = index.ranked(each.question, 1 if embed is None else MAX_RANKED)
-        first = places[:1] if embed is None else await _nearest(each.question, corpus, places, embed)
+        places = index.ranked(question.question, 1 if embed is None else MAX_RANKED)
+        first = places[:1] if embed is None else await _nearest(question.question, corpus, places, embed)
         if isinstance(first, Failure):
             failed.append(first.detail)
-        elif first == (each.place,):
-            kept.append(each)
+        elif first == (question.place,):
+            kept.append(question)
         else:
             other_passage_first += 1
     return RoundTrip(
@@ -154,7 +154,7 @@ async def write_answers(
         reply = await ask(_id(passage))(task)
         return reply if isinstance(reply, Written | Failure) else Failure(detail="another kind of reply")
 
-    pairs: list[tuple[Question, AnswerKind]] = [(each, kind) for each in questions for kind in kinds]
+    pairs: list[tuple[Question, AnswerKind]] = [(question, kind) for question in questions for kind in kinds]
     replies = await _all(one, pairs)
     answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in questions}
     for (each, kind), reply in zip(pairs, replies, strict=True):

@@ -49,7 +49,7 @@ def assign_splits(corpus: Sequence[CorpusPassage], questions: Sequence[Question]
     """
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
-    used = {corpus[each.place].document for each in questions}
+    used = {corpus[question.place].document for question in questions}
     return _assign([each for each in documents if each in used]) | _assign(
         [each for each in documents if each not in used]
     )
@@ -244,7 +244,7 @@ def wikieval_lines(corpus: Sequence[CorpusPassage], questions: Sequence[Question
     The embedded judge writes none, because its rules write no answer without a passage.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
-    rows = [_pair(corpus, each, rng) for each in questions if len(each.answers) == 3]
+    rows = [_pair(corpus, question, rng) for question in questions if len(question.answers) == 3]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 

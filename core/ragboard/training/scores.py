@@ -43,7 +43,7 @@ def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> di
     """Return the threshold of each baseline that separates these examples best."""
     values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
-    cuts = {name: best_cut(roc([each[name] for each in values], truth)) for name in values[0]}
+    cuts = {name: best_cut(roc([value[name] for value in values], truth)) for name in values[0]}
     return {name: cut.threshold for name, cut in cuts.items() if cut}
 
 

@@ -183,7 +183,7 @@ async def _generate(
 
 
 def _by_meaning(panel: Panel) -> bool:
-    """Whether the round trip retrieves by embeddings, not only by words."""
+    """Return whether the round trip retrieves by embeddings, not only by words."""
     return "embed" in (panel.roles or {})
 
 

@@ -221,9 +221,9 @@ def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield ""
     yield f"On {scored.on}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
-    for one in scored.contenders:
-        figures = (one.auroc, one.balanced_accuracy, one.judge_better_by)
-        yield f"| {one.name} | {' | '.join(map(_figure, figures))} |"
+    for contender in scored.contenders:
+        figures = (contender.auroc, contender.balanced_accuracy, contender.judge_better_by)
+        yield f"| {contender.name} | {' | '.join(map(_figure, figures))} |"
     yield "| majority class | 0.5 | 0.5 | |"
     yield ""
     yield from baseline_comparisons(scored)

@@ -28,7 +28,7 @@ def pair_view(data: Mapping[str, Any], *, key: str) -> None:
 
 
 def changed_words(changes: Sequence[Change], side: Literal["A", "B"]) -> list[dict[str, str]]:
-    """One side's text in pieces; each piece is on both sides, or only on this one."""
+    """Return one side's text in pieces; each piece is on both sides, or only on this one."""
     return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in side_of(changes, side)]
 
 

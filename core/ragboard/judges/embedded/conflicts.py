@@ -69,7 +69,7 @@ class Conflict:
 
 
 def close(figure: Figure, other: Figure, of: ParsedSentence, among: ParsedSentence) -> bool:
-    """Whether two figures of the same kind agree, if one of them is only approximate."""
+    """Return whether two figures of the same kind agree, if one of them is only approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
     rough = _before(of, figure.first) in _ROUGHLY or _before(among, other.first) in _ROUGHLY
@@ -79,7 +79,7 @@ def close(figure: Figure, other: Figure, of: ParsedSentence, among: ParsedSenten
 def conflict(
     claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str] = frozenset()
 ) -> Conflict | None:
-    """The conflict of the sentence with the claim, if both are about the same thing; a certain one is preferred.
+    """Return the conflict of the sentence with the claim, if both are about the same thing; a certain one is preferred.
 
     `found` are the items of the claim that the sentence contains, `around` all words of the passages. A question is in
     conflict with nothing.
@@ -150,12 +150,12 @@ def _figures(
                 and exact
                 and not _is_bound_or_rough(figure, mine, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
-                and _fills(figure, other, mine, sentence, alone=len({each.first for each in rivals}) == 1),
+                and _fills(figure, other, mine, sentence, alone=len({rival.first for rival in rivals}) == 1),
             )
 
 
 def _is_bound_or_rough(figure: Figure, among: ParsedSentence, *, far: bool) -> bool:
-    """Whether a word before the figure makes it a bound, `over 240 miles`, or only approximate."""
+    """Return whether a word before the figure makes it a bound, `over 240 miles`, or only approximate."""
     before = among.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
@@ -226,7 +226,7 @@ def _names(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Ite
 
 
 def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
-    """Whether one part of a name differs, as in `Tay Bridge` for `Forth Bridge`; a title is not a part."""
+    """Return whether one part of a name differs, as in `Tay Bridge` for `Forth Bridge`; a title is not a part."""
     if len(name.terms) != len(other.terms):
         return False
     differing = [(mine, theirs) for mine, theirs in zip(name.terms, other.terms, strict=True) if mine != theirs]
@@ -237,7 +237,7 @@ def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
 
 
 def _replaces(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Whether the sentence has, between the same words or edges, another name that the claim does not have."""
+    """Return whether the sentence has, between the same words or edges, another name that the claim does not have."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     mine = claim.reading
@@ -300,7 +300,7 @@ def _comparisons(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) 
 
 
 def _same_way_round(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether both compare in the same order: `gold costs more than silver` is `silver costs less than gold`."""
+    """Return whether both compare in the same order: `gold costs more than silver` is `silver costs less than gold`."""
     before = {place for place in mine.content_terms[:there] if place}
     if _before(mine, there) != _before(theirs, here):  # `at least` is no opposite of `most`
         return False
@@ -327,7 +327,7 @@ def _denial(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> It
 
 
 def _reaches(at: int, window: range, sentence: ParsedSentence) -> bool:
-    """Whether a `not` is among these words, or shortly before them without a comma between."""
+    """Return whether a `not` is among these words, or shortly before them without a comma between."""
     if at >= window.start:
         return at <= window.stop
     return window.start - at <= NEGATION_REACH and not _comma_between(sentence, at, window.start)
@@ -347,7 +347,7 @@ def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
 
 
 def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
-    """The shortest sequence of words of the sentence that contains all the wanted ones."""
+    """Return the shortest sequence of words of the sentence that contains all the wanted ones."""
     last: dict[str, int] = {}
     best = range(len(sentence.content_terms))
     for at, place in enumerate(sentence.content_terms):
@@ -362,12 +362,12 @@ def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
 
 
 def _same_before(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether the nearest content word before is the same; words such as `roughly` are ignored."""
+    """Return whether the nearest content word before is the same; words such as `roughly` are ignored."""
     return _content_before(mine, there) == _content_before(theirs, here) != ""
 
 
 def _same_after(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
-    """Whether the first content word from this position on is the same."""
+    """Return whether the first content word from this position on is the same."""
     return _content(mine, there) == _content(theirs, here) != ""
 
 
@@ -384,7 +384,7 @@ def _content(reading: ParsedSentence, at: int) -> str:
 
 
 def _content_before(reading: ParsedSentence, at: int) -> str:
-    """The nearest content word before this position; words such as `roughly` are ignored."""
+    """Return the nearest content word before this position; words such as `roughly` are ignored."""
     return next((reading.content_terms[one] for one in reversed(range(at)) if _counts(reading, one)), "")
 
 

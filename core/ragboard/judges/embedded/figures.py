@@ -51,7 +51,7 @@ def numbers_of(language: Language) -> Remembered[Number | None]:
 
 
 def is_plain(word: str, length: int) -> bool:
-    """Whether the word consists of exactly this many digits."""
+    """Return whether the word consists of exactly this many digits."""
     return len(word) == length and word.isdecimal()
 
 
@@ -75,7 +75,7 @@ def in_digits(written: str, language: Language) -> float | None:
 
 
 def _groups(plain: str, mark: str, language: Language) -> bool:
-    """Whether the only comma or point separates thousands, not decimals."""
+    """Return whether the only comma or point separates thousands, not decimals."""
     whole, _, rest = plain.partition(mark)
     return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))
 
@@ -113,12 +113,12 @@ text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
-    """All figures among these words, in reading order."""
+    """Return all figures among these words, in reading order."""
     return figures_at(words, [at for at, word in enumerate(words.spelt) if numeric(word)], language)
 
 
 def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple[Figure, ...]:
-    """All figures that begin at one of these words."""
+    """Return all figures that begin at one of these words."""
     done = 0
     all_found: list[Figure] = []
     numbers = numbers_of(language)
@@ -138,7 +138,7 @@ def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple
 
 
 def numeric(word: str) -> bool:
-    """Whether a figure may begin with the word."""
+    """Return whether a figure may begin with the word."""
     plain = word.lower()
     month = plain in MONTHS and (word[0].isupper() or plain in LOWERCASE_MONTHS)
     return month or word[0].isdigit() or plain in NUMBER_WORDS
@@ -178,7 +178,7 @@ _JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for ea
 
 
 def _bare(words: Words, at: int, number: Number) -> Figure | None:
-    """The number, if nothing beside it can belong to it, as for most numbers: a quick check before the rules."""
+    """Return the number, if nothing beside it can belong to it, as for most numbers: a quick check before the rules."""
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
@@ -210,7 +210,7 @@ def _date(words: Words, at: int) -> _Found | None:
 
 
 def _no_date(words: Words, at: int) -> bool:
-    """Whether the number cannot begin a date, because no date character and no name of a month follows."""
+    """Return whether the number cannot begin a date, because no date character and no name of a month follows."""
     word = words.spelt[at]
     after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
     return (
@@ -269,7 +269,7 @@ def _month(words: Words, at: int) -> int:
 
 
 def _after_of(words: Words, at: int) -> int:
-    """The position after a Spanish `de`, as in `4 de marzo de 1890`."""
+    """Return the position after a Spanish `de`, as in `4 de marzo de 1890`."""
     return at + 1 if at < len(words.spelt) and words.spelt[at] == "de" else at
 
 
@@ -308,7 +308,7 @@ def _quantity(words: Words, at: int, language: Language) -> _Found | None:
 
 
 def _negative(words: Words, at: int, start: int) -> bool:
-    """Whether there is a minus directly before the figure, which is not a hyphen after another number."""
+    """Return whether there is a minus directly before the figure, which is not a hyphen after another number."""
     if at and words.spelt[at - 1].lower() == "minus":
         return at == 1 or not words.spelt[at - 2][0].isdigit()
     if not start or words.text[start - 1] not in _MINUS or (start > 1 and words.text[start - 2] not in " \u00a0("):
@@ -317,7 +317,7 @@ def _negative(words: Words, at: int, start: int) -> bool:
 
 
 def _falls(words: Words, at: int) -> bool:
-    """Whether a word means the same as the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
+    """Return whether a word means the same as the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
     said = [word.lower() for word in words.spelt]
     return not FALLING.isdisjoint(said) and BEFORE_A_LEVEL.isdisjoint(said[max(0, at - 2) : at])
 

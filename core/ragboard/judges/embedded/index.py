@@ -44,17 +44,17 @@ class Claim:
 
     @once
     def items(self) -> frozenset[str]:
-        """The items to find: its content terms and figures or, without any, all its words."""
+        """Return the items to find: its content terms and figures or, without any, all its words."""
         return self.reading.content | self.counted or self.reading.words
 
     @once
     def named(self) -> frozenset[str]:
-        """The terms that belong to names."""
+        """Return the terms that belong to names."""
         return frozenset(term for name in self.reading.names for term in name.terms)
 
     @once
     def counted(self) -> frozenset[str]:
-        """The items that are figures."""
+        """Return the items that are figures."""
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
@@ -74,7 +74,7 @@ class Claim:
         return list(by_folded.values())
 
     def _term_span(self, at: int) -> tuple[int, int]:
-        """The whole word; a letter of an abbreviation with the others: `U.S.`."""
+        """Return the whole word; a letter of an abbreviation with the others: `U.S.`."""
         start, end = self.reading.word_offsets.start(at), self.reading.word_offsets.ends[at]
         around = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
         initials = next((one.span() for one in around if one.start() <= start < one.end()), None)
@@ -201,13 +201,13 @@ class Index:
 
     @once
     def weights(self) -> Mapping[str, float]:
-        """The weight of each item: its rarity."""
+        """Return the weight of each item: its rarity."""
         sentences, where = len(self.library.sentences), self.where
         return {item: rarity(sentences, len(where.get(item, ()))) for item in self.forms}
 
     @once
     def contents(self) -> tuple[AbstractSet[str], ...]:
-        """The forms that each passage contains."""
+        """Return the forms that each passage contains."""
         found: list[set[str]] = [set() for _ in range(self.library.passages)]
         passage_of = self.library.passage_of
         for form, numbers in self.where.items():
@@ -304,18 +304,18 @@ class Lookup:
 
     @once
     def weights(self) -> dict[str, float]:
-        """The weight of each item, in a fixed order."""
+        """Return the weight of each item, in a fixed order."""
         weights = self.index.weights
         return {item: weights[item] for item in sorted(self.claim.items)}
 
     @once
     def total(self) -> float:
-        """The weight of the whole claim."""
+        """Return the weight of the whole claim."""
         return fsum(self.weights.values())
 
     @once
     def _held(self) -> dict[int, dict[str, float]]:
-        """The items that each sentence contains, with their weights."""
+        """Return the items that each sentence contains, with their weights."""
         where, forms = self.index.where, self.index.forms
         postings = sorted(
             [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]

@@ -50,7 +50,10 @@ __all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulne
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """A passage is useful if it alone supports a statement of the answer; for an answer without one, none is useful."""
+    """Return a passage is useful if it alone supports a statement of the answer.
+
+    For an answer without one, none is useful.
+    """
     statements = tuple(each.text for each in extract(task.answer).statements)
     verification = verify(
         Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)
@@ -205,7 +208,7 @@ def classify(task: Classify) -> Classified:
 
 
 def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
-    """Whether some sentence of the passages helps to answer."""
+    """Return whether some sentence of the passages helps to answer."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
     chosen, scores = helpful_sentences(question, sentences)
     best = f"the best by {max(scores, default=0.0):.2f}"
@@ -214,7 +217,7 @@ def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
 
 
 def _answer_faithfulness(task: Classify) -> Classified:
-    """Whether every statement is supported; an answer without statements is verified as a whole."""
+    """Return whether every statement is supported; an answer without statements is verified as a whole."""
     extraction = extract(task.answer)
     if extraction.refuses and not extraction.statements:
         return Classified(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
@@ -228,7 +231,7 @@ def _answer_faithfulness(task: Classify) -> Classified:
 
 
 def _answer_relevance(question: str, answer: str) -> Classified:
-    """Whether the answer's rating makes it relevant."""
+    """Return whether the answer's rating makes it relevant."""
     score, reason = rated(question, answer)
     return Classified(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 

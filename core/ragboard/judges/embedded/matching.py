@@ -27,7 +27,7 @@ class Model:
     coefficients: tuple[float, ...]
 
     def __call__(self, values: Sequence[float]) -> float:
-        """The probability, in (0, 1)."""
+        """Return the probability, in (0, 1)."""
         total = self.constant
         for coefficient, value in zip(self.coefficients, values, strict=True):
             total += coefficient * value
@@ -39,7 +39,7 @@ def model(name: str, features: tuple[str, ...]) -> Model:
     """Read the coefficients in `NAME.toml`, in the order of the features. Raises KeyError for a missing one."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     found: Mapping[str, float] = tomllib.loads(text)
-    return Model(float(found["constant"]), tuple(float(found[each]) for each in features))
+    return Model(float(found["constant"]), tuple(float(found[feature]) for feature in features))
 
 
 FEATURES = {

@@ -70,7 +70,7 @@ _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 
 
 def clue_in(word: str, language: Language) -> str:
-    """The clue of a number in digits or letters; a word with two points may be a date."""
+    """Return the clue of a number in digits or letters; a word with two points may be a date."""
     if word[0].isdigit():
         value, most = in_digits(word, language), MAX_NUMBER
     else:
@@ -82,7 +82,7 @@ def clue_in(word: str, language: Language) -> str:
 
 
 def month_clue(word: str) -> str:
-    """The clue of a month's name that is a function word too, such as May; empty for any other word."""
+    """Return the clue of a month's name that is a function word too, such as May; empty for any other word."""
     return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
 
 
@@ -191,23 +191,23 @@ class ParsedSentence(_Read):
 
     @once
     def words(self) -> frozenset[str]:
-        """All words in lower case, including function words."""
+        """Return all words in lower case, including function words."""
         return frozenset(map(str.lower, self.spelt))
 
     @once
     def hedged(self) -> float:
-        """The share of hedging words; a question mark counts as a hedging word."""
+        """Return the share of hedging words; a question mark counts as a hedging word."""
         said = self.text[self.start : self.end]
         return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @once
     def refers_back(self) -> bool:
-        """Whether it begins with a pronoun, and so is about something that was named before."""
+        """Return whether it begins with a pronoun, and so is about something that was named before."""
         return bool(self.spelt) and self.spelt[0].lower() in REFERS_BACK
 
     @once
     def has_pronoun(self) -> bool:
-        """Whether it has a pronoun for something that is named elsewhere."""
+        """Return whether it has a pronoun for something that is named elsewhere."""
         return not self.words.isdisjoint(PRONOUNS)
 
     @once
@@ -233,11 +233,11 @@ class ParsedSentence(_Read):
         )
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
-        """The start and end in the text of the words from `first` up to, not including, `stop`."""
+        """Return the start and end in the text of the words from `first` up to, not including, `stop`."""
         return self.word_offsets.start(first), self.word_offsets.ends[stop - 1]
 
     def said(self, first: int, stop: int) -> str:
-        """The words from `first` up to, not including, `stop`, as they are spelt."""
+        """Return the words from `first` up to, not including, `stop`, as they are spelt."""
         start, end = self.span(first, stop)
         return self.text[start:end]
 
@@ -250,7 +250,7 @@ def read(text: str, start: int, end: int, language: Language) -> ParsedSentence:
 
 
 def _negates(word: str) -> bool:
-    """Whether the word negates; French `ne` does not count, because it comes with another negating word."""
+    """Return whether the word negates; French `ne` does not count, because it comes with another negating word."""
     plain = normal(word)
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
@@ -262,7 +262,7 @@ _KEYS = attrgetter("key", "loose")
 
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """The term of every content word of a language, the clue of every number, empty for any other word."""
+    """Return the term of every content word of a language, the clue of every number, empty for any other word."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
     def known(word: str) -> str:
@@ -292,7 +292,7 @@ def _capitalised(reading: ParsedSentence) -> list[int]:
 
 
 def _capitals(reading: ParsedSentence, at: int) -> int:
-    """The position after the run of capitalised content words that starts at word `at`."""
+    """Return the position after the run of capitalised content words that starts at word `at`."""
     stop = at
     while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
         if stop > at and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):

@@ -146,6 +146,6 @@ _ALL: Sequence[_RefusalPatterns] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINE
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence declines to answer, or says that the sources do not answer."""
+    """Return whether the sentence declines to answer, or says that the sources do not answer."""
     plain = sentence[:MAX_SEARCHED_CHARS].replace("\u2019", "'").lower()
     return any(any(map(plain.__contains__, ways.letters)) and ways.patterns.search(plain) for ways in _ALL)

@@ -133,7 +133,7 @@ def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
 
 
 def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
-    """Whether the sentence has information of this kind that is not `known`."""
+    """Return whether the sentence has information of this kind that is not `known`."""
     text = sentence.text[sentence.start : sentence.end]
     new_figures = [figure for figure in sentence.figures if figure.key not in known]
     new_names = [name for name in sentence.names if not set(name.terms) <= known]
@@ -182,7 +182,7 @@ def rate(question: str, answer: str) -> tuple[float, str]:
     wanted = question_parts(question)
     if _plain_yes(wanted, parts):
         return 1.0 if sentences else PLAIN_YES, "It says yes or no."
-    if not any(each.new for each in sentences):
+    if not any(sentence.new for sentence in sentences):
         return 0.0, "It declines to answer." if declines else "It says nothing that the question does not."
     values = [_answered(each, sentences, known) for each in wanted]
     score = math.fsum(value for value, _ in values) / len(values) * _unrepeated(sentences)
@@ -220,7 +220,7 @@ def _news(one: _AnswerSentence) -> float:
 
 def _unrepeated(sentences: Sequence[_AnswerSentence]) -> float:
     """Return the share of sentences that do not repeat an earlier one."""
-    return len({each.reading.everything for each in sentences}) / len(sentences) if sentences else 1.0
+    return len({sentence.reading.everything for sentence in sentences}) / len(sentences) if sentences else 1.0
 
 
 def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:

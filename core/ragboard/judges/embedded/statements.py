@@ -263,7 +263,7 @@ def _verb_within(words: Sequence[str], language: Language) -> bool:
 
 
 def _is_past(plain: str) -> bool:
-    """Whether the word, in lower case, may be a past tense."""
+    """Return whether the word, in lower case, may be a past tense."""
     return plain in PAST or (plain.endswith("ed") and len(plain) > 4)
 
 
@@ -392,7 +392,7 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 
 def _may_cite(text: str, start: int, end: int) -> bool:
-    """Whether there is a closing bracket, in which every citation mark ends: a quick check before `CITATION`."""
+    """Return whether there is a closing bracket, in which every citation mark ends: a quick check before `CITATION`."""
     return CITATION_END.search(text, start, end) is not None
 
 

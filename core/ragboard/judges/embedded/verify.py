@@ -40,7 +40,7 @@ def _passages(library: Library, match: Match) -> list[int]:
 
 
 def _read(rank: int, source: VerifiedAgainst) -> str:
-    """The text that a sentence begins with: `Passage 2`, `The reference`."""
+    """Return the text that a sentence begins with: `Passage 2`, `The reference`."""
     return f"Passage {rank}" if source == "passages" else f"The {source}"
 
 

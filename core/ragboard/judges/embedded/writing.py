@@ -152,7 +152,7 @@ def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
 
 
 def _is_self_contained(question: str) -> bool:
-    """Whether the question names what it is about."""
+    """Return whether the question names what it is about."""
     body = question.split(" ", 1)[1]
     return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
 
@@ -182,15 +182,15 @@ def _plain_sentences(passage: str) -> tuple[str, ...]:
     """Return the sentences without pronouns, which can be read on their own."""
     sentences = (passage[start:end] for start, end in sentence_spans(passage))
     return tuple(
-        each
-        for each in sentences
-        if SHORTEST <= len(each.split()) <= LONGEST and each.endswith(".") and not is_refusal(each)
-        if not read(each, 0, len(each), language_of(passage)).has_pronoun
+        sentence
+        for sentence in sentences
+        if SHORTEST <= len(sentence.split()) <= LONGEST and sentence.endswith(".") and not is_refusal(sentence)
+        if not read(sentence, 0, len(sentence), language_of(passage)).has_pronoun
     )
 
 
 def _best(task: WriteAnswer) -> str:
-    statements = [each.text for each in extract(task.passage).statements if not is_refusal(each.text)]
+    statements = [statement.text for statement in extract(task.passage).statements if not is_refusal(statement.text)]
     _, scores = helpful_sentences(task.question, statements)
     best = max(range(len(statements)), key=lambda place: scores[place], default=None)
     return "" if best is None else _sentence(statements[best])

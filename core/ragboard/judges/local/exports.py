@@ -78,6 +78,6 @@ def _provider(device: str | None, there: list[str]) -> tuple[str, dict[str, str]
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: classes of its own, which have no base class in common."""
+    """Return what onnxruntime raises: classes of its own, which have no base class in common."""
     own = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
     return RuntimeError, ValueError, *(one for one in own if isinstance(one, type) and issubclass(one, Exception))

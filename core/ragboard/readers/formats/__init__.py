@@ -69,11 +69,11 @@ REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
 
 
 def file_format_of(file: ParsedFile) -> FileFormat | None:
-    """The first format whose structure the file has."""
+    """Return the first format whose structure the file has."""
     return next((known for known in FILE_FORMATS if known.recognises(file)), None)
 
 
 def format_of(columns: Sequence[str]) -> Format | None:
-    """The first format whose characteristic columns are all among these."""
+    """Return the first format whose characteristic columns are all among these."""
     names = frozenset(columns)
     return next((known for known in FORMATS if known.columns <= names), None)

@@ -44,11 +44,11 @@ class ParsedFile:
         return frozenset(self.value) if isinstance(self.value, dict) else frozenset().union(*self.rows[:20])
 
     def line(self, index: int) -> int:
-        """The line of a row; its number if rows have no lines."""
+        """Return the line of a row; its number if rows have no lines."""
         return self.lines[index] if index < len(self.lines) else index + 1
 
     def line_in(self, key: str, index: int) -> int:
-        """The line of an element of the list under a key, or the line where what is under that key begins."""
+        """Return the line of an element of the list under a key, or the line where what is under that key begins."""
         lines = self.lines_by_key.get(key) or (1,)
         return lines[index] if index < len(lines) else lines[0]
 
@@ -142,7 +142,7 @@ def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns
 
 
 def no_totals(_rest: Mapping[str, Any]) -> dict[str, float]:
-    """The file has no means over all samples."""
+    """Return the file has no means over all samples."""
     return {}
 
 

@@ -146,7 +146,7 @@ def _read_store(file: ParsedFile) -> ToolFile:
 
 
 def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolFile:
-    """The samples of test runs by name."""
+    """Return the samples of test runs by name."""
     samples: list[ToolSample] = []
     judges: set[str] = set()
     for name, run in runs.items():
@@ -189,7 +189,7 @@ def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _case(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A test case in snake case. Before version 1 its metrics were called metadata, and their names metrics."""
+    """Return a test case in snake case. Before version 1 its metrics were called metadata, and their names metrics."""
     case = _snake(value)
     if "metrics_metadata" in case:
         older = as_objects(case.pop("metrics_metadata"))
@@ -207,7 +207,10 @@ def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank
 
 
 def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
-    """A sample for each reply to the user. The metrics judge the whole conversation: they are kept with the last."""
+    """Return a sample for each reply to the user.
+
+    The metrics judge the whole conversation: they are kept with the last.
+    """
     turns = [_snake(turn) for turn in as_objects(case["turns"])]
     said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
     name = as_text(case.get("name"))
@@ -273,7 +276,7 @@ def _judged(cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]]
 
 
 def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
-    """The verdicts of a log, each with the statement it is about; None if it is unclear which belong together.
+    """Return the verdicts of a log, each with the statement it is about; None if it is unclear which belong together.
 
     Verdicts are JSON. Statements only look it: what is quoted in them is not escaped.
     """

@@ -45,7 +45,7 @@ def _is_test_set(file: ParsedFile) -> bool:
 
 
 def _read_test_set(file: ParsedFile) -> ToolFile:
-    """The questions; with the answers and scores of a report, where the file stands in its folder."""
+    """Return the questions; with the answers and scores of a report, where the file stands in its folder."""
     folder = file.path.parent
     in_report = file.path.name == TESTSET and (folder / ANSWERS).is_file()
     answers = (
@@ -56,7 +56,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
         message = f"holds {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
         raise RunFileError(folder / ANSWERS, message)
     known = {f"{row.get('id')}" for row in file.rows}
-    if unknown := next((one for one in metrics if one not in known), None):
+    if unknown := next((metric for metric in metrics if metric not in known), None):
         raise RunFileError(folder / METRICS, f"holds scores of {unknown!r}, which is no question of {TESTSET}")
     samples: list[ToolSample] = []
     for index, (row, given) in enumerate(zip(file.rows, answers, strict=True)):
@@ -96,7 +96,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
 
 
 def _beside(path: Path, kind: type) -> Any:
-    """The value of a file of the report. Raises RunFileError if it is not one of that kind."""
+    """Return the value of a file of the report. Raises RunFileError if it is not one of that kind."""
     try:
         value = parse(file_text(path, encoding_of(path)))
     except (ValueError, RecursionError) as error:
@@ -111,7 +111,7 @@ def _is_metric(name: str) -> bool:
 
 
 def _score(value: object, name: str, *, documents: bool) -> Outcome:
-    """The score; unscored where it is the 0 that a metric of passages has without any."""
+    """Return the score; unscored where it is the 0 that a metric of passages has without any."""
     number = as_number({"True": 1, "False": 0}.get(value, decoded(value)) if isinstance(value, str) else value)
     return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
 

@@ -21,7 +21,7 @@ __all__ = ["FILE_FORMATS", "FORMATS"]
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """The last columns of a report are its metrics, under names that the user gave them."""
+    """Return the last columns of a report are its metrics, under names that the user gave them."""
     last = takewhile(lambda column: all(is_score(row.get(column)) for row in rows), reversed(columns))
     found = {f"haystack-file.{column.strip().lower().replace(' ', '_')}": column for column in reversed([*last])}
     return ScoreColumns(tool="Haystack", columns=found, taken=frozenset(found.values())) if found else None
@@ -57,7 +57,7 @@ def _is_evaluation(file: ParsedFile) -> bool:
 
 
 def _are_results(value: object) -> bool:
-    """Whether these are results of evaluators by name."""
+    """Return whether these are results of evaluators by name."""
     results = as_object(value)
     return bool(results) and all("individual_scores" in as_object(one) for one in results.values())
 
@@ -182,12 +182,12 @@ def _is_pipeline(file: ParsedFile) -> bool:
 
 
 def _outputs(file: ParsedFile) -> list[dict[str, Any]]:
-    """The outputs of pipelines: rows, or one object."""
+    """Return the outputs of pipelines: rows, or one object."""
     return file.rows or ([file.value] if isinstance(file.value, dict) else [])
 
 
 def _answers(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What an answer builder put out, whatever it is called in the pipeline."""
+    """Return what an answer builder put out, whatever it is called in the pipeline."""
     found = (as_objects(as_object(part).get("answers")) for part in row.values())
     return [answer for answers in found for answer in answers if {"data", "query"} <= answer.keys()]
 
@@ -237,7 +237,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
 
 
 def _retrieved(row: Mapping[str, Any], answer: Mapping[str, Any]) -> list[JsonValue] | None:
-    """What the last component that ranks passed on: the shortest list with every document of the answer.
+    """Return what the last component that ranks passed on: the shortest list with every document of the answer.
 
     An answer may name only the documents that it refers to.
     """

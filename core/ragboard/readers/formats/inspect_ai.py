@@ -99,12 +99,12 @@ def _read_archive(file: ParsedFile) -> ToolFile:
 
 
 def _sample(value: object) -> dict[str, Any]:
-    """The parts of a sample that are read, which take the least room in it."""
+    """Return the parts of a sample that are read, which take the least room in it."""
     return {key: one for key, one in as_object(value).items() if key in PARTS}
 
 
 def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """The value of a member. Raises RunFileError if it is no JSON, errors of zipfile, pyarrow and zlib."""
+    """Return the value of a member. Raises RunFileError if it is no JSON, errors of zipfile, pyarrow and zlib."""
     content = _unpacked(file, info) if info.compress_type == ZSTANDARD else archive.read(info)
     try:
         return parse(content.decode())
@@ -114,7 +114,7 @@ def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
 
 
 def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member that Zstandard packed. Raises OSError or ValueError if they are damaged."""
+    """Return the bytes of a member that Zstandard packed. Raises OSError or ValueError if they are damaged."""
     import pyarrow as pa
 
     if not pa.Codec.is_available("zstd"):
@@ -190,7 +190,7 @@ def _tool_file(
 
 
 def _runs(name: str, epochs: Sequence[object]) -> list[str]:
-    """The run of each sample: one for each epoch, where there are several."""
+    """Return the run of each sample: one for each epoch, where there are several."""
     several = len(set(map(str, epochs))) > 1
     return [f"{name} epoch {epoch}".strip() if several else name for epoch in epochs]
 
@@ -217,19 +217,23 @@ def _cells(said: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
 
 
 def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
-    """What tools that search replied, a passage each; None if no such tool was called."""
+    """Return what tools that search replied, a passage each; None if no such tool was called."""
     messages = as_objects(said.get("messages"))
-    replies = [one for one in messages if one.get("role") == "tool" and SEARCH.search(as_text(one.get("function")))]
-    return [one.get("content") for one in replies] or None
+    replies = [
+        message
+        for message in messages
+        if message.get("role") == "tool" and SEARCH.search(as_text(message.get("function")))
+    ]
+    return [reply.get("content") for reply in replies] or None
 
 
 def _said_scores(said: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
-    """What the scorers said of a sample, by name; the first versions had only one, `scorer`."""
+    """Return what the scorers said of a sample, by name; the first versions had only one, `scorer`."""
     return as_object(said.get("scores")) or ({scorer: said["score"]} if as_object(said.get("score")) else {})
 
 
 def _scores(said: Mapping[str, Any]) -> dict[str, Outcome]:
-    """The scores of a sample by scorer; where a scorer gives several, by scorer and key."""
+    """Return the scores of a sample by scorer; where a scorer gives several, by scorer and key."""
     found: dict[str, Outcome] = {}
     for name, score in said.items():
         value = as_object(score).get("value")
@@ -259,7 +263,10 @@ def _notes(values: Iterable[object]) -> list[str]:
 
 
 def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> RecordedSample:
-    """What scorers said of a sample beside their values; the statements are those of the first that checked them."""
+    """Return what scorers said of a sample beside their values.
+
+    The statements are those of the first that checked them.
+    """
     statements: list[tuple[str, Verdict | None]] = []
     judgements: list[RecordedJudgement] = []
     for name, score in scores.items():
@@ -306,7 +313,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """A row for each sample, with its messages as one text and without the answer."""
+    """Return a row for each sample, with its messages as one text and without the answer."""
     columns = list(dict.fromkeys(column for row in file.rows for column in row))
     scored = [column for column in columns if column.startswith("score_")]
     several = len({str(row.get("eval_id")) for row in file.rows}) > 1
@@ -357,7 +364,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
 
 
 def _messages(text: object) -> object:
-    """The messages that are written one below the other, each after its role."""
+    """Return the messages that are written one below the other, each after its role."""
     parts = re.split(r"(?:\A|\n)(system|user|assistant|tool):\n", as_text(text))
     if len(parts) < 3 or parts[0].strip():
         return text

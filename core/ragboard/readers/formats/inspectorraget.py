@@ -59,7 +59,7 @@ def _read(file: ParsedFile) -> ToolFile:
                     "question": task.get("input"),
                     "answer": said["model_response"] if "model_response" in said else _text_of(said.get("output")),
                     "contexts": _passages(passages, documents),
-                    "reference": [one.get("text", one.get("value")) for one in targets] or None,
+                    "reference": [target.get("text", target.get("value")) for target in targets] or None,
                     "metadata": {name: one for name, one in task.items() if name not in READ},
                 },
                 line=line,
@@ -116,7 +116,7 @@ def _said(
 
 
 def _passages(given: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
-    """The passages with the texts of the documents that they name."""
+    """Return the passages with the texts of the documents that they name."""
     if not isinstance(given, list):
         return None
     found: list[JsonValue] = []
@@ -128,7 +128,7 @@ def _passages(given: object, documents: Mapping[str, Mapping[str, Any]]) -> Json
 
 
 def _text_of(output: object) -> JsonValue:
-    """The text of the last message or part of an output."""
+    """Return the text of the last message or part of an output."""
     said = as_objects(output)
     last = next((one for one in reversed(said) if one.get("role", "assistant") in ("assistant", "agent")), None)
     return as_text(output) or None if last is None else last.get("content", last.get("value"))

@@ -46,7 +46,7 @@ DOCUMENTS_LEFT_OUT = "left out: of a passage its text, id and score are kept"
 
 
 def _document(value: object) -> Mapping[str, Any]:
-    """A document's own fields; empty for what is none."""
+    """Return a document's own fields; empty for what is none."""
     if isinstance(value, str) and LANGCHAIN.match(value):
         return _printed(value)
     inner = as_object(value)
@@ -85,7 +85,7 @@ def _has_documents(value: object) -> bool:
 
 
 def _chain(file: ParsedFile) -> Mapping[str, str] | None:
-    """The keys of the chain whose output the rows are."""
+    """Return the keys of the chain whose output the rows are."""
     for chain in CHAINS:
         found = set(chain.values()) <= file.columns
         if found and any(_has_documents(row.get(chain["contexts"])) for row in file.rows[:20]):
@@ -131,7 +131,7 @@ def _is_runs(file: ParsedFile) -> bool:
 
 
 def _read_runs(file: ParsedFile) -> ToolFile:
-    """A root run is a sample; its retrievers' documents are the passages where it put out none itself."""
+    """Return a root run is a sample; its retrievers' documents are the passages where it put out none itself."""
     roots = [index for index, row in enumerate(file.rows) if row.get("parent_run_id") is None]
     if not roots:
         raise RunFileError(file.path, "holds only inner runs, expected the run of the whole chain (no parent_run_id)")
@@ -212,7 +212,7 @@ MESSAGES = ("human", "ai", "system", "tool")
 
 
 def _message(value: object) -> Mapping[str, Any]:
-    """A message's own fields, with its type; empty for what is none of LangChain's."""
+    """Return a message's own fields, with its type; empty for what is none of LangChain's."""
     inner = as_object(value)
     if "lc" in inner:
         return as_object(inner.get("kwargs"))
@@ -222,7 +222,7 @@ def _message(value: object) -> Mapping[str, Any]:
 
 
 def _is_states(file: ParsedFile) -> bool:
-    """Whether rows are states of a graph: messages, maybe with the documents that were retrieved."""
+    """Return whether rows are states of a graph: messages, maybe with the documents that were retrieved."""
     talks = [as_list(row.get("messages")) for row in file.rows[:20]]
     return (
         bool(talks)
@@ -232,7 +232,7 @@ def _is_states(file: ParsedFile) -> bool:
 
 
 def _read_states(file: ParsedFile) -> ToolFile:
-    """The last message of a person is the question, the last reply the answer.
+    """Return the last message of a person is the question, the last reply the answer.
 
     Documents are in the state, or the artifact that a retriever's tool put beside what it said.
     """

@@ -66,7 +66,7 @@ USES = {
 
 
 def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """The span fields that the attributes of Langfuse's SDK give."""
+    """Return the span fields that the attributes of Langfuse's SDK give."""
     given, said = (
         decoded(of.get(f"langfuse.observation.{side}", of.get(f"langfuse.trace.{side}")))
         for side in ("input", "output")
@@ -109,12 +109,12 @@ def _step(
 
 
 def _camel(row: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """A row of the blob export with the names that the API has."""
+    """Return a row of the blob export with the names that the API has."""
     return {re.sub(r"_([a-z])", lambda found: found[1].upper(), key): value for key, value in row.items()}
 
 
 def _rows(value: object) -> list[Mapping[str, Any]]:
-    """The rows of an API answer, or of a file with one a line or in a list."""
+    """Return the rows of an API answer, or of a file with one a line or in a list."""
     return as_objects(value["data"] if isinstance(value, dict) and "data" in value else value)
 
 
@@ -215,7 +215,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(said: Mapping[str, JsonValue]) -> Feedback:
-    """A score of the API, or an evaluation of the runner; for a categorical score the value is its label."""
+    """Return a score of the API, or an evaluation of the runner; for a categorical score the value is its label."""
     label = said.get("stringValue") or said.get("string_value")
     return Feedback(
         name=text_of(said.get("name")) or "score",

@@ -55,7 +55,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
     for index, row in enumerate(as_objects(clean_value(file))):
         run, example = as_object(row.get("run")), as_object(row.get("example"))
         results = as_objects(as_object(row.get("evaluation_results")).get("results"))
-        said = judged([_feedback(one) for one in results])
+        said = judged([_feedback(result) for result in results])
         start, end = nanoseconds(run.get("start_time")), nanoseconds(run.get("end_time"))
         metadata = {
             **as_object(example.get("metadata")),
@@ -90,7 +90,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
-    """A result of an evaluator; one that failed has its error as comment."""
+    """Return a result of an evaluator; one that failed has its error as comment."""
     score, comment = result.get("score"), result.get("comment")
     failed = bool(as_object(result.get("extra")).get("error")) and score is None
     return Feedback(
@@ -103,7 +103,7 @@ def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
 
 
 def _answer(outputs: JsonValue) -> JsonValue:
-    """The text or message among outputs, beside which there may be passages."""
+    """Return the text or message among outputs, beside which there may be passages."""
     if not isinstance(outputs, Mapping):
         return outputs
     rest = {key: value for key, value in outputs.items() if key not in PASSAGES}
@@ -115,7 +115,7 @@ def _contexts(outputs: JsonValue) -> list[JsonValue] | None:
 
 
 def _retrieved(run: Mapping[str, JsonValue]) -> list[JsonValue] | None:
-    """The documents of the last retriever among the run's children."""
+    """Return the documents of the last retriever among the run's children."""
     children = as_objects(run.get("child_runs"))
     for child in reversed(children):
         found = passages_of(child.get("outputs")) if child.get("run_type") == "retriever" else _retrieved(child)

@@ -59,7 +59,7 @@ TWICE = "request, response, trace, NAME/value, NAME/rationale"
 
 
 def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """The span fields that MLflow's attributes give."""
+    """Return the span fields that MLflow's attributes give."""
     kind = text_of(decoded(of.get("mlflow.spanType")))
     given, said = decoded(of.get("mlflow.spanInputs")), decoded(of.get("mlflow.spanOutputs"))
     usage = as_object(decoded(of.get("mlflow.chat.tokenUsage"))) or as_object(as_object(said).get("usage"))
@@ -114,7 +114,7 @@ def _read_traces(file: ParsedFile) -> ToolFile:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """A row has what `info` has, and the spans; the text `trace` repeats both."""
+    """Return a row has what `info` has, and the spans; the text `trace` repeats both."""
     traces: list[tuple[Mapping[str, JsonValue], list[Mapping[str, JsonValue]]]] = []
     for row in as_objects(clean_value(file)):
         info: Mapping[str, JsonValue] = {
@@ -151,7 +151,7 @@ def _tool_file(
 def _spans(
     info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, location: str
 ) -> list[Span]:
-    """The spans of a trace; feedback, reference and metadata of the trace are with its first root."""
+    """Return the spans of a trace; feedback, reference and metadata of the trace are with its first root."""
     given = [one for one in as_objects(info.get("assessments")) if one.get("valid") is not False]
     expected = {
         text_of(one.get("assessment_name")): _expected(as_object(one["expectation"]))

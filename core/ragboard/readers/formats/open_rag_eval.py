@@ -91,7 +91,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
 
 
 def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The expected answers by query_id, from the tool's file of queries, and a note on where it was found.
+    """Return the expected answers by query_id, from the tool's file of queries, and a note on where it was found.
 
     It is beside the answers, or above a folder `results`. Files without expected answers or of other queries are not
     taken. Raises RunFileError if the file cannot be read.
@@ -116,7 +116,7 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _once(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
-    """The one value of a column in the rows of a sample."""
+    """Return the one value of a column in the rows of a sample."""
     found = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
     for index, value in found:
         if value != found[0][1]:
@@ -148,7 +148,7 @@ class _Cells:
 
 
 def _names(file: ParsedFile) -> dict[str, list[str]]:
-    """The names of the columns of each run, in order."""
+    """Return the names of the columns of each run, in order."""
     found: dict[str, list[str]] = {}
     for column in dict.fromkeys(name for row in file.rows[:1] for name in row):
         of_run = OF_RUN.fullmatch(column)
@@ -259,7 +259,7 @@ def _scores(said: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]
 
 
 def _judgements(said: _Cells) -> Iterator[RecordedJudgement]:
-    """One for each passage, nugget, citation and claim, numbered as they are in the file."""
+    """Yield one for each passage, nugget, citation and claim, numbered as they are in the file."""
     relevance, cited = said["retrieval_score_umbrela_scores"], said["generation_score_citation_scores"]
     for rank, passage in enumerate(as_object(said["retrieved_passages"]), 1):
         for about, value in (

@@ -59,7 +59,7 @@ class RawSpan:
 
 
 def openinference(raw: RawSpan) -> dict[str, Any]:
-    """What the attributes of OpenInference say of a step."""
+    """Return what the attributes of OpenInference say of a step."""
     of = raw.attributes
     kind = text_of(of.get("openinference.span.kind")).lower()
     given, said = (
@@ -88,7 +88,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
 
 
 def _chat(of: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
-    """The messages with a text that OpenInference writes as flat keys; a message may have several parts."""
+    """Return the messages with a text that OpenInference writes as flat keys; a message may have several parts."""
     messages: list[JsonValue] = []
     for one in objects_of_flat_keys(of, prefix):
         parts = [text_of(part.get("message_content.text")) for part in objects_of_flat_keys(one, "message.contents")]
@@ -113,7 +113,7 @@ def _tokens(of: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
 
 
 def genai(raw: RawSpan) -> dict[str, Any]:
-    """What the attributes of OpenTelemetry's GenAI convention say of a step."""
+    """Return what the attributes of OpenTelemetry's GenAI convention say of a step."""
     of = dict(raw.attributes)
     for name, attributes in raw.events:  # before version 1.37, texts were events
         of |= {key: value for key, value in attributes.items() if name.startswith("gen_ai.content.")}
@@ -198,7 +198,10 @@ USES = {
 
 
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
-    """The samples of spans that each follow one of the conventions; a span of none keeps its place in the trace."""
+    """Return the samples of spans that each follow one of the conventions.
+
+    A span of none keeps its place in the trace.
+    """
     spans: list[Span] = []
     tools: list[str] = []
     for one in raw:
@@ -241,13 +244,13 @@ def _project(resource: Mapping[str, JsonValue]) -> str:
 
 
 def _either(value: Mapping[str, JsonValue], name: str) -> JsonValue:
-    """A field under its name in camel case or in snake case."""
+    """Return a field under its name in camel case or in snake case."""
     found = value.get(name)
     return found if found is not None else value.get(re.sub(r"(?=[A-Z])", "_", name).lower())
 
 
 def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
-    """The spans of an export request; evaluations that are log records are spans within those they are about."""
+    """Yield the spans of an export request; evaluations that are log records are spans within those they are about."""
     for at, group in enumerate(as_objects(_either(as_object(request), "resourceSpans"))):
         resource = _attributes(as_object(group.get("resource")))
         for inner, within in enumerate(as_objects(_either(group, "scopeSpans"))):
@@ -281,7 +284,7 @@ def otlp_span(
     scope: str = "",
     version: str = "",
 ) -> RawSpan:
-    """A span as OTLP has it, in camel case or in snake case."""
+    """Return a span as OTLP has it, in camel case or in snake case."""
     status = as_object(span.get("status"))
     failed = status.get("code") in (2, "STATUS_CODE_ERROR")
     return RawSpan(
@@ -310,7 +313,7 @@ def _attributes(holder: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _value(union: Mapping[str, JsonValue]) -> JsonValue:
-    """The value of which OTLP says the type."""
+    """Return the value of which OTLP says the type."""
     if (text := _either(union, "stringValue")) is not None:
         return text
     if (number := _either(union, "intValue")) is not None:
@@ -330,7 +333,7 @@ def _value(union: Mapping[str, JsonValue]) -> JsonValue:
 
 
 def _id(value: JsonValue) -> str:
-    """An id in hexadecimal, of one in hexadecimal or in base64 as protobuf's own JSON has it."""
+    """Return an id in hexadecimal, of one in hexadecimal or in base64 as protobuf's own JSON has it."""
     text = text_of(value).removeprefix("0x")
     if re.fullmatch(r"(?:[0-9a-fA-F]{16}){1,2}", text) or not text:
         return text.lower()

@@ -89,7 +89,7 @@ def _read_frame(file: ParsedFile) -> ToolFile:
 
 
 def _flat(name: str, value: JsonValue) -> dict[str, JsonValue]:
-    """A list of objects as flat keys, which is how a span itself has it; anything else as it is."""
+    """Return a list of objects as flat keys, which is how a span itself has it; anything else as it is."""
     if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
         return {name: value}
     return {f"{name}.{at}.{key}": cell for at, one in enumerate(as_objects(value)) for key, cell in one.items()}
@@ -100,7 +100,7 @@ def _error(row: Mapping[str, JsonValue]) -> str:
 
 
 def _data(value: object) -> list[Mapping[str, JsonValue]]:
-    """The spans of an API answer, or a list of them as the client returns it."""
+    """Return the spans of an API answer, or a list of them as the client returns it."""
     return as_objects(value.get("data") if isinstance(value, dict) else value)
 
 

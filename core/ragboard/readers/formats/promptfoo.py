@@ -97,7 +97,7 @@ def _graders(said: Mapping[str, Any]) -> list[object]:
 
 
 def _provider(said: object) -> str:
-    """The name of a provider, its label if it has one."""
+    """Return the name of a provider, its label if it has one."""
     return as_text(said) or as_text(as_object(said).get("label")) or as_text(as_object(said).get("id"))
 
 
@@ -133,7 +133,7 @@ def _output(said: Mapping[str, Any], blank: ToolSample, templates: Sequence[str]
 
 
 def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
-    """The fields that are variables; the whole prompt is the question where no variable is."""
+    """Return the fields that are variables; the whole prompt is the question where no variable is."""
     found = {field: _named(variables, field) for field in NAMES}
     if not found["question"][0]:
         found["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
@@ -145,12 +145,12 @@ def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: st
 
 
 def _named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
-    """The first of the names that a field may have, and what is under it; empty and None without one."""
+    """Return the first of the names that a field may have, and what is under it; empty and None without one."""
     return next(((name, values[name]) for name in NAMES[field] if values.get(name) is not None), ("", None))
 
 
 def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
-    """The answer, and the object that it is in, where a provider gives back one."""
+    """Return the answer, and the object that it is in, where a provider gives back one."""
     if not isinstance(output, Mapping):
         return (output if output is None or isinstance(output, (str, list)) else json.dumps(output)), {}
     text = next((output[name] for name in ANSWERS if isinstance(output.get(name), str)), None)
@@ -158,7 +158,7 @@ def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
 
 
 def _scores(said: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
-    """The score of the test, of each named metric, and of the assertions without a name by their type."""
+    """Return the score of the test, of each named metric, and of the assertions without a name by their type."""
     found = {"score": as_number(said.get("score"))}
     found |= {name: as_number(value) for name, value in as_object(said.get("namedScores")).items()}
     for part in graded:

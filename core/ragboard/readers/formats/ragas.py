@@ -57,7 +57,7 @@ def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | N
 
 
 def _metric_name(column: str) -> str:
-    """The metric of a column in one spelling, with its settings; empty if ragas has none such."""
+    """Return the metric of a column in one spelling, with its settings; empty if ragas has none such."""
     found = NAMED.fullmatch(column.strip())
     if found is None:
         return ""
@@ -121,7 +121,7 @@ RENAMED = {"long_form_answer_prompt": "statement_generator_prompt"}
 
 
 def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> RecordedSample:
-    """What ragas' judge said of a sample, from its calls by metric."""
+    """Return what ragas' judge said of a sample, from its calls by metric."""
     answer = [
         (one["statement"], _verdict(one, "verdict"))
         for _, said in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
@@ -203,7 +203,7 @@ def _is_run_tree(file: ParsedFile) -> bool:
 
 
 def _runs(value: object) -> list[Mapping[str, Any]]:
-    """The runs of a trace: a list, an object by id, or either under `evaluation_run`."""
+    """Return the runs of a trace: a list, an object by id, or either under `evaluation_run`."""
     inner = value["evaluation_run"] if isinstance(value, dict) and "evaluation_run" in value else value
     found = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []
     return found if all(isinstance(run, dict) and "run_id" in run and "name" in run for run in found) else []
@@ -302,7 +302,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 
 def _called(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
-    """Whether a column holds calls, as an experiment with a recorder of replies keeps them."""
+    """Return whether a column holds calls, as an experiment with a recorder of replies keeps them."""
     calls = [call for row in rows for call in as_objects(row.get(column))]
     return bool(calls) and all({"output_model", "output"} <= call.keys() for call in calls)
 

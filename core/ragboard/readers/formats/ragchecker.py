@@ -64,7 +64,7 @@ def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | 
 
 
 def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of the table of means, in groups as either version of RAGChecker calls them."""
+    """Return the numbers of the table of means, in groups as either version of RAGChecker calls them."""
     groups = rest.get("metrics")
     tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
     return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
@@ -115,7 +115,7 @@ class FileVerdicts:
 
 
 def read_file_verdicts(sample: Sample) -> FileVerdicts:
-    """The claims and verdicts in a sample's metadata. Raises UnusableError if they do not fit together."""
+    """Return the claims and verdicts in a sample's metadata. Raises UnusableError if they do not fit together."""
     there = sample.metadata
     claims: dict[Side, tuple[str, ...]] = {
         side: _claims(column, there[column]) for side, column in CLAIMS.items() if there.get(column) is not None

@@ -12,39 +12,39 @@ __all__ = ["as_list", "as_number", "as_object", "as_objects", "as_text", "as_tex
 
 
 def as_object(value: object) -> Mapping[str, Any]:
-    """An object; empty for anything else."""
+    """Return an object; empty for anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def as_list(value: object) -> Sequence[Any]:
-    """A list; empty for anything else."""
+    """Return a list; empty for anything else."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def as_objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects in a list."""
+    """Return the objects in a list."""
     return [one for one in as_list(value) if isinstance(one, Mapping)]
 
 
 def as_text(value: object) -> str:
-    """A text; empty for anything else."""
+    """Return a text; empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def as_number(value: object) -> float | None:
-    """The finite number, with 1 and 0 for true and false; None for anything else."""
+    """Return the finite number, with 1 and 0 for true and false; None for anything else."""
     if not isinstance(value, (int, float)) or abs(value) > 2**53 or not math.isfinite(value):
         return None
     return float(value)
 
 
 def without(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The cells that hold something, but not those of these names."""
+    """Return the cells that hold something, but not those of these names."""
     return {name: cell for name, cell in cells.items() if name not in names and cell is not None}
 
 
 def as_texts(value: object) -> list[str]:
-    """The texts in a list, or the one text."""
+    """Return the texts in a list, or the one text."""
     return (
         [one for one in value if isinstance(one, str)]
         if isinstance(value, list)
@@ -55,7 +55,7 @@ def as_texts(value: object) -> list[str]:
 
 
 def decoded(value: object) -> Any:
-    """What is written as JSON in a text; any other value, and a text that is no JSON, as it is."""
+    """Return what is written as JSON in a text; any other value, and a text that is no JSON, as it is."""
     try:
         return parse(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):

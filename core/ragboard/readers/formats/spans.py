@@ -119,7 +119,7 @@ class Span:
 def trace_file(
     file: ParsedFile, tool: str, spans: Iterable[Span], *, fields: Mapping[str, str], version: str = "", judge: str = ""
 ) -> ToolFile:
-    """The traces of a file as samples, oldest first. Raises RunFileError if none has a question."""
+    """Return the traces of a file as samples, oldest first. Raises RunFileError if none has a question."""
     traces: dict[str, list[Span]] = {}
     for span in spans:
         traces.setdefault(span.trace or span.id, []).append(span)
@@ -178,7 +178,7 @@ class _Trace:
 
 
 def _sample(trace: Sequence[Span]) -> _Trace | None:
-    """The sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
+    """Return the sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
     spans = list(_top_down(trace))
     if spans[0].step == "evaluator":
         return None
@@ -249,7 +249,7 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
-    """The spans level by level, each level by time. The first level are the roots: spans without a known parent.
+    """Yield the spans level by level, each level by time. The first level are the roots: spans without a known parent.
 
     A span that was exported twice comes once. Spans inside an evaluator are left out: they are not part of the answer.
     """
@@ -271,7 +271,7 @@ def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
 
 
 def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]:
-    """The cells of each trace, with the earlier turns of its session unless it has a history of its own."""
+    """Yield the cells of each trace, with the earlier turns of its session unless it has a history of its own."""
     turns: dict[tuple[str, str], list[JsonValue]] = {}
     for trace in traces:
         before = turns.setdefault((trace.run, trace.session), []) if trace.session else []
@@ -289,7 +289,7 @@ def _ignore(_: str) -> None:
 
 
 def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
-    """The names of the models, and each setting that has the same value in all calls that have it."""
+    """Return the names of the models, and each setting that has the same value in all calls that have it."""
     models = sorted({model for trace in traces for model in trace.models})
     settings = [given for trace in traces for given in trace.settings]
     said = {key: value for given in settings for key, value in given.items() if key != "model"}
@@ -302,7 +302,7 @@ def _is_given(value: JsonValue) -> bool:
 
 
 def _without_system(value: JsonValue) -> JsonValue:
-    """A conversation without the instructions of the system; anything else unchanged."""
+    """Return a conversation without the instructions of the system; anything else unchanged."""
     if not isinstance(value, list):
         return value
     kept = [one for one in value if not (isinstance(one, Mapping) and one.get("role") in ("system", "developer"))]
@@ -310,7 +310,7 @@ def _without_system(value: JsonValue) -> JsonValue:
 
 
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
-    """The text or the messages in an object: under the first of these names that it has, else its only text.
+    """Return the text or the messages in an object: under the first of these names that it has, else its only text.
 
     If that is unclear, the object itself is returned, and its row is then refused.
     """
@@ -361,18 +361,18 @@ def passages_of(value: JsonValue) -> list[JsonValue] | None:
 
 
 def earlier_turns(value: JsonValue) -> JsonValue:
-    """The earlier messages that an input has besides its question; None if it has none."""
+    """Return the earlier messages that an input has besides its question; None if it has none."""
     given = as_object(value)
     return next((given[name] for name in HISTORIES if name in given and messages_in(name, given[name])), None)
 
 
 def text_of(value: JsonValue) -> str:
-    """The value if it is a text or a number, as text; else an empty text."""
+    """Return the value if it is a text or a number, as text; else an empty text."""
     return value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
 
 
 def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
-    """The value of a JSON text or, with `python`, of a printed Python object; any other value unchanged."""
+    """Return the value of a JSON text or, with `python`, of a printed Python object; any other value unchanged."""
     if value == "null":
         return None
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
@@ -387,7 +387,7 @@ def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
 
 
 def clean_value(file: ParsedFile) -> JsonValue:
-    """The value of a JSON file, or its rows, cleaned so that it can be stored.
+    """Return the value of a JSON file, or its rows, cleaned so that it can be stored.
 
     Raises RunFileError if it is nested too deeply.
     """
@@ -398,7 +398,7 @@ def clean_value(file: ParsedFile) -> JsonValue:
 
 
 def nanoseconds(value: JsonValue) -> int:
-    """A time in nanoseconds, from a number in s, ms, us or ns or from an ISO text; 0 for anything else."""
+    """Return a time in nanoseconds, from a number in s, ms, us or ns or from an ISO text; 0 for anything else."""
     with suppress(ValueError, OverflowError):
         if isinstance(value, str) and not re.fullmatch(r"\d{1,25}", value):
             return int(datetime.fromisoformat(value).timestamp() * 1e6) * 1000
@@ -409,7 +409,7 @@ def nanoseconds(value: JsonValue) -> int:
 
 
 def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
-    """The objects of a list that is stored as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
+    """Return the objects of a list that is stored as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
     found: dict[int, dict[str, JsonValue]] = {}
     for name, value in attributes.items():
         number, _, key = name.removeprefix(f"{prefix}.").partition(".")

@@ -17,7 +17,7 @@ __all__ = ["columns", "opened"]
 
 @contextmanager
 def opened(path: Path) -> Generator[sqlite3.Connection]:
-    """The database, which is not written to; with what its tool wrote beside it and has not moved into it yet.
+    """Yield a connection to a copy of the database, with what its tool wrote to the log beside it.
 
     Raises RunFileError if it cannot be read.
     """
@@ -39,7 +39,10 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def columns(path: Path, table: str) -> frozenset[str]:
-    """The columns of a table that has rows; none where there is no such table, or no database that can be read."""
+    """Return the columns of a table that has rows.
+
+    None where there is no such table, or no database that can be read.
+    """
     try:
         with opened(path) as database:
             known = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [table])

@@ -163,7 +163,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """A row for each record; passages are the source that groundedness was given, or what each call judged."""
+    """Return a row for each record; passages are the source that groundedness was given, or what each call judged."""
     records: list[tuple[int, _Record]] = []
     texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
@@ -221,7 +221,7 @@ def _decoded_texts(cells: Sequence[object]) -> Sequence[Any]:
 
 
 def _reasons(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What groundedness says of each statement: written as JSON, and in the first versions as it is."""
+    """Return what groundedness says of each statement: written as JSON, and in the first versions as it is."""
     inner = as_object(meta.get("metadata")) or meta
     return as_objects(decoded(inner.get("reasons")))
 

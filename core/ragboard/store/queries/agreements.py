@@ -59,7 +59,7 @@ class Scorer:
     """Whether a lower score is better."""
 
     def title(self, dimension: str = "") -> str:
-        """The name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`, `embedded score`."""
+        """Return the name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`."""
         if self.name not in SOURCES:
             return self.name.replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
@@ -130,10 +130,10 @@ def keep_agreement(
         rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
-    for one in results:
-        for side, outcome in enumerate(one.outcomes):
-            position, scorer, *score = score_row(one.position, one.scorer, outcome)
-            scores.append((agreement.id, position, one.dimension, scorer, side, *score))
+    for result in results:
+        for side, outcome in enumerate(result.outcomes):
+            position, scorer, *score = score_row(result.position, result.scorer, outcome)
+            scores.append((agreement.id, position, result.dimension, scorer, side, *score))
     append_rows(connection, "agreement_scores", scores)
 
 
@@ -201,7 +201,7 @@ _USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness"
 
 
 def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:
-    """The run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
+    """Return the run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
 
     `key` is the answer's `samples.answer_key`; only evaluations that judged the statements of answers count.
     """

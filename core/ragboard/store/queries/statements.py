@@ -127,7 +127,7 @@ class JudgedStatement:
         return f"{'; '.join(parts) or 'supported by no single passage'} (each passage judged on its own)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
-        """The ranks of the passages whose separate verdict is `label`, in order."""
+        """Return the ranks of the passages whose separate verdict is `label`, in order."""
         return tuple(sorted(rank for rank, verdict in self.single.items() if verdict.label == label))
 
 

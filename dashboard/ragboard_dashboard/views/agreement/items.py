@@ -35,10 +35,10 @@ STATEMENT = 160
 
 
 def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
-    """The pairs that people decided, those that the scorer got wrong first."""
+    """Draw the pairs that annotators decided, those that the scorer got wrong first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
-    wrong = sum(one.contender is not None and one.contender * one.people < 0 for one in verdicts)
+    wrong = sum(verdict.contender is not None and verdict.contender * verdict.people < 0 for verdict in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
     caption = f"{wrong:,} of {len(verdicts):,} pairs are wrong; they come first. Click one to see both sides."
@@ -70,15 +70,15 @@ def pair_rows(
     """Pairs as rows of the list: the result, what annotators prefer, the score difference."""
     return [
         _row(
-            one.item_id,
-            questions[one.position][0],
-            one.item_id,
-            _outcome(one),
-            {"shown": preferred(one.people), "note": f"mean vote {one.people:+.2g}"},
-            {"shown": _said_of_pair(one.contender), "note": ""},
+            verdict.item_id,
+            questions[verdict.position][0],
+            verdict.item_id,
+            _outcome(verdict),
+            {"shown": preferred(verdict.people), "note": f"mean vote {verdict.people:+.2g}"},
+            {"shown": _said_of_pair(verdict.contender), "note": ""},
             query,
         )
-        for one in verdicts
+        for verdict in verdicts
     ]
 
 
@@ -91,7 +91,7 @@ def _outcome(one: PairVerdict) -> tuple[str, str]:
 
 
 def preferred(vote: float) -> str:
-    """The side that a vote prefers."""
+    """Return the side that a vote prefers."""
     return "neither" if vote == 0 else "B" if vote > 0 else "A"
 
 
@@ -107,19 +107,19 @@ def grade_rows(
     """Graded items as rows of the list."""
     return [
         _row(
-            one.item_id,
-            *_item_texts(*questions[one.position]),
-            _gap(one.gap),
-            {"shown": f"{one.people:.3g}", "note": _ratings(one.said)},
-            {"shown": "no score" if one.contender is None else f"{one.contender:.3g}", "note": ""},
+            verdict.item_id,
+            *_item_texts(*questions[verdict.position]),
+            _gap(verdict.gap),
+            {"shown": f"{verdict.people:.3g}", "note": _ratings(verdict.said)},
+            {"shown": "no score" if verdict.contender is None else f"{verdict.contender:.3g}", "note": ""},
             query,
         )
-        for one in verdicts
+        for verdict in verdicts
     ]
 
 
 def _item_texts(question: str, text: str) -> tuple[str, str]:
-    """The first line of a row and the second: a statement and its question, or a question and its answer."""
+    """Return the first line of a row and the second: a statement and its question, or a question and its answer."""
     if len(text) <= STATEMENT:
         return (text, question) if text else (question, "")
     return question, shortened(text, STATEMENT)
@@ -160,7 +160,7 @@ def _row(
 
 
 def show_item(stored: StoredAgreement, wanted: str) -> None:
-    """One item: its texts, its labels, and what every scorer gave it."""
+    """Draw one item: its texts, its labels, and the score of every scorer."""
     if st.button("Back to agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
         st.rerun()
@@ -199,18 +199,22 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
 
 
 def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    """What the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
+    """Return what the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    scorers = [one for one in stored.agreement.contenders if one.name in given]
+    scorers = [contender for contender in stored.agreement.contenders if contender.name in given]
     if all(one.kind == "trivial" for one in scorers):
         return []
-    return [_fact(one, given[one.name], dimension) for one in scorers if one.kind != "trivial" or one.name in SHOWN]
+    return [
+        _fact(scorer, given[scorer.name], dimension)
+        for scorer in scorers
+        if scorer.kind != "trivial" or scorer.name in SHOWN
+    ]
 
 
 def _fact(contender: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[str, str, str]:
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
-    words = [one.counted if isinstance(one, Score) else one.detail for one in outcomes]
+    words = [outcome.counted if isinstance(outcome, Score) else outcome.detail for outcome in outcomes]
     shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
     return shown, contender.title(dimension), " · ".join(dict.fromkeys(filter(None, words)))
 
@@ -250,4 +254,4 @@ def _side(found: ItemDetail, letter: Literal["A", "B"]) -> dict[str, Any]:
 
 def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
     passages = found.sides[side].contexts or ()
-    return passage_group(f"{title}: {len(passages)}", [(f"rank {one.rank}", one.text) for one in passages])
+    return passage_group(f"{title}: {len(passages)}", [(f"rank {passage.rank}", passage.text) for passage in passages])

@@ -131,7 +131,7 @@ def _called(stored: StoredAgreement) -> str:
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
-    """A choice that the address has; what does not fit is the first."""
+    """Return a choice that the address has; what does not fit is the first."""
     chosen: str = st.selectbox(label, options, **_bound(key, _wanted(key, options)), **more)
     return chosen
 
@@ -148,10 +148,10 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
 def _answer(
     stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
 ) -> None:
-    """What the labels show of the judge, in a sentence each, before anything else; under it what that rests on."""
+    """Draw what the labels show about the judge, one sentence each, and the figures behind it."""
     st.html(STYLES)
     compared = [one for one in found if one]
-    if not compared and any(one.kind == "metric" for one in stored.agreement.contenders):
+    if not compared and any(contender.kind == "metric" for contender in stored.agreement.contenders):
         quality = dimension.replace("_", " ")
         plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
         plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
@@ -162,7 +162,7 @@ def _answer(
 
 
 def _judged_elsewhere(stored: StoredAgreement) -> str:
-    """A sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
+    """Return a sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
     newest = next((run for run in get_runs() if run.evaluated), None)
     judged = get_run(resolve(newest.name)).judged if newest else None
     of_run = stored.agreement.id.startswith(RUN_LABELS)
@@ -172,7 +172,7 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Each comparison: the verdict, the sentence, the figures with the interval of their difference."""
+    """Return each comparison: the verdict, the sentence, the figures with the interval of their difference."""
     rows = "".join(
         f"<div><b>{_verdict(one).format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
@@ -222,7 +222,7 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _titles(stored: StoredAgreement) -> dict[str, str]:
-    return {one.name: strip_bidi_controls(one.title()) for one in stored.agreement.contenders}
+    return {contender.name: strip_bidi_controls(contender.title()) for contender in stored.agreement.contenders}
 
 
 def _method(stored: StoredAgreement, said: str) -> None:
@@ -270,7 +270,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _grade_by_grade(stored: StoredAgreement) -> None:
-    """How often the judge gives passages the grades of people, in a sentence and its figures."""
+    """Draw how often the judge gives passages the same grades as annotators."""
     found = get_passage_agreement(stored.agreement.id)
     if found:
         plain(found.sentence)
@@ -278,7 +278,7 @@ def _grade_by_grade(stored: StoredAgreement) -> None:
 
 
 def _number(key: str) -> float | None:
-    """A number of the address; None if there is none."""
+    """Return a number of the address; None if there is none."""
     try:
         return float(st.query_params[key])
     except (KeyError, ValueError):

@@ -116,7 +116,7 @@ def pairs_method(found: PreferenceReport) -> str:
 
 
 def _titled_scorer(found: PreferenceReport) -> str:
-    return next((one.contender.title() for one in found.lines if one.contender.name == found.against), found.against)
+    return next((line.contender.title() for line in found.lines if line.contender.name == found.against), found.against)
 
 
 def _reached(people: PairPeople) -> float | None:
@@ -160,7 +160,7 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """A correlation of score differences with votes, as data for JSON; None if votes only name a side."""
+    """Return a correlation of score differences with votes, as data for JSON; None if votes only name a side."""
     dimensions = found.kept.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
@@ -277,7 +277,7 @@ def pictures_data(line: GradeLine, people: GradePeople) -> dict[str, Any]:
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """The false positive rate and the true positive rate, which are a point of the ROC plot."""
+    """Return the false positive rate and the true positive rate, which are a point of the ROC plot."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 

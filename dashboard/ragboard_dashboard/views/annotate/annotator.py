@@ -72,7 +72,7 @@ class AnnotatorState:
 
 
 def annotator_state() -> AnnotatorState | None:
-    """What the browser last sent; None before the first choice, and for what it could not have sent."""
+    """Return what the browser last sent; None before the first choice, and for what it could not have sent."""
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
@@ -114,10 +114,10 @@ def _statement_write(
 
 
 def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
-    """The answer with its statements, judged by `1`, `2` and `3`."""
+    """Draw the answer with its statements; the keys `1`, `2` and `3` label one."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
-    sample, statements = report.sample, [one.statement for one in report.statements]
+    sample, statements = report.sample, [statement.statement for statement in report.statements]
     answer = sample.answer or ""
     _draw(
         key=KEY,
@@ -149,7 +149,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
 
 
 def note_field(session: AnnotationSession, item: QueueItem) -> None:
-    """A field for a note on the statement that is next; a note on one that has a verdict is kept with it."""
+    """Draw the field for a note on the next statement. A note on a labelled statement is stored with its label."""
     now = annotator_state()
     mine = _own_labels(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
@@ -171,7 +171,7 @@ def _note_key(sample_id: str, place: int) -> str:
 
 
 def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
-    """The answer as a whole, graded by `1` to `5`."""
+    """Draw the whole answer; the keys `1` to `5` grade it."""
     sample = get_sample(session.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -238,7 +238,7 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
 
 
 def _own_labels(session: AnnotationSession, sample_id: str) -> list[Label | None]:
-    """The person's verdict on each statement, in that queue."""
+    """Return the person's verdict on each statement, in that queue."""
     mine: list[Label | None] = []
     for each in get_sample(session.run, sample_id).statements:
         said: list[Label] = [
@@ -272,7 +272,7 @@ def _note(item: QueueItem) -> None:
 
 
 def _typed_note(item: QueueItem) -> str:
-    """What the field for a note holds, which is drawn behind the buttons that send it."""
+    """Return what the field for a note holds, which is drawn behind the buttons that send it."""
     return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
 
 

@@ -201,7 +201,7 @@ def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: Annot
 
 
 def _item(queue: AnnotationQueue) -> QueueItem | None:
-    """The sample that the address names as long as it is open, else the next; the address then names that."""
+    """Return the sample that the address names as long as it is open, else the next; the address then names that."""
     wanted = st.query_params.get("sample")
     item = next((one for one in queue.items if one.sample_id == wanted and not one.done), queue.next_item)
     if item is None:
@@ -239,7 +239,7 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
 
 
 def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """What to do with the labels, and another batch."""
+    """Draw what to do with the labels, and the offer of another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return

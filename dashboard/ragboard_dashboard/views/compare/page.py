@@ -1,4 +1,4 @@
-"""Compare: which of two configurations is better, by how much, and on which questions."""
+"""Compare: which of two runs is better, by how much, and on which questions."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ from ragboard_dashboard.views.run.samples import ONLY
 __all__ = ["draw"]
 
 PAGE_SIZE = 20
-MANY = 0.1
-"""The share of unpaired questions from which on the page says so before anything else."""
-NAMED = 3
-"""Metrics that a link names."""
-LISTED, LONGEST = 1000, 300
-"""Unpaired questions in the list, and characters of each."""
+MANY_UNPAIRED = 0.1
+"""If a larger share of the questions is unpaired, the page says so first."""
+MAX_NAMED_METRICS = 3
+"""Maximum number of metrics named in a link."""
+MAX_LISTED, MAX_QUESTION_LENGTH = 1000, 300
+"""Maximum number of unpaired questions in the list, and of characters of each."""
 WHICH: dict[Which, str] = {
     "all": "All",
     "worse": "▼ Worse",
@@ -96,17 +96,22 @@ WHICH: dict[Which, str] = {
     "same": "= Same",
     "unscored": "Unscored",
 }
-DIFFERS: dict[Which, str] = {"all": "All", "worse": "≠ Differs", "same": "= Same", "unscored": "Unscored"}
-"""The same of a metric that is better neither way, or that different judges scored."""
+WHICH_WITHOUT_DIRECTION: dict[Which, str] = {
+    "all": "All",
+    "worse": "≠ Differs",
+    "same": "= Same",
+    "unscored": "Unscored",
+}
+"""As `WHICH`, for metrics without a better direction, or scored by different judges."""
 
 
 def draw() -> None:
     """Draw the page."""
     runs = get_runs()
-    if len(runs) < 2 and len(_evaluations(runs)) < 2:
-        _empty()
+    if len(runs) < 2 and len(_evaluation_names(runs)) < 2:
+        _draw_empty_page()
         return
-    chosen = _choose(runs)
+    chosen = _choose_runs(runs)
     if chosen is None:
         return
     wanted = st.query_params.get("pair")
@@ -120,46 +125,46 @@ def draw() -> None:
     if wanted is None:
         with head:
             plain(verdict_in_words(compared), "title")
-            if power := _power(compared):
+            if power := _detectable_difference(compared):
                 plain(power)
-            plain(_about(compared), "note")
+            plain(_summary(compared), "note")
         with answer:
-            _result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
+            _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     else:
         with head:
-            found = _find_pair(a, b, compared, wanted)
+            pair = _draw_pair_heading(a, b, compared, wanted)
         with answer:
-            if found:
-                _pair(found, a, b)
+            if pair:
+                _draw_pair(pair, a, b)
     with tools:
-        _tools(a, b, compared)
-    _pairs(a, b, compared)
+        _draw_tools(a, b, compared)
+    _draw_pairs(a, b, compared)
 
 
-def _empty() -> None:
+def _draw_empty_page() -> None:
     st.header("Nothing to compare yet", anchor=False)
     st.markdown("A comparison needs two runs over the same questions.")
     offer_upload()
 
 
-def _choose(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
-    """The two runs of the address, else the newest two over the same questions, or evaluations of the only run."""
-    first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluations(runs)[:2])
+def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
+    """Draw the choice of A and B; by default the newest two runs over the same questions."""
+    first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
     left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
-        a = _select("A (baseline)", "a", runs, first)
+        a = _select_run("A (baseline)", "a", runs, first)
     with right:
-        b = _select("B (candidate)", "b", runs, second)
+        b = _select_run("B (candidate)", "b", runs, second)
     return get_comparable(a, b) if a and b else None
 
 
-def _evaluations(runs: tuple[ListedRun, ...]) -> list[str]:
-    """The evaluations of the newest run as addresses name them, the one that pages show first."""
-    there = get_evaluations().get(runs[0].run_id, ()) if runs else ()
-    return [f"{runs[0].name}@{one.judged.evaluation_id}" for one in there]
+def _evaluation_names(runs: tuple[ListedRun, ...]) -> list[str]:
+    """Return the evaluations of the newest run as addresses name them, the one shown by default first."""
+    evaluations = get_evaluations().get(runs[0].run_id, ()) if runs else ()
+    return [f"{runs[0].name}@{evaluation.judged.evaluation_id}" for evaluation in evaluations]
 
 
-def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> RunRef | None:
+def _select_run(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> RunRef | None:
     names = [run.name for run in runs]
     wanted = st.query_params.get(key) or default
     st.query_params[key] = wanted
@@ -175,8 +180,8 @@ def _select(label: str, key: str, runs: tuple[ListedRun, ...], default: str) -> 
     return run
 
 
-def _run_name(run: RunRef) -> str:
-    """How an address names a run whose statements are compared: by its name alone where that means the same."""
+def _name_in_address(run: RunRef) -> str:
+    """Return how an address names this evaluation of a run: by the run's name if that means the same."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
@@ -184,76 +189,79 @@ def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
     return bound(name, value, key=f"compare-{name}", drops=drops)
 
 
-def _result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
-    """A line a metric, and the largest changes; below what to know about it."""
-    many = _unpaired_count(compared) > MANY * (compared.paired + _unpaired_count(compared))
-    if many:
-        _show_cautions(compared)
-    if compared.metrics and (metric := _metrics(compared, noise)):
+def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
+    """Draw the difference of each metric, the questions that changed most, costs, cautions and details."""
+    many_unpaired = _unpaired_count(compared) > MANY_UNPAIRED * (compared.paired + _unpaired_count(compared))
+    if many_unpaired:
+        _draw_cautions(compared)
+    if compared.metrics and (metric := _draw_metrics(compared, noise)):
         open_page("metrics", {"q": metric})
-    changed = get_most_changed(a, b)
-    if changed and (opened := pair_list(changed_data(changed, compared, _address(compared)), key="changed")):
-        _open_pair(opened)
+    changed_questions = get_most_changed(a, b)
+    if changed_questions:
+        data = changed_data(changed_questions, compared, _address_parameters(compared))
+        if clicked := pair_list(data, key="changed"):
+            _open_pair(clicked)
     if any(one.change == "worse" for one in compared.metrics):
         link_to("diagnosis", "Why is B worse? Diagnosis of B", {"run": st.query_params["b"]}, STETHOSCOPE)
     label_file_line((compared.b, compared.a))
     if compared.costs:
         cost_table(compared, key="costs")
-    if not many:
-        _show_cautions(compared)
+    if not many_unpaired:
+        _draw_cautions(compared)
     if _unpaired_count(compared):
-        _unpaired(a, b, compared, expanded=many)
+        _draw_unpaired(a, b, compared, expanded=many_unpaired)
     with st.expander("Method and details"):
         plain(compared.sentence)
-        plain("\n".join(_details(compared)), "note")
+        plain("\n".join(_detail_lines(compared)), "note")
 
 
-def _power(compared: Comparison) -> str:
-    """Where nothing is significant, which difference these questions could have shown on the first metric."""
+def _detectable_difference(compared: Comparison) -> str:
+    """Describe the smallest detectable difference of the first metric if no difference is significant; else empty."""
     if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
         return ""
-    said = ((one, detectable_in_words(one)) for one in compared.metrics)
-    return next((f"{one.label}: {words[0].lower()}{words[1:]}" for one, words in said if words), "")
+    detectable = ((one.label, detectable_in_words(one)) for one in compared.metrics)
+    return next((f"{label}: {words[0].lower()}{words[1:]}" for label, words in detectable if words), "")
 
 
-def _metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
-    """Draw a line for each headline metric and each with a result, the others collapsed; the metric just clicked."""
-    usual = headline([one.metric for one in compared.metrics])
-    rest = [one for one in compared.metrics if one.metric not in usual and one.change == "no significant difference"]
-    first = [one.metric for one in compared.metrics if one not in rest]
-    opened = forest(compared, noise, key="forest", shown=first)
-    if rest:
-        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}: no significant difference"):
-            opened = forest(compared, noise, key="forest-more", shown=[one.metric for one in rest]) or opened
-    return opened
+def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
+    """Draw a line for each main metric and each with a result, the others collapsed; return the one clicked."""
+    specs = [one.metric for one in compared.metrics]
+    without_result = {one.metric for one in compared.metrics if one.change == "no significant difference"}
+    collapsed = [spec for spec in specs if spec in without_result and spec not in headline(specs)]
+    clicked = forest(compared, noise, key="forest", shown=[spec for spec in specs if spec not in collapsed])
+    if collapsed:
+        count = f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}"
+        with st.expander(f"{count}: no significant difference"):
+            clicked = forest(compared, noise, key="forest-more", shown=collapsed) or clicked
+    return clicked
 
 
-def _about(compared: Comparison) -> str:
-    """What counts and how, who judged, what differs in configuration, and whether there is more to beware of."""
+def _summary(compared: Comparison) -> str:
+    """Describe in one line what is compared, the judge, the difference in configuration and the number of cautions."""
     total = compared.paired + _unpaired_count(compared)
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
     )
-    config = "; ".join(f"{shortened(one.key)} {_given(one.a)} → {_given(one.b)}" for one in compared.config)
-    count = len(_cautions(compared)) + sum(bool(one.caution) for one in compared.metrics)
+    config = "; ".join(f"{shortened(one.key)} {_value_text(one.a)} → {_value_text(one.b)}" for one in compared.config)
+    caution_count = len(_all_cautions(compared)) + sum(bool(metric.caution) for metric in compared.metrics)
     parts = [
         f"{shortened(compared.b.name)} (B) minus {shortened(compared.a.name)} (A) over {questions} in both runs",
         f"CIs clustered by {compared.clustered}" if compared.clustered else "",
         f"unscored samples {POLICIES[compared.policy]}" if compared.policy != "excluded" else "",
         f"judge: {compared.judged_by}" if compared.judged_by else "",
         f"A → B: {config}" if config else "no difference of configuration recorded",
-        f"⚠ {count} caution{'' if count == 1 else 's'}" if count else "",
+        f"⚠ {caution_count} caution{'' if caution_count == 1 else 's'}" if caution_count else "",
     ]
     return " · ".join(filter(None, parts))
 
 
-def _cautions(compared: Comparison) -> tuple[str, ...]:
+def _all_cautions(compared: Comparison) -> tuple[str, ...]:
     refusals = compared.refusals
     return (*compared.cautions, *([f"{refusals.warning}."] if refusals and refusals.warning else ()))
 
 
-def _details(compared: Comparison) -> Iterator[str]:
-    """How questions were paired, refusals, statements, and of each metric what else there is to know."""
+def _detail_lines(compared: Comparison) -> Iterator[str]:
+    """Yield details: the pairing, refusals, statements, passages, and the counts of each metric."""
     by_question = f", {compared.by_question:,} by question text" if compared.by_question else ""
     yield f"{compared.paired - compared.by_question:,} questions paired by sample id{by_question}."
     refusals = compared.refusals
@@ -275,48 +283,49 @@ def _details(compared: Comparison) -> Iterator[str]:
             )
 
 
-def _show_cautions(compared: Comparison) -> None:
-    for caution in _cautions(compared):
+def _draw_cautions(compared: Comparison) -> None:
+    for caution in _all_cautions(compared):
         plain(f"⚠ {caution}")
     names, runs = {"A": st.query_params["a"], "B": st.query_params["b"]}, {"A": compared.a, "B": compared.b}
     missing = missing_evaluations(compared.a, compared.b) if evaluates() else {}
     refusals = compared.refusals
     with st.container(horizontal=True):
         for side, specs in missing.items():
-            named = ", ".join(map(column_label, specs)) if len(specs) <= NAMED else f"{len(specs)} metrics"
-            label = f"Evaluate {side}: {named}" if specs else f"Evaluate {side}"
+            few = len(specs) <= MAX_NAMED_METRICS
+            metrics = ", ".join(map(column_label, specs)) if few else f"{len(specs)} metrics"
+            label = f"Evaluate {side}: {metrics}" if specs else f"Evaluate {side}"
             query = {"run": runs[side].name} | ({"metrics": ",".join(specs)} if specs else {})
             link_to("evaluate", label, query, ":material/gavel:")
         if refusals and refusals.warning:
-            more = "B" if refusals.b > refusals.a else "A"
-            query = {"run": names[more], "only": ONLY["refusing"]}
-            link_to("run", f"Show the refusals of {more}", query, ":material/arrow_forward:")
+            side_with_more = "B" if refusals.b > refusals.a else "A"
+            query = {"run": names[side_with_more], "only": ONLY["refusing"]}
+            link_to("run", f"Show the refusals of {side_with_more}", query, ":material/arrow_forward:")
 
 
 def _unpaired_count(compared: Comparison) -> int:
-    """The unpaired questions of the run that has more of them."""
-    return max(left.only + left.ambiguous for left in (compared.unpaired_a, compared.unpaired_b))
+    """Return the number of unpaired questions of the run that has more of them."""
+    return max(unpaired.only + unpaired.ambiguous for unpaired in (compared.unpaired_a, compared.unpaired_b))
 
 
-def _unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> None:
+def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> None:
     """List the questions in no pair."""
-    counts = [left.only + left.ambiguous for left in (compared.unpaired_a, compared.unpaired_b)]
+    counts = [unpaired.only + unpaired.ambiguous for unpaired in (compared.unpaired_a, compared.unpaired_b)]
     with st.expander(f"Questions without a partner: {counts[0]:,} in A, {counts[1]:,} in B", expanded=expanded):
-        for side, left in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
-            if left.reasons:
-                said = ", ".join(f"{count:,} {reason}" for reason, count in left.reasons.items())
-                plain(f"{side}: {said}", "note")
-        rows = get_unpaired(a, b)[:LISTED]
+        for side, unpaired in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
+            if unpaired.reasons:
+                words = ", ".join(f"{count:,} {reason}" for reason, count in unpaired.reasons.items())
+                plain(f"{side}: {words}", "note")
+        rows = get_unpaired(a, b)[:MAX_LISTED]
         st.dataframe(
             pd.DataFrame(
                 [
                     (
-                        strip_bidi_controls(one.question[:LONGEST]),
-                        one.run,
-                        one.reason,
-                        strip_bidi_controls(one.sample_id),
+                        strip_bidi_controls(row.question[:MAX_QUESTION_LENGTH]),
+                        row.run,
+                        row.reason,
+                        strip_bidi_controls(row.sample_id),
                     )
-                    for one in rows
+                    for row in rows
                 ],
                 columns=["Question", "Only in", "Why it has no partner", "Sample"],
             ),
@@ -324,26 +333,26 @@ def _unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> 
             height=min(35 * (len(rows) + 1) + 3, 320),
             column_config={"Question": st.column_config.TextColumn(width="large")},
         )
-        if sum(counts) > LISTED:
-            plain(f"The first {LISTED:,} of {sum(counts):,}.", "note")
+        if sum(counts) > MAX_LISTED:
+            plain(f"The first {MAX_LISTED:,} of {sum(counts):,}.", "note")
 
 
-def _tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """What to take away from here."""
+def _draw_tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
+    """Draw the buttons to copy, export and share the comparison, and to make a quality gate."""
     name = f"{b.name} vs {a.name}"
-    asked = _pair_query(compared)
+    pair_query = _pair_query(compared)
     with st.popover("Copy", icon=":material/content_copy:"):
         st.code(strip_bidi_controls(compared.sentence), language=None, wrap_lines=True)
     if st.button("Gate", icon=":material/verified:", help="Commands and a GitHub workflow that fail on a loss"):
-        _gate(compared, get_judge_options(b))
-    metric = asked.metric if asked else ""
+        _draw_gate(compared, get_judge_options(b))
+    metric = pair_query.metric if pair_query else ""
     report_button(name, lambda: comparison_report(store(), a, b, metric=metric, unscored=compared.policy))
     export_control(name, lambda: comparison_frame(compared), width="content")
 
 
 @st.dialog("Quality gate", width="large")
-def _gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
-    """Show the commands for what is on screen, and the workflow that runs them."""
+def _draw_gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
+    """Show the commands that gate on this comparison, and a GitHub workflow that runs them."""
     allowed = st.number_input(
         "Allowed loss against A",
         min_value=0.0,
@@ -368,63 +377,65 @@ def _gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
     plain("Exit codes: 0 pass, 1 fail, 4 inconclusive (more questions are needed).", "note")
 
 
-def _given(value: object) -> str:
+def _value_text(value: object) -> str:
     return "not set" if value is None else shortened(str(value))
 
 
 def _pair_query(compared: Comparison) -> PairQuery | None:
-    """The metric and the pairs that the address names, else the first; None if no metric has a pair."""
-    there = {metric.metric: metric for metric in compared.metrics if metric.pairs}
-    if not there:
+    """Return the query in the address, by default for the first metric; None if no metric has a pair."""
+    metrics_with_pairs = {metric.metric: metric for metric in compared.metrics if metric.pairs}
+    if not metrics_with_pairs:
         return None
     metric, wanted = (st.query_params.get(key, "") for key in ("metric", "which"))
-    shown = there.get(metric) or next(iter(there.values()))
-    known: dict[str, Which] = {which: which for which in _titles(shown)}
-    return PairQuery(metric=shown.metric, which=known.get(wanted, "all"))
+    shown = metrics_with_pairs.get(metric) or next(iter(metrics_with_pairs.values()))
+    choices: dict[str, Which] = {which: which for which in _titles(shown)}
+    return PairQuery(metric=shown.metric, which=choices.get(wanted, "all"))
 
 
 def _titles(metric: MetricComparison) -> Mapping[Which, str]:
-    return DIFFERS if metric.better == "neutral" else WHICH
+    return WHICH_WITHOUT_DIRECTION if metric.better == "neutral" else WHICH
 
 
-def _pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
+def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     """Draw the pairs by one metric, the largest losses first."""
-    asked = _pair_query(compared)
-    if asked is None:
+    pair_query = _pair_query(compared)
+    if pair_query is None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
-    shown = next(one for one in compared.metrics if one.metric == asked.metric)
+    shown = next(one for one in compared.metrics if one.metric == pair_query.metric)
     st.subheader(f"Questions, largest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
-    choice, kind, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
-    metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", asked.metric, "page"))
+    choice, which_column, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
+    metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", pair_query.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     plain(detectable_in_words(shown), "note")
-    which: Which = kind.segmented_control(
+    which: Which = which_column.segmented_control(
         "Which",
         list(_titles(shown)),
         format_func=lambda one: f"{_titles(shown)[one]} {counts[one]:,}",
         required=True,
         label_visibility="collapsed",
-        **_bound("which", asked.which, "page"),
+        **_bound("which", pair_query.which, "page"),
     )
-    at = min(page_number(), last_page(counts[which], PAGE_SIZE))
-    query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(at - 1) * PAGE_SIZE)
+    page_index = min(page_number(), last_page(counts[which], PAGE_SIZE))
+    query = PairQuery(metric=metric, which=which, limit=PAGE_SIZE, offset=(page_index - 1) * PAGE_SIZE)
     page = get_pair_rows(a, b, query)
     with export:
-        export_control(f"{b.name} vs {a.name} pairs", lambda: _table(a, b, replace(query, limit=page.total, offset=0)))
-    shown_by = _address(compared) | {"metric": metric, "which": which}
+        export_control(
+            f"{b.name} vs {a.name} pairs", lambda: _pairs_table(a, b, replace(query, limit=page.total, offset=0))
+        )
+    shown_by = _address_parameters(compared) | {"metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Click a question to see both answers."
-    opened = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
+    clicked = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
-    pager(page.total, PAGE_SIZE, at)
-    if opened:
-        _open_pair(opened)
+    pager(page.total, PAGE_SIZE, page_index)
+    if clicked:
+        _open_pair(clicked)
 
 
-def _address(compared: Comparison) -> dict[str, str]:
-    """What the address of this comparison says."""
-    found = {"a": st.query_params["a"], "b": st.query_params["b"]}
-    return found if compared.policy == "excluded" else found | {"unscored": compared.policy}
+def _address_parameters(compared: Comparison) -> dict[str, str]:
+    """Return the query parameters that name this comparison."""
+    runs = {"a": st.query_params["a"], "b": st.query_params["b"]}
+    return runs if compared.policy == "excluded" else runs | {"unscored": compared.policy}
 
 
 def _open_pair(sample_id: str) -> NoReturn:
@@ -432,61 +443,65 @@ def _open_pair(sample_id: str) -> NoReturn:
     st.rerun()
 
 
-def _table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
-    """The pairs of a query as a table; read anew, for a download is made outside the page."""
+def _pairs_table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
+    """Return all pairs of a query as a table; a download is made outside the page, so it reads the store."""
     return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
 
 
-def _find_pair(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> PairReport | None:
-    """Draw the question, and the ways from it; None after saying that it is not in both runs."""
+def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> PairReport | None:
+    """Draw the question and its links; draw an error and return None if it is not in both runs."""
     try:
-        found = get_pair(a, b, sample_id)
+        pair = get_pair(a, b, sample_id)
     except NotFoundError as error:
         st.error("The question in this link is not in both runs.", icon=":material/search_off:")
         plain(str(error))
         return None
-    earlier_turns(found.a.sample.history)
-    plain(found.a.sample.question, "title")
+    earlier_turns(pair.a.sample.history)
+    plain(pair.a.sample.question, "title")
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Back to the comparison", icon=":material/arrow_back:"):
         del st.query_params["pair"]
         st.rerun()
     if row.button("Open sample in A", icon=":material/find_in_page:"):
-        open_sample(_run_name(found.a.run), found.a.sample.id)
+        open_sample(_name_in_address(pair.a.run), pair.a.sample.id)
     if row.button("Open sample in B", icon=":material/find_in_page:"):
-        open_sample(_run_name(found.b.run), found.b.sample.id)
+        open_sample(_name_in_address(pair.b.run), pair.b.sample.id)
     with row:
-        _step(a, b, compared, sample_id)
-    return found
+        _draw_steps(a, b, compared, sample_id)
+    return pair
 
 
-def _pair(found: PairReport, a: RunRef, b: RunRef) -> None:
-    """Draw both answers."""
-    shown = headline(tuple(found.a.scores))
-    for side, report in (("A", found.a), ("B", found.b)):
+def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
+    """Draw the scores and both answers."""
+    shown = headline(tuple(pair.a.scores))
+    for side, report in (("A", pair.a), ("B", pair.b)):
         facts([(side, "", ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
-    if more := len(found.a.scores) - len(shown):
-        with st.expander(f"{more} more metric{'s' if more > 1 else ''}"):
-            for side, report in (("A", found.a), ("B", found.b)):
-                rest = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
-                facts([(side, "", ""), *rest])
-    plain(diff_note(found.answers), "note")
-    pair_view(pair_data(found), key=safe_key("pair", a.run_id, b.run_id, found.a.sample.id))
+    if hidden := len(pair.a.scores) - len(shown):
+        with st.expander(f"{hidden} more metric{'s' if hidden > 1 else ''}"):
+            for side, report in (("A", pair.a), ("B", pair.b)):
+                other_metrics = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
+                facts([(side, "", ""), *other_metrics])
+    plain(diff_note(pair.answers), "note")
+    pair_view(pair_data(pair), key=safe_key("pair", a.run_id, b.run_id, pair.a.sample.id))
 
 
-def _step(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
-    """Ways to the pairs before and after, in the order of the list below."""
+def _draw_steps(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
+    """Draw the links to the previous and next pair of the list below."""
     query = _pair_query(compared)
     if query is None:
         return
-    at = get_pair_position(a, b, query, sample_id)
+    position = get_pair_position(a, b, query, sample_id)
     for label, icon, key, to in (
-        ("Previous", "chevron_left", "k", at.previous),
-        ("Next", "chevron_right", "j", at.following),
+        ("Previous", "chevron_left", "k", position.previous),
+        ("Next", "chevron_right", "j", position.following),
     ):
         if st.button(label, icon=f":material/{icon}:", shortcut=key, disabled=to is None):
             st.query_params["pair"] = str(to)
             st.rerun()
-    position = f"Pair {at.position:,} of {at.total:,}" if at.position else f"Not among these {at.total:,} pairs"
-    shown = next(one for one in compared.metrics if one.metric == query.metric)
-    plain(f"{position} ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")
+    words = (
+        f"Pair {position.position:,} of {position.total:,}"
+        if position.position
+        else f"Not among these {position.total:,} pairs"
+    )
+    shown = next(metric for metric in compared.metrics if metric.metric == query.metric)
+    plain(f"{words} ({_titles(shown)[query.which]}, by {column_title(query.metric)})", "note")

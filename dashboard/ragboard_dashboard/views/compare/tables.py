@@ -82,7 +82,7 @@ def cost_table(compared: Comparison, *, key: str) -> None:
 def forest_data(
     compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
+    """Return what the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
     tested = _tested(compared.metrics)
@@ -106,7 +106,7 @@ def forest_data(
 
 
 def cost_data(compared: Comparison) -> dict[str, Any]:
-    """What the component draws of cost and time, as JSON-ready data: units differ, so there is no common scale."""
+    """Return what the component draws of cost and time, without a common scale, because units differ."""
     rows: list[dict[str, Any]] = []
     for column in compared.costs:
         row = _metric(column, [], _tested(compared.costs))
@@ -123,15 +123,15 @@ def cost_data(compared: Comparison) -> dict[str, Any]:
 
 
 def _tested(metrics: Sequence[MetricComparison]) -> int:
-    return sum(one.p is not None for one in metrics)
+    return sum(metric.p is not None for metric in metrics)
 
 
 def _metric(
     metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
 ) -> dict[str, Any]:
-    """One line of the table; `tested`: the metrics that p is adjusted for; `shared`: warnings that the caption has.
+    """Return one line of the table; `tested`: metrics that p is adjusted for, `shared`: warnings in the caption.
 
-    Where no question differs, the interval says only how few they are: it is written, not drawn.
+    If no question differs, the interval is not drawn: it shows only how few questions there are.
     """
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None
@@ -164,7 +164,7 @@ def _metric(
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
-    """The bands behind one metric, and what they are."""
+    """Return the bands behind one metric, and what they are."""
     return [
         {
             "low": one.paired.interval.low,
@@ -211,7 +211,7 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
-    """The largest changes as rows, each by the score that moved furthest, a link with `query`."""
+    """Return the largest changes as rows, each by the score that moved furthest, a link with `query`."""
     caption = (
         "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share"
         " of each metric's range. The Change column names the metric that changed most. Click a question to see both"
@@ -245,7 +245,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
-    """The pairs as rows, each a link to the page with `query`."""
+    """Return the pairs as rows, each a link to the page with `query`."""
     a, b = (strip_bidi_controls(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
@@ -277,7 +277,7 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     rechunked = (
         (
             f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",
@@ -340,4 +340,6 @@ def _statement(judged: JudgedStatement | None, number: int | None, report: Sampl
 
 
 def _passages(title: str, letter: str, passages: Sequence[Passage]) -> dict[str, Any]:
-    return passage_group(title, [(f"rank {one.rank} in {letter} · {one.id}", one.text) for one in passages])
+    return passage_group(
+        title, [(f"rank {passage.rank} in {letter} · {passage.id}", passage.text) for passage in passages]
+    )

@@ -103,7 +103,7 @@ def _trend(dataset: Dataset) -> None:
 
 
 def _versions(dataset: Dataset) -> str:
-    """The sets of questions, if its runs do not all ask the same."""
+    """Return the sets of questions, if its runs do not all ask the same."""
     versions = dataset.versions
     if len(versions) < 2:
         return ""
@@ -151,7 +151,7 @@ def _judge_again(dataset: Dataset) -> None:
 
 
 def _metrics(run: RunOfDataset) -> tuple[str, ...]:
-    """The nugget metrics that the run was evaluated with."""
+    """Return the nugget metrics that the run was evaluated with."""
     return tuple(one for one in store().evaluation_metrics(run.evaluation_id or "") if one.startswith("nuggets."))
 
 

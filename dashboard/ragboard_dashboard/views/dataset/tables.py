@@ -28,7 +28,7 @@ MAX_NAME = 28
 
 
 def datasets_html(rows: Sequence[DatasetRow]) -> str:
-    """The datasets with their sizes; each links to its page."""
+    """Return the datasets with their sizes; each links to its page."""
     body = "".join(
         f'<tr><th scope="row"><a href="{html_escaped(address("dataset", {"dataset": row.name}))}" target="_self">'
         f"{html_escaped(row.name)}</a></th><td>{row.questions:,}</td><td>{row.runs:,}</td><td>{row.references:,}</td>"
@@ -41,7 +41,7 @@ def datasets_html(rows: Sequence[DatasetRow]) -> str:
 
 
 def trend_html(trend: Trend) -> str:
-    """The mean of each run with its 95% CI on one scale, and the difference from the run before."""
+    """Return the mean of each run with its 95% CI on one scale, and the difference from the run before."""
     low, high = _scale(trend.points)
     body = "".join(_trend_row(point, low, high) for point in trend.points)
     scale = f"{low:.2f} to {high:.2f}"
@@ -80,7 +80,7 @@ def _trend_row(point: TrendPoint, low: float, high: float) -> str:
 
 
 def _dot(summary: MetricSummary | None, low: float, high: float) -> str:
-    """The mean as a dot and its interval as a line; the cell beside it says the same in figures."""
+    """Return the mean as a dot and its interval as a line; the cell beside it says the same in figures."""
     if summary is None or summary.mean is None:
         return ""
 
@@ -96,7 +96,7 @@ def _dot(summary: MetricSummary | None, low: float, high: float) -> str:
 
 
 def nuggets_html(table: NuggetTable) -> str:
-    """Which nuggets the answer of each run states, and the scores of each answer."""
+    """Return which nuggets the answer of each run states, and the scores of each answer."""
     head = "".join(f'<th scope="col">{_run(run)}</th>' for run in table.runs)
     body = "".join(_row(nugget, table.runs) for nugget in table.nuggets)
     scores = "".join(_scores(spec, title, table) for spec, title in SHOWN_SCORES.items())

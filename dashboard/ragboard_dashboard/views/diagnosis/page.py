@@ -74,7 +74,7 @@ def draw() -> None:
 
 
 def _attribution(found: Diagnosis, name: str) -> None:
-    """What is missing to tell retriever from generator."""
+    """Draw what is missing to tell whether the retriever or the generator is at fault."""
     if found.attribution_note:
         plain(found.attribution_note)
     if not found.missing:
@@ -90,7 +90,7 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 
 def _findings(found: Diagnosis, name: str) -> None:
-    """What to look at first, then the other findings, then the other hints, collapsed."""
+    """Draw what to look at first, then the other findings, and the hints, collapsed."""
     first = found.first
     title, text = start_with(found)
     st.subheader(title, anchor=False)
@@ -112,7 +112,7 @@ def _findings(found: Diagnosis, name: str) -> None:
         with says:
             _link(first, name)
         figure.html(figure_html(first))
-    others = [one for one in found.main_findings if one is not first]
+    others = [main_finding for main_finding in found.main_findings if main_finding is not first]
     for start in range(0, len(others), 2):
         for column, one in zip(st.columns(2, gap="large"), others[start : start + 2], strict=False):
             column.html(finding_html(one))
@@ -135,7 +135,7 @@ def _link(one: Finding, name: str) -> None:
 
 
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
-    """The page that shows the results of a query, its URL parameters, and the label of the link.
+    """Return the page that shows the results of a query, its URL parameters, and the label of the link.
 
     The Hallucinations page lists a run's newest evaluation only; another evaluation's link leads to its samples.
     """
@@ -162,7 +162,7 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """The worst questions, passages and topics."""
+    """Draw the worst questions, passages and topics."""
     questions, passages, topics = st.columns(3, gap="large")
     with questions:
         _questions(found, name)
@@ -184,9 +184,9 @@ def _questions(found: Diagnosis, name: str) -> None:
     )
     _open(
         [
-            Link(mark=f"{one.statements:,}", text=one.question, page=page, query=query)
-            for one in found.questions
-            for page, query, _ in [_results_link(one.query, name)]
+            Link(mark=f"{question.statements:,}", text=question.question, page=page, query=query)
+            for question in found.questions
+            for page, query, _ in [_results_link(question.query, name)]
         ],
         "Questions with most unsupported statements",
     )
@@ -275,7 +275,7 @@ def _rules(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """A finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
+    """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     return (
@@ -285,7 +285,7 @@ def finding_html(found: Finding, css_class: str = "") -> str:
 
 
 def figure_html(found: Finding) -> str:
-    """The figure as text, under a chart of its interval and the threshold."""
+    """Return the figure as text, under a chart of its interval and the threshold."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
@@ -318,7 +318,7 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """A table of all rules: condition, figure, result, source."""
+    """Return a table of all rules: condition, figure, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     by_rule = {one.rule.id: one for one in every}
     rows = "".join(_row(by_rule[rule.id]) for rule in RULES)

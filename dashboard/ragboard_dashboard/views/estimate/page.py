@@ -90,7 +90,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """The newest run, and the next newest over the same questions."""
+    """Return the newest run, and the next newest over the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
@@ -110,7 +110,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
             )
     for run in refs:
         trust_line(run, found.metric, run.name)
-    if any(one.means for one in found.report.systems):
+    if any(system.means for system in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
     _needed(found)
@@ -118,7 +118,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
 
 
 def _cautions(found: Estimates) -> None:
-    refused = [one for one in found.report.systems if one.refusal]
+    refused = [system for system in found.report.systems if system.refusal]
     if refused:
         st.info("No estimate yet:", icon=":material/block:")
         for one in refused:
@@ -182,14 +182,14 @@ def _tau(found: float | None) -> str:
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
-    """A table for each system that has an estimate."""
+    """Return a table for each system that has an estimate."""
     shown = [one for one in report.systems if one.means]
     low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
     return "".join(_system(one, low, high, raw=raw) for one in shown)
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """A row for each pair of systems, with the CI and whether it includes 0."""
+    """Return a row for each pair of systems, with the CI and whether it includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -198,7 +198,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """The order, and the ranks that are possible."""
+    """Return the order, and the ranks that are possible."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
@@ -277,7 +277,7 @@ def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
 
 
 def _ends(intervals: Sequence[Interval | None], around: float | None = None) -> tuple[float, float]:
-    ends = [end for one in intervals if one for end in (one.low, one.high)]
+    ends = [end for interval in intervals if interval for end in (interval.low, interval.high)]
     ends += [] if around is None else [around]
     low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
     return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)

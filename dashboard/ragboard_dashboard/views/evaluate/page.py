@@ -56,53 +56,55 @@ def draw() -> None:
         )
         return
     try:
-        _form(run)
+        _draw_form(run)
     except RagboardError as error:
         st.error("The evaluation cannot start with these settings. Nothing was sent.", icon=":material/error:")
         plain(str(error))
 
 
-def _form(run: RunRef) -> None:
-    above = st.container()
-    with above:
-        kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
+def _draw_form(run: RunRef) -> None:
+    top = st.container()
+    with top:
+        judge_kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
         judge, start, picker = st.container(), st.container(), st.container()
-    limits = _limits()  # before what a person types of a judge: an error in that would take the limits away
+    limits = _draw_limits()  # first: an error in the judge's fields would hide them
     with judge:
-        judge_options = _choose_judge_options(kind)
-        ready = judge_options is not None and _is_loaded(kind, judge_options)
+        judge_options = _choose_judge_options(judge_kind)
+        ready = judge_options is not None and _is_loaded(judge_kind, judge_options)
     with start, st.spinner("Reading the run"):
         contents = get_contents(run.run_id)
-    panel = _panel(kind, judge_options if ready else None)
-    usual = scorable_defaults(contents, panel, judged_in_file(store(), run.run_id))
+    panel = _panel(judge_kind, judge_options if ready else None)
+    default_metrics = scorable_defaults(contents, panel, judged_in_file(store(), run.run_id))
     with picker:
-        chosen = chosen_metrics(run.run_id, usual)
-        refused = unscorable(
-            {**known_metrics(), **{one.spec: one for one in (*usual, *chosen)}}.values(), contents, panel
+        chosen = chosen_metrics(run.run_id, default_metrics)
+        unscorable_metrics = unscorable(
+            {**known_metrics(), **{one.spec: one for one in (*default_metrics, *chosen)}}.values(), contents, panel
         )
-        pick_metrics(run.run_id, chosen, usual, refused)
+        pick_metrics(run.run_id, chosen, default_metrics, unscorable_metrics)
     with start:
-        obstacle = refusal_in_words(chosen, refused) or ("" if chosen else "Choose at least one metric.")
+        obstacle = refusal_in_words(chosen, unscorable_metrics) or ("" if chosen else "Choose at least one metric.")
         if obstacle or judge_options is None or not ready:
             plain(obstacle or "Choose a judge to continue.")
             st.button("Start", icon=":material/play_arrow:", type="primary", disabled=True)
             return
         choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=judge_options, limits=limits)
-        plan = _planned(run, choice)
-        _say_plan(plan, choice, _seconds(run, chosen, panel, plan))
-        _start(run, choice)
+        plan = _cached_plan(run, choice)
+        _draw_plan_line(plan, choice, _expected_seconds(run, chosen, panel, plan))
+        _draw_start_form(run, choice)
     with st.expander("Plan by metric", icon=":material/calculate:"):
-        _plan(plan)
+        _draw_plan_by_metric(plan)
 
 
-def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
-    """Whether the judge can be had at once; else the button that loads it is drawn."""
-    if kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
+def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
+    """Return whether the judge is loaded; if not, draw the button that loads it."""
+    if judge_kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
-    if kind == "Local model" and is_here(choose_model(name).location):
+    if judge_kind == "Local model" and is_here(choose_model(name).location):
         return True
-    label, icon = ("Download it", ":material/download:") if kind == "Local model" else ("Load it", ":material/upload:")
+    label, icon = (
+        ("Download it", ":material/download:") if judge_kind == "Local model" else ("Load it", ":material/upload:")
+    )
     if not st.button(label, icon=icon):
         return False
     with st.spinner("Loading the judge"):
@@ -111,25 +113,27 @@ def _is_loaded(kind: Kind, judge_options: JudgeOptions) -> bool:
     return True
 
 
-def _panel(kind: Kind, judge_options: JudgeOptions | None) -> Panel:
-    """The judges chosen; until they are named, or loaded, those that can answer the same tasks."""
+def _panel(judge_kind: Kind, judge_options: JudgeOptions | None) -> Panel:
+    """Return the chosen judges or, until they are named and loaded, judges that answer the same tasks."""
     if judge_options is None:
         judge_options = (
-            JudgeOptions() if kind in ("Embedded", "Local model") else JudgeOptions(judge="openai:m", embed="embedded")
+            JudgeOptions()
+            if judge_kind in ("Embedded", "Local model")
+            else JudgeOptions(judge="openai:m", embed="embedded")
         )
-    found = judge_options
-    return session_cached("judge-panel", found, lambda: planning_panel(found))
+    chosen = judge_options
+    return session_cached("judge-panel", chosen, lambda: planning_panel(chosen))
 
 
-def _planned(run: RunRef, choice: Choice) -> Plan:
+def _cached_plan(run: RunRef, choice: Choice) -> Plan:
     with st.spinner("Planning; nothing is sent"):
         return session_cached(
             "planned", (run, choice, store().version), lambda: plan_choice(store(), run, choice, launch_context())
         )
 
 
-def _seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
-    """How long it may take; None if that is not known, or where answers are there already."""
+def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
+    """Return the expected duration; None if it is unknown, or if some tasks are answered already."""
     if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
         return None
     return session_cached(
@@ -139,8 +143,8 @@ def _seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) ->
     )
 
 
-def _say_plan(plan: Plan, choice: Choice, seconds: float | None) -> None:
-    """What will be asked, what it costs, how long it takes, and where texts are sent, in one line."""
+def _draw_plan_line(plan: Plan, choice: Choice, seconds: float | None) -> None:
+    """Draw in one line how many samples are judged, the cost, the time, and where texts are sent."""
     count = len(choice.metrics)
     metrics = f"{count} metric{'' if count == 1 else 's'} of {plan.samples:,} sample{'' if plan.samples == 1 else 's'}"
     cost = ", ".join(filter(None, (plan_in_words(plan), duration_in_words(seconds))))
@@ -150,9 +154,9 @@ def _say_plan(plan: Plan, choice: Choice, seconds: float | None) -> None:
     plain(f"{metrics} by {choice.judge_options.judge}: {cost}. {sent}")
 
 
-def _choose_judge_options(kind: Kind) -> JudgeOptions | None:
-    """The judge that was chosen; None as long as it has no name."""
-    match kind:
+def _choose_judge_options(judge_kind: Kind) -> JudgeOptions | None:
+    """Return the judge that was chosen; None as long as it has no name."""
+    match judge_kind:
         case "Chat model":
             return _chat_model()
         case "Local model":
@@ -203,22 +207,20 @@ def _chat_model() -> JudgeOptions | None:
 
 
 def _local_model() -> JudgeOptions | None:
-    known = {name: one for name, one in presets().items() if not one.refused}
+    presets_by_name = {name: preset for name, preset in presets().items() if not preset.refused}
     name = st.selectbox(
         "Model",
-        list(known),
+        list(presets_by_name),
         accept_new_options=True,
         help="A preset, or type `PRESET@FOLDER`, a folder or a Hugging Face name",
     )
     if not name:
         return None
-    if name in known:
-        one = known[name]
-        size = f", {one.download:g} GB" if one.download else ""
-        plain(
-            f"{one.model}: {one.languages}, {one.licence}, {one.parameters}{size}. By its makers: {one.published}.",
-            "note",
-        )
+    if name in presets_by_name:
+        preset = presets_by_name[name]
+        size = f", {preset.download:g} GB" if preset.download else ""
+        about = f"{preset.model}: {preset.languages}, {preset.licence}, {preset.parameters}{size}"
+        plain(f"{about}. By its makers: {preset.published}.", "note")
     if not is_here(choose_model(name).location):
         plain("Not on this machine: it is downloaded from Hugging Face first.", "note")
     plain(
@@ -240,51 +242,51 @@ def _by_name() -> JudgeOptions | None:
     return JudgeOptions(judge=name, embed=embed or None) if name else None
 
 
-def _limits() -> Mapping[str, float]:
-    """The limits that were given."""
+def _draw_limits() -> Mapping[str, float]:
+    """Draw the fields for limits; return those that the user filled in."""
     with st.expander("Limits"):
-        boxes = st.columns(5)
-        given = {
-            "sample": boxes[0].number_input("Samples", 1, value=None, placeholder="all", help="Drawn at random"),
-            "max_cost": boxes[1].number_input("US dollars", 0.0, value=None, placeholder="no limit"),
-            "max_calls": boxes[2].number_input("Calls", 0, value=None, placeholder="no limit"),
-            "max_minutes": boxes[3].number_input("Minutes", 0.0, value=None, placeholder="no limit"),
-            "draws": boxes[4].number_input(
+        columns = st.columns(5)
+        values = {
+            "sample": columns[0].number_input("Samples", 1, value=None, placeholder="all", help="Drawn at random"),
+            "max_cost": columns[1].number_input("US dollars", 0.0, value=None, placeholder="no limit"),
+            "max_calls": columns[2].number_input("Calls", 0, value=None, placeholder="no limit"),
+            "max_minutes": columns[3].number_input("Minutes", 0.0, value=None, placeholder="no limit"),
+            "draws": columns[4].number_input(
                 "Draws", 1, value=None, placeholder="1", help="Ask a chat model several times, to see how sure it is"
             ),
         }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _plan(plan: Plan) -> None:
-    use, worst = plan.total.expected, plan.total.worst
-    calls, most = use.chat_calls + use.embedding_calls, worst.chat_calls + worst.embedding_calls
-    tokens = use.prompt_tokens + use.completion_tokens
+def _draw_plan_by_metric(plan: Plan) -> None:
+    expected, worst = plan.total.expected, plan.total.worst
+    calls, most_calls = expected.chat_calls + expected.embedding_calls, worst.chat_calls + worst.embedding_calls
+    tokens = expected.prompt_tokens + expected.completion_tokens
     facts(
         [
             (f"{plan.samples:,}", "samples", f"{plan.total.answered:,} tasks already answered"),
-            (f"{calls:,}", "calls", f"worst case {most:,}"),
+            (f"{calls:,}", "calls", f"worst case {most_calls:,}"),
             (f"{tokens:,}", "tokens", f"worst case {worst.prompt_tokens + worst.completion_tokens:,}"),
-            (dollars(use.cost), "", f"worst case {dollars(worst.cost)}"),
+            (dollars(expected.cost), "", f"worst case {dollars(worst.cost)}"),
         ]
     )
-    st.dataframe(pd.DataFrame([_row(spec, planned) for spec, planned in plan.metrics.items()]), hide_index=True)
+    st.dataframe(pd.DataFrame([_plan_row(spec, planned) for spec, planned in plan.metrics.items()]), hide_index=True)
     plain("\n".join(plan_notes(plan)), "note")
 
 
-def _row(spec: str, planned: PlannedTasks) -> dict[str, str | int]:
-    use = planned.expected
+def _plan_row(spec: str, planned: PlannedTasks) -> dict[str, str | int]:
+    expected = planned.expected
     return {
         "Metric": column_title(spec),
         "Tasks": planned.tasks,
-        "Calls": use.chat_calls + use.embedding_calls,
-        "Tokens": use.prompt_tokens + use.completion_tokens,
-        "Cost": dollars(use.cost),
+        "Calls": expected.chat_calls + expected.embedding_calls,
+        "Tokens": expected.prompt_tokens + expected.completion_tokens,
+        "Cost": dollars(expected.cost),
         "Worst case": dollars(planned.worst.cost),
     }
 
 
-def _start(run: RunRef, choice: Choice) -> None:
+def _draw_start_form(run: RunRef, choice: Choice) -> None:
     with st.form("start", clear_on_submit=True, border=False):
         secrets = secret_fields(choice.judge_options, "start")
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):

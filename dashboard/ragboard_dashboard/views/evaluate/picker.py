@@ -30,7 +30,7 @@ _mount = widget("metric_picker", "picker", _HERE / "picker.js", _HERE / "picker.
 
 
 def chosen_metrics(run: str, usual: Sequence[Metric]) -> tuple[Metric, ...]:
-    """The metrics ticked or named in the address, else the `usual` ones; warns about unknown names."""
+    """Return the metrics ticked or named in the address, else the `usual` ones; warns about unknown names."""
     named = st.query_params.get(ADDRESS)
     own: list[str] = st.session_state.get(TICKED, {}).get(run, [])
     if own and (named is None or named in own):  # a click that follows at once still comes with the old address

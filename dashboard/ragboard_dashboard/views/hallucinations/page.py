@@ -188,7 +188,7 @@ def _refs(names: list[str]) -> tuple[RunRef, ...]:
 
 
 def _question() -> str:
-    """The one question that the address names, with a way back to all."""
+    """Return the one question that the address names, with a way back to all."""
     question = st.query_params.get("question", "")
     if question:
         row = st.container(horizontal=True, vertical_alignment="center")
@@ -201,7 +201,7 @@ def _question() -> str:
 
 
 def _within(query: HallucinationQuery) -> HallucinationQuery:
-    """The query at its first page where there is no such page as the address names."""
+    """Return the query at its first page where there is no such page as the address names."""
     if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
         return replace(query, offset=0)
     return query

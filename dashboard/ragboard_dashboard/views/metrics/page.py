@@ -62,7 +62,7 @@ def draw() -> None:
 
 
 def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: bool) -> str:
-    """A section for each question, an article for each metric that answers it."""
+    """Return a section for each question, an article for each metric that answers it."""
     return "".join(
         f'<section class="rb-question"><h2>{html_escaped(question)}</h2>'
         f"{''.join(_article(metric, opened=opened) for metric in metrics)}</section>"
@@ -71,7 +71,7 @@ def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: b
 
 
 def _article(metric: MetricDescription, *, opened: bool) -> str:
-    """One line that a click opens: name, what it is, direction and range, needs, source; then all else."""
+    """Return one line that a click opens: name, what it is, direction and range, needs, source; then all else."""
     known = known_metrics()
     judge = metric_judge(metric, known)
     needs = ", ".join(filter(None, (metric_needs(metric, known), judge if judge == "a chat model" else "")))

@@ -77,7 +77,7 @@ def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
 
 
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     bounds = found.interval if isinstance(found.interval, Interval) else None
     mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
@@ -98,7 +98,7 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
 
 
 def _threshold(found: Distribution) -> dict[str, Any] | None:
-    """Where the threshold lies, if that is within the picture, and in words."""
+    """Return where the threshold lies, if that is within the picture, and in words."""
     limit = found.share.threshold if found.share else None
     if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
         return None
@@ -117,7 +117,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
 
 
 def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
-    """What one shape takes beside the bins."""
+    """Return what one shape takes beside the bins."""
     if shape == "Histogram" or not found.quantiles:
         return {"top": max(part.count for part in found.bins) or 1, "y": "samples"}
     if shape == "ECDF":
@@ -128,7 +128,7 @@ def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
 
 
 def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
-    """How dense the values lie, from 0 to 1 at the densest place; the quantiles stand for the values."""
+    """Return how dense the values lie, from 0 to 1 at the densest place; the quantiles stand for the values."""
     values = np.asarray(quantiles)
     deviation = float(values.std())
     if deviation < 1e-9:
@@ -140,7 +140,7 @@ def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     low, high = _ends(groups)
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
@@ -157,7 +157,7 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
 
 
 def _without_interval(groups: Sequence[Group]) -> str:
-    """Which groups have no interval and why; empty if all have one."""
+    """Return which groups have no interval and why; empty if all have one."""
     found = [
         f"{group.value}: {group.interval.reason}"
         for group in groups
@@ -169,7 +169,7 @@ def _without_interval(groups: Sequence[Group]) -> str:
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
-    """The scale that holds every mean and interval."""
+    """Return the scale that holds every mean and interval."""
     ends = [group.mean for group in groups if group.mean is not None] or [0.0, 1.0]
     ends += [end for group in groups if isinstance(one := group.interval, Interval) for end in (one.low, one.high)]
     low, high = min(ends), max(ends)
@@ -196,7 +196,7 @@ def _group(group: Group, places: int) -> dict[str, Any] | None:
 
 
 def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figure:
-    """One column against another; a point is a sample."""
+    """Return one column against another; a point is a sample."""
     import plotly.graph_objects as go
 
     figure = go.Figure(
@@ -242,7 +242,7 @@ def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
 
 
 def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
-    """The six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    """Return the six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
     looks = {origin: _origin_look(origin, colours) for origin in CLAIM_CLASSES}
     pieces = "".join(
         f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'

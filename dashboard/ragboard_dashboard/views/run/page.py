@@ -240,7 +240,7 @@ def _self_agreement(run: RunRef) -> None:
     found = get_self_agreement(run)
     if found is None:
         return
-    flips, items = sum(one.flips for one in found.replies), sum(one.items for one in found.replies)
+    flips, items = sum(reply.flips for reply in found.replies), sum(one.items for one in found.replies)
     title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
     with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
         plain("\n".join(map(str, (*found.replies, *found.metrics))))
@@ -264,7 +264,7 @@ def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[st
 
 
 def _choose_column(options: Sequence[str]) -> str:
-    """The column to draw, which the address calls as the store does: side by side where there is room for all."""
+    """Draw the choice of the column: as buttons if there is room for all, else as a list."""
     wanted = st.query_params.get("column", "")
     shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
     shared |= {"label_visibility": "collapsed"}
@@ -324,7 +324,7 @@ def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
 
 
 def _counted(found: Distribution) -> str:
-    """How many samples have a value, and why the others have none."""
+    """Return how many samples have a value, and why the others have none."""
     left_out = "; ".join(
         f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()
     )

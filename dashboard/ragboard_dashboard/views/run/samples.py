@@ -116,7 +116,7 @@ def sample_list(
 
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     return {
         "caption": caption,
         "titles": [strip_bidi_controls(title) for title in titles.values()],

@@ -196,7 +196,7 @@ def run_board(
 
 
 def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """The metrics that any of the runs was evaluated with, then the scores that their files brought."""
+    """Return the metrics that any of the runs was evaluated with, then the scores that their files brought."""
     ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
     return tuple(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
 
@@ -208,7 +208,7 @@ def board_data(
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data."""
+    """Return what the component draws, as JSON-ready data."""
     labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
     return {
         "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
@@ -218,7 +218,7 @@ def board_data(
 
 
 def _judges(runs: Sequence[RunSummary]) -> str:
-    """A warning where not all runs were judged by the same judge."""
+    """Return a warning where not all runs were judged by the same judge."""
     judges = {run.judged.in_words for run in runs if run.judged}
     return (
         f"Not comparable: different judges ({strip_bidi_controls('; '.join(sorted(judges)))})."
@@ -228,7 +228,7 @@ def _judges(runs: Sequence[RunSummary]) -> str:
 
 
 def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
-    """One metric, with its source if another metric has the same label."""
+    """Return one metric, with its source if another metric has the same label."""
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     return {

@@ -186,11 +186,11 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
-    """What a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
+    """Return what a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""
-    count = sum(one.is_overruled for one in report.statements)
+    count = sum(statement.is_overruled for statement in report.statements)
     return f"{again.value:.2f} with {count} overruled verdict{'' if count == 1 else 's'}"
 
 
@@ -230,7 +230,7 @@ def _calls(report: SampleReport) -> None:
 
 
 def calls_html(found: SampleCalls) -> str:
-    """Every task that a sample's results were made of, as HTML: a line each, prompts and raw replies folded away."""
+    """Return the judge tasks of a sample as HTML: a line each, with prompts and raw replies collapsed."""
     tasks = "".join(_call(number, one) for number, one in enumerate(found.tasks, 1))
     return f'{CALLS_STYLE}<div class="calls">{tasks}</div>'
 
@@ -249,7 +249,7 @@ def _quiet(text: str) -> str:
 
 
 def _messages(number: int, one: TaskCalls) -> str:
-    """Each message in turn; a prompt after the first asks to repair the reply before it."""
+    """Return each message in turn; a prompt after the first asks to repair the reply before it."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):
         what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Repair request"

@@ -93,7 +93,7 @@ def reader_data(
     grades: Mapping[int, float] = MappingProxyType({}),
     citations: Sequence[SampleCitation] = (),
 ) -> dict[str, Any]:
-    """What the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
+    """Return what the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_style(judged).css for judged in statements)
     looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
@@ -116,16 +116,16 @@ def reader_data(
 
 
 def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Stretch, list[SampleCitation]]:
-    """The citations that have a mark in the answer, by its place, in order."""
+    """Return the citations that have a mark in the answer, by its place, in order."""
     found: dict[Stretch, list[SampleCitation]] = {}
-    for one in citations:
-        if one.start is not None and one.end is not None:
-            found.setdefault((one.start, one.end), []).append(one)
+    for citation in citations:
+        if citation.start is not None and citation.end is not None:
+            found.setdefault((citation.start, citation.end), []).append(citation)
     return {place: found[place] for place in apart(found, length)}
 
 
 def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Stretch]) -> list[dict[str, Any]]:
-    """The marked places of the answer in order, those of citations cut out of those of statements.
+    """Return the marked places of the answer in order, those of citations cut out of those of statements.
 
     Where statements share a place, the worst verdict comes first.
     """
@@ -149,7 +149,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[
 
 
 def _around(start: int, end: int, marks: Sequence[Stretch]) -> Iterator[Stretch]:
-    """The parts of a place that no mark covers."""
+    """Yield the parts of a place that no mark covers."""
     for mark_start, mark_end in marks[bisect_left(marks, (start, 0)) :]:
         if mark_start >= end:
             break
@@ -168,8 +168,8 @@ def _citation(
     *,
     rule_based: bool,
 ) -> dict[str, Any]:
-    """A mark with the passages that it cites; its look is that of the worst of them."""
-    looks = [citation_style(one, statements) for one in citations]
+    """Return a mark with the passages that it cites; its look is that of the worst of them."""
+    looks = [citation_style(citation, statements) for citation in citations]
     worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
     return {
         "verdict": worst.css,
@@ -191,7 +191,7 @@ def _cited_evidence(
     text: str,
     unit: Callable[[int], int],
 ) -> dict[str, Any]:
-    """The places in a cited passage behind the verdicts on the statements of the sentence."""
+    """Return the places in a cited passage behind the verdicts on the statements of the sentence."""
     found: dict[Stretch, tuple[str, str]] = {}
     for judged in (statements[place] for place in citation.statements):
         for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
@@ -233,7 +233,7 @@ def _statement(
 
 
 def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
-    """The judge's score; of a rule-based judge with how sure its verdict is."""
+    """Return the judge's score; of a rule-based judge with how sure its verdict is."""
     verdict = judged.verdict
     if verdict is None or verdict.score is None:
         return ""
@@ -245,7 +245,7 @@ def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
 def _statement_alone(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
-    """A statement of which only single passages were asked: each that says something of it is named."""
+    """Return a statement of which only single passages were asked: each that says something of it is named."""
     return {
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": statement_style(judged).css,
@@ -264,7 +264,7 @@ def _statement_alone(
 
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
-    """What people say of a statement, the latest last."""
+    """Return what people say of a statement, the latest last."""
     return [
         {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
         for one in judged.people
@@ -272,7 +272,7 @@ def _people(judged: JudgedStatement) -> list[dict[str, str]]:
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
-    """What one passage says of a statement by itself."""
+    """Return what one passage says of a statement by itself."""
     found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
     return found | {"how": ", ".join(filter(None, ["this passage alone", found["how"]]))}
 
@@ -280,7 +280,7 @@ def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int]
 def _evidence(
     verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
 ) -> dict[str, Any]:
-    """What one passage has to do with a statement: the places in it and how they were found."""
+    """Return what one passage has to do with a statement: the places in it and how they were found."""
     by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
     marks_apart = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
     return {

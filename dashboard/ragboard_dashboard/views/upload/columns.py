@@ -1,4 +1,4 @@
-"""Matches the columns of an uploaded file to fields of a sample, and asks if the file does not tell."""
+"""Matches the columns of an uploaded file to the fields of a sample, and asks the user if that is unclear."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 FieldMap = dict[str, str | None]
-"""Columns by field where a person changed what was detected; None for no column."""
+"""The columns that the user chose, by field; None for no column."""
 
 LABELS = {
     "question": "Question",
@@ -40,22 +40,22 @@ LABELS = {
     "id": "Id",
     "metadata": "Metadata",
 }
-TEXT = 4
-"""Words from which on a cell may be a passage."""
-CELL = 60
-"""Most characters of the example cell beside a column's name."""
+MIN_WORDS = 4
+"""Minimum number of words in a cell that may be a passage."""
+MAX_CELL = 60
+"""Maximum number of characters of the example cell beside a column's name."""
 CHOSEN = "columns-chosen"
-"""Session key of what a person chose, by the columns of a file: the next file with the same columns is read alike."""
+"""Session key of the choices by the columns of a file. The next file with the same columns is read in the same way."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """What a person chose for the columns of a file."""
+    """What the user chose for the columns of a file."""
 
     file: UploadedFile
     mapping: FieldMap
-    turned_down: frozenset[str] = frozenset()
-    """Columns that stay metadata though they look like a field."""
+    declined: frozenset[str] = frozenset()
+    """Columns that look like a field but stay metadata."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,52 +63,52 @@ class Matched:
     """A file's preview with its columns matched to fields."""
 
     file: UploadedFile
-    seen: Preview
+    preview: Preview
     own_columns: frozenset[str]
     """The file's columns, without the paths that are mapped."""
     mapping: FieldMap
     columns: FieldMap
     """The column of every field."""
-    asked: tuple[str, ...]
-    """Fields that the page asks for because the file does not tell, matched or not."""
+    fields_to_ask: tuple[str, ...]
+    """Fields whose column the page asks for because it is unclear, matched or not."""
     missing: tuple[str, ...]
     """Required fields without a column: the file cannot be read yet."""
     asks_for_passages: bool
-    """Whether nothing was read as the passages though a column may hold them, and no person has said which."""
+    """Whether no column was read as the passages, although one may contain them, and the user has not chosen one."""
     taken_from: str = ""
-    """The earlier file that the columns were chosen for; empty for a file whose columns were not chosen, or here."""
+    """The earlier file for which the columns were chosen; empty if they were chosen for this file, or not at all."""
     error: RagboardError | None = None
     """Why this mapping cannot be used."""
 
 
 def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
-    """Match the columns as a person chose for this file or one with the same columns, else as detected.
+    """Match the columns as the user chose for this file or one with the same columns, else as detected.
 
     Raises RunFileError.
     """
-    seen = preview(path, table=table)
-    own_columns = frozenset(use.column for use in seen.columns)
+    previewed = preview(path, table=table)
+    own_columns = frozenset(use.column for use in previewed.columns)
     chosen = _chosen(file, own_columns)
-    unclear: FieldMap = {"answer": None, "reference": None} if seen.unclear else {}
+    unclear: FieldMap = {"answer": None, "reference": None} if previewed.unclear else {}
     mapping = unclear | chosen.mapping
-    columns = dict.fromkeys(MEANINGS) | {use.field: use.column for use in seen.columns if use.field} | mapping
-    asked = seen.missing if "question" in seen.missing else tuple(unclear)
-    needed = ("question", *(("answer",) if seen.unclear else ()))
-    missing = tuple(field for field in needed if columns[field] is None)
-    passages = ("contexts",) if not table.tool and _may_hold_passages(seen, columns, chosen) else ()
-    asked = tuple(dict.fromkeys((*asked, *missing, *passages)))
+    columns = dict.fromkeys(MEANINGS) | {use.field: use.column for use in previewed.columns if use.field} | mapping
+    fields_to_ask = previewed.missing if "question" in previewed.missing else tuple(unclear)
+    required = ("question", *(("answer",) if previewed.unclear else ()))
+    missing = tuple(field for field in required if columns[field] is None)
+    passages = ("contexts",) if not table.tool and _may_hold_passages(previewed, columns, chosen) else ()
+    fields_to_ask = tuple(dict.fromkeys((*fields_to_ask, *missing, *passages)))
     error: RagboardError | None = None
     try:
-        seen = preview(path, mapping=mapping, table=table)
-    except RagboardError as found:
-        asked, error = tuple(mapping), found
+        previewed = preview(path, mapping=mapping, table=table)
+    except RagboardError as raised:
+        fields_to_ask, error = tuple(mapping), raised
     return Matched(
         file=file,
-        seen=seen,
+        preview=previewed,
         own_columns=own_columns,
         mapping=mapping,
         columns=columns,
-        asked=asked,
+        fields_to_ask=fields_to_ask,
         missing=missing,
         asks_for_passages=bool(passages),
         taken_from=chosen.file.name if chosen.mapping and chosen.file.file_id != file.file_id else "",
@@ -116,50 +116,52 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     )
 
 
-def _may_hold_passages(seen: Preview, columns: FieldMap, chosen: Chosen) -> bool:
-    """Whether nothing is read as the passages, and a column that is nothing else holds texts in most rows."""
+def _may_hold_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) -> bool:
+    """Return whether no column is read as the passages, and an unused column contains texts in most rows."""
     if columns["contexts"] is not None or "contexts" in chosen.mapping:
         return False
-    other = {column for column, field in seen.suggested.items() if field != "contexts"}
-    taken = {*columns.values(), *seen.unclear, *other, *chosen.turned_down}
-    free = [place for place, use in enumerate(seen.columns) if use.column not in taken]
-    return any(2 * sum(len(row[place].split()) >= TEXT for row in seen.rows) > len(seen.rows) for place in free)
+    other = {column for column, field in previewed.suggested.items() if field != "contexts"}
+    taken = {*columns.values(), *previewed.unclear, *other, *chosen.declined}
+    free = [index for index, use in enumerate(previewed.columns) if use.column not in taken]
+    return any(
+        2 * sum(len(row[index].split()) >= MIN_WORDS for row in previewed.rows) > len(previewed.rows) for index in free
+    )
 
 
 def has_no_passages(matched: Matched) -> None:
-    """Keep that a person says of this file that no column holds passages."""
+    """Record that this file has no passages."""
     _choose(matched, {"contexts": None})
 
 
 def _chosen(file: UploadedFile, own_columns: frozenset[str]) -> Chosen:
-    kept: dict[frozenset[str], Chosen] = st.session_state.get(CHOSEN, {})
-    return kept.get(own_columns) or Chosen(file=file, mapping={})
+    by_columns: dict[frozenset[str], Chosen] = st.session_state.get(CHOSEN, {})
+    return by_columns.get(own_columns) or Chosen(file=file, mapping={})
 
 
-def _choose(matched: Matched, mapping: FieldMap, turned_down: Collection[str] = ()) -> None:
-    before = _chosen(matched.file, matched.own_columns)
-    now = Chosen(file=matched.file, mapping=before.mapping | mapping, turned_down=before.turned_down.union(turned_down))
-    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {matched.own_columns: now}
+def _choose(matched: Matched, mapping: FieldMap, declined: Collection[str] = ()) -> None:
+    previous = _chosen(matched.file, matched.own_columns)
+    changed = Chosen(file=matched.file, mapping=previous.mapping | mapping, declined=previous.declined.union(declined))
+    st.session_state[CHOSEN] = st.session_state.get(CHOSEN, {}) | {matched.own_columns: changed}
 
 
 def field_of(error: RunFileError) -> tuple[str, ...]:
-    """The field of a sample that an error is about, if any."""
+    """Return the field of a sample that an error is about, if any."""
     name = (error.field or "").rpartition(".")[2]
     return (name,) if name in MEANINGS else ()
 
 
-def draw_columns(matched: Matched, asked: Collection[str], above: DeltaGenerator) -> None:
-    """Draw a select box for each field: those asked for in `above`, the others in an expander with the first rows."""
-    columns = [use.column for use in matched.seen.columns]
-    first = dict(zip(columns, matched.seen.rows[0], strict=True)) if matched.seen.rows else {}
+def draw_columns(matched: Matched, fields_to_ask: Collection[str], above: DeltaGenerator) -> None:
+    """Draw a select box for each field: of `fields_to_ask` in `above`, of the others beside the first rows."""
+    columns = [use.column for use in matched.preview.columns]
+    first = dict(zip(columns, matched.preview.rows[0], strict=True)) if matched.preview.rows else {}
 
-    def box(field: str, label: str) -> None:
+    def draw_box(field: str, label: str) -> None:
         key = f"map-{field}"
         st.session_state[key] = matched.columns[field]
         st.selectbox(
             label,
             [None, *columns],
-            format_func=lambda column: "(none)" if column is None else _named(column, first),
+            format_func=lambda column: "(none)" if column is None else _column_title(column, first),
             help=f"{MEANINGS[field]}; a column, or type a path into one: outputs.documents[].text",
             key=key,
             on_change=lambda: _choose(matched, {field: st.session_state[key]}),
@@ -167,28 +169,29 @@ def draw_columns(matched: Matched, asked: Collection[str], above: DeltaGenerator
         )
 
     with above:
-        for field, beside in zip(asked, st.columns(max(2, len(asked))) if asked else (), strict=False):
-            with beside:
-                box(field, f"Which column holds the {LABELS[field].lower()}?")
-    with st.expander("Columns and first rows", icon=":material/table:", expanded=bool(asked)):
-        st.dataframe(pd.DataFrame(matched.seen.rows, columns=columns), hide_index=True)
+        beside = st.columns(max(2, len(fields_to_ask))) if fields_to_ask else ()
+        for field, container in zip(fields_to_ask, beside, strict=False):
+            with container:
+                draw_box(field, f"Which column holds the {LABELS[field].lower()}?")
+    with st.expander("Columns and first rows", icon=":material/table:", expanded=bool(fields_to_ask)):
+        st.dataframe(pd.DataFrame(matched.preview.rows, columns=columns), hide_index=True)
         boxes = st.columns(4)
-        for place, field in enumerate(field for field in MEANINGS if field not in asked):
-            with boxes[place % len(boxes)]:
-                box(field, LABELS[field])
+        for index, field in enumerate(field for field in MEANINGS if field not in fields_to_ask):
+            with boxes[index % len(boxes)]:
+                draw_box(field, LABELS[field])
 
 
-def _named(column: str, first: Mapping[str, str]) -> str:
+def _column_title(column: str, first: Mapping[str, str]) -> str:
     cell = " ".join(first.get(column, "").split())
-    shown = f"{cell[:CELL]}…" if len(cell) > CELL else cell
+    shown = f"{cell[:MAX_CELL]}…" if len(cell) > MAX_CELL else cell
     return strip_bidi_controls(f"{column}: {shown}" if shown else column)
 
 
 def draw_suggestions(matched: Matched) -> None:
-    """Ask for each column that looks like a field that nothing was read as whether to read it so."""
-    turned_down = _chosen(matched.file, matched.own_columns).turned_down
-    for column, field in matched.seen.suggested.items():
-        if column in turned_down:
+    """Offer to read a column as a field that it looks like, if no column was read as that field."""
+    declined = _chosen(matched.file, matched.own_columns).declined
+    for column, field in matched.preview.suggested.items():
+        if column in declined:
             continue
         with st.container(border=True):
             plain(f"Column {column} looks like {SUGGESTED_FIELDS[field]}. Read it that way?")

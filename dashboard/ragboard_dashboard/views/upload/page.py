@@ -1,12 +1,12 @@
-"""Upload: a file becomes a run, and its verdicts."""
+"""Upload: import a file as one or more runs, and evaluate them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -43,27 +43,27 @@ from ragboard_dashboard.views.upload.samples import draw_samples
 __all__ = ["draw"]
 
 T = TypeVar("T")
-Then: TypeAlias = Literal["evaluate", "choose", "keep"]
-THEN: Mapping[Then, tuple[str, str]] = {
+NextStep: TypeAlias = Literal["evaluate", "choose", "keep"]
+NEXT_STEPS: Mapping[NextStep, tuple[str, str]] = {
     "evaluate": ("Import and evaluate", ":material/play_arrow:"),
     "choose": ("Import and choose metrics", ":material/tune:"),
     "keep": ("Import only", ":material/save:"),
 }
-"""What may follow, with the label and icon of its button."""
+"""What to do with a file, with the label and icon of its button."""
 EXAMPLE_MODEL = "gpt-4o-mini"
-"""The chat model whose prices stand for what one costs."""
+"""The chat model whose prices are shown as an example."""
 EMBEDDED = JudgeOptions()
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
 FIRST_ROWS = 10
-"""Rows that are read for the first samples: more than are shown, because some may be bad."""
-NAMED = 3
-"""Metrics that are named of those that a chat model scores besides."""
+"""Rows to read for the first samples; more than are shown, because some may be bad."""
+MAX_NAMED = 3
+"""Maximum number of named metrics among those that only a chat model can score."""
 
 
 def draw() -> None:
     """Draw the page."""
     if "watch" in st.query_params:
-        _watch(st.query_params["watch"], st.query_params.get("run", ""))
+        _draw_progress(st.query_params["watch"].split(","), st.query_params.get("run", ""))
         return
     st.header("Upload a run", anchor=False)
     if not writable():
@@ -75,16 +75,16 @@ def draw() -> None:
         key="file",
     )
     if file is None:
-        _help()
+        _draw_example()
         return
     with uploaded(file) as path:
         try:
-            _file(file, path)
+            _draw_file(file, path)
         except RagboardError as error:
-            _refused(file.name, error)
+            _show_error(file.name, error)
 
 
-def _help() -> None:
+def _draw_example() -> None:
     st.markdown(
         "ragboard recognises the results of ragas, RAGChecker, DeepEval, TruLens and other tools, and traces; for other"
         " tables you can match columns here. One sample in JSON Lines:"
@@ -97,15 +97,15 @@ def _help() -> None:
     )
 
 
-def _refused(name: str, error: RagboardError) -> None:
+def _show_error(name: str, error: RagboardError) -> None:
     st.error("This file cannot be imported. Nothing was stored.", icon=":material/error:")
-    said = str(error).removesuffix(error.remedy) if isinstance(error, RunFileError) else str(error)
-    plain(without_folder(said) or name)
+    message = str(error).removesuffix(error.remedy) if isinstance(error, RunFileError) else str(error)
+    plain(without_folder(message) or name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How a person wants a file to be read, besides its columns."""
+    """How to read a file, besides its columns; the fields are those of `read_runs`."""
 
     name: str
     settings: str
@@ -113,103 +113,138 @@ class ReadOptions:
     skip: bool
 
 
-def _file(file: UploadedFile, path: Path) -> None:
-    """What the file holds, what can be done with it, and under it how it is read; errors come with what mends them.
+class Layout(NamedTuple):
+    """The parts of the page from top to bottom, each a container: no button moves while the page is drawn."""
 
-    What takes time is done before anything is drawn, and each part has its own place: no button moves meanwhile.
-    """
-    of_file, last = st.session_state.get("upload-head", ("", ""))
-    head = st.markdown(last if of_file == file.file_id else READING)
-    above, boxes, suggested, judge, offers, buttons, done, first = (st.container() for _ in range(8))
+    heading: DeltaGenerator
+    summary: DeltaGenerator
+    columns: DeltaGenerator
+    suggestions: DeltaGenerator
+    judge: DeltaGenerator
+    offers: DeltaGenerator
+    buttons: DeltaGenerator
+    result: DeltaGenerator
+    samples: DeltaGenerator
+
+
+def _draw_file(file: UploadedFile, path: Path) -> None:
+    """Draw what the file contains, what can be done with it, and how it is read. Errors offer a remedy."""
+    file_id, summary = st.session_state.get("upload-head", ("", ""))
+    heading = st.markdown(summary if file_id == file.file_id else READING)
+    layout = Layout(heading, *(st.container() for _ in Layout._fields[1:]))
     try:
-        table = _computed(head, READING, "upload-table", file.file_id, lambda: read_table(path))
+        table = _cached_with_status(heading, READING, "upload-table", file.file_id, lambda: read_table(path))
         matched = match_columns(path, table, file)
     except RagboardError:
-        head.empty()
+        heading.empty()
         raise
-    asked = matched.asked
     options = _read_options(file.file_id, own_run(path, table).name)
-    graded = _computed(
-        head, READING, "upload-graded", file.file_id, lambda: read_graded_answers(path, matched.own_columns)
+    graded = _cached_with_status(
+        heading, READING, "upload-graded", file.file_id, lambda: read_graded_answers(path, matched.own_columns)
     )
-    if graded:
-        with first:
-            _first_samples(path, table, matched, options)
-        _say_grades(head, above, matched, graded)
-        _offer_agreement(buttons, done, path, lambda: _keep_grades(head, path, table, matched, options))
-    elif matched.error or matched.missing:
-        head.empty()
-        with above:
-            _refused(file.name, matched.error) if matched.error else _ask(matched.missing)
+    fields_to_ask = matched.fields_to_ask
+    if not graded and (matched.error or matched.missing):
+        heading.empty()
+        with layout.summary:
+            _show_error(file.name, matched.error) if matched.error else _ask_for_columns(matched.missing)
     else:
-        with first:
-            _first_samples(path, table, matched, options)
-        try:
-            read = _read(head, path, table, matched, options)
-        except RagboardError as error:
-            asked = asked or (field_of(error) if isinstance(error, RunFileError) else ())
-            head.empty()
-            with above:
-                _refused(file.name, error)
-                _offer_to_skip(error)
+        with layout.samples, suppress(RagboardError):  # reading the whole file reports the error
+            draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
+        if graded:
+            _draw_grades(layout, path, table, matched, options, graded)
         else:
-            if matched.asks_for_passages:
-                _understood(head, above, matched, read)
-                _ask_for_passages(above, suggested, matched)
-                draw_columns(matched, asked, boxes)
-                _draw_options(matched.seen)
-                return
-            with judge:
-                judge_options = _choose_judge() if evaluates() else EMBEDDED
-            offer = _offer(head, read, judge_options) if evaluates() else None
-            by_model = (
-                _offer(head, read, _chat_model(EXAMPLE_MODEL)) if evaluates() and judge_options == EMBEDDED else None
-            )
-            _understood(head, above, matched, read)
-            with suggested:
-                draw_suggestions(matched)
-            with offers:
-                if evaluates():
-                    _say_offer(judge_options, offer)
-                if by_model:
-                    _say_chat_model(read, by_model)
-            with buttons:
-                judged = any(run.scores and run.scores.recorded for run in read.runs)
-                then = _next_step(offer, "keep" if judged else "evaluate")
-            if then:
-                with done:
-                    _keep(path, read, file.name, then, Choice(metrics=_specs(offer), judge_options=judge_options))
-    draw_columns(matched, asked, boxes)
-    _draw_options(matched.seen)
+            fields_to_ask = _draw_runs(layout, path, table, matched, options)
+    draw_columns(matched, fields_to_ask, layout.columns)
+    _draw_options(matched.preview)
 
 
-def _computed(head: DeltaGenerator, busy: str, name: str, key: object, compute: Callable[[], T]) -> T:
-    """What the session keeps, else computed; meanwhile `busy` is where the page then says what the file holds."""
+def _draw_grades(
+    layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions, graded: LabelFile
+) -> None:
+    """Offer to measure agreement with the people who graded the answers of this file, or to import it as a run."""
+    answers, questions = _count(len(graded.items), "answer"), _count(graded.questions, "question")
+    _draw_heading(layout, matched, f"**These rows hold people's grades: {answers} to {questions}.**")
+    with layout.summary:
+        names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
+        plain(
+            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which"
+            " is rule-based and needs no key, scores the same answers. Nothing leaves this machine."
+        )
+    with layout.buttons:
+        row = st.container(horizontal=True)
+        wants_agreement = row.button("Measure agreement", icon=":material/handshake:", type="primary")
+        wants_run = row.button("Import as a run all the same", icon=":material/save:")
+    with layout.result:
+        if wants_agreement and (agreement := measure(path, keep=True)):
+            open_page("agreement", {"agreement": agreement})
+        if wants_run:
+            read = _read_cached(layout.heading, path, table, matched, options)
+            _import(path, read, matched.file.name, "keep", Choice(metrics=()))
 
-    def told() -> T:
-        head.markdown(busy)
+
+def _draw_runs(layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions) -> tuple[str, ...]:
+    """Draw the runs in the file, what each judge would score, and the buttons to import them.
+
+    Return the fields whose columns the page asks for.
+    """
+    heading = layout.heading
+    try:
+        read = _read_cached(heading, path, table, matched, options)
+    except RagboardError as error:
+        heading.empty()
+        with layout.summary:
+            _show_error(matched.file.name, error)
+            _offer_to_skip(error)
+        return matched.fields_to_ask or (field_of(error) if isinstance(error, RunFileError) else ())
+    if matched.asks_for_passages:
+        _draw_summary(layout, matched, read)
+        with layout.summary:
+            st.warning("To continue, choose the column with the passages: statements are checked against them.")
+        with layout.suggestions:
+            draw_suggestions(matched)
+            st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
+        return matched.fields_to_ask
+    with layout.judge:
+        judge_options = _choose_judge() if evaluates() else EMBEDDED
+    offer = _cached_offer(heading, read, judge_options) if evaluates() else None
+    shows_example = evaluates() and judge_options == EMBEDDED
+    chat_model_offer = _cached_offer(heading, read, _chat_model(EXAMPLE_MODEL)) if shows_example else None
+    _draw_summary(layout, matched, read)
+    with layout.suggestions:
+        draw_suggestions(matched)
+    with layout.offers:
+        if evaluates():
+            _draw_offer(judge_options, offer)
+        if chat_model_offer:
+            _draw_chat_model_offer(read, chat_model_offer)
+    with layout.buttons:
+        has_verdicts = any(run.scores and run.scores.recorded for run in read.runs)
+        next_step = _next_step(offer, "keep" if has_verdicts else "evaluate")
+    if next_step:
+        with layout.result:
+            choice = Choice(metrics=_specs(offer), judge_options=judge_options)
+            _import(path, read, matched.file.name, next_step, choice)
+    return matched.fields_to_ask
+
+
+def _cached_with_status(heading: DeltaGenerator, status: str, name: str, key: object, compute: Callable[[], T]) -> T:
+    """Return the value that the session keeps under `name` and `key`; while it is computed, the heading is `status`."""
+
+    def compute_with_status() -> T:
+        heading.markdown(status)
         return compute()
 
-    return session_cached(name, key, told)
+    return session_cached(name, key, compute_with_status)
 
 
-def _ask(asked: tuple[str, ...]) -> None:
+def _ask_for_columns(fields_to_ask: tuple[str, ...]) -> None:
     words = (
         "To continue, choose the column with the question."
-        if "question" in asked
+        if "question" in fields_to_ask
         else "To continue, choose the column with the system's answer and, if there is one, the column with the"
         " reference."
     )
     st.warning(words, icon=":material/help:")
-
-
-def _ask_for_passages(above: DeltaGenerator, under: DeltaGenerator, matched: Matched) -> None:
-    """Ask for the passages before anything is offered: without them no statement can be checked."""
-    with above:
-        st.warning("To continue, choose the column with the passages: statements are checked against them.")
-    with under:
-        draw_suggestions(matched)
-        st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
 
 
 def _offer_to_skip(error: RagboardError) -> None:
@@ -222,17 +257,20 @@ def _skip() -> None:
 
 
 def _read_options(file_id: str, name: str) -> ReadOptions:
-    """The options chosen so far; a new file begins with its own name."""
-    said = st.session_state
-    if said.get("options-of") != file_id or "upload-name" not in said:
-        said["options-of"], said["upload-name"], said["upload-settings"] = file_id, name, ""
-        said["upload-split"], said["upload-skip"] = None, False
+    """Return the options chosen so far; those of a new file are the defaults and its own name."""
+    state = st.session_state
+    if state.get("options-of") != file_id or "upload-name" not in state:
+        state["options-of"], state["upload-name"], state["upload-settings"] = file_id, name, ""
+        state["upload-split"], state["upload-skip"] = None, False
     return ReadOptions(
-        name=said["upload-name"], settings=said["upload-settings"], split=said["upload-split"], skip=said["upload-skip"]
+        name=state["upload-name"],
+        settings=state["upload-settings"],
+        split=state["upload-split"],
+        skip=state["upload-skip"],
     )
 
 
-def _draw_options(seen: Preview) -> None:
+def _draw_options(preview: Preview) -> None:
     with st.expander("Name, configuration, several runs in one file", icon=":material/edit:"):
         left, right = st.columns(2)
         left.text_input("Run name", max_chars=120, key="upload-name")
@@ -244,28 +282,24 @@ def _draw_options(seen: Preview) -> None:
         )
         left.selectbox(
             "Split into runs by column",
-            [None, *(use.column for use in seen.columns)],
+            [None, *(use.column for use in preview.columns)],
             format_func=lambda column: "(one run)" if column is None else str(column),
             key="upload-split",
         )
         st.checkbox("Skip bad rows and list them, instead of refusing the file", key="upload-skip")
 
 
-def _read(head: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions) -> ReadResult:
-    """The file as it would be imported."""
-    return _computed(
-        head,
+def _read_cached(
+    heading: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions
+) -> ReadResult:
+    """Read the whole file; the session keeps the result."""
+    return _cached_with_status(
+        heading,
         READING,
         "upload-read",
         (matched.file.file_id, tuple(matched.mapping.items()), options),
         lambda: _read_file(path, table, matched, options),
     )
-
-
-def _first_samples(path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
-    """Draw the first samples, before the whole file is read; nothing if they cannot be read, which the page says."""
-    with suppress(RagboardError):
-        draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
 
 
 def _read_file(
@@ -283,24 +317,29 @@ def _read_file(
     )
 
 
-def _understood(head: DeltaGenerator, under: DeltaGenerator, matched: Matched, read: ReadResult) -> None:
-    contents, seen = contents_of(_samples(read)), matched.seen
+def _draw_heading(layout: Layout, matched: Matched, text: str) -> None:
+    """Draw what the file contains in one line; the next script run shows it at once."""
+    st.session_state["upload-head"] = matched.file.file_id, text
+    layout.heading.markdown(text)
+
+
+def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
+    """Draw what the file contains, and which columns were read as what."""
+    preview = matched.preview
     runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
-    st.session_state["upload-head"] = matched.file.file_id, f"**{contents}{runs}.**"
-    head.markdown(f"**{contents}{runs}.**")
-    found = ", ".join(f"{use.field} from {use.column}" for use in seen.columns if use.field)
-    absent = f" Not in the file: {', '.join(seen.missing)}." if seen.missing else ""
+    _draw_heading(layout, matched, f"**{contents_of(_samples(read))}{runs}.**")
+    fields = ", ".join(f"{use.field} from {use.column}" for use in preview.columns if use.field)
+    missing = f" Not in the file: {', '.join(preview.missing)}." if preview.missing else ""
     skipped = f" {len(read.report.dropped):,} bad rows are skipped." if read.report.dropped else ""
-    same = f"\nThe columns are matched as you chose for {matched.taken_from}." if matched.taken_from else ""
-    with under:
-        plain(f"Read as {seen.format}: {found}.{absent}{skipped}{same}", "note")
-        brought = brought_by(read)
-        if brought:
-            plain(brought)
+    reused = f"\nThe columns are matched as you chose for {matched.taken_from}." if matched.taken_from else ""
+    with layout.summary:
+        plain(f"Read as {preview.format}: {fields}.{missing}{skipped}{reused}", "note")
+        if scores := scores_in_file(read):
+            plain(scores)
 
 
-def brought_by(read: ReadResult) -> str:
-    """What another tool has scored and judged already, in words; empty if the file has none of it."""
+def scores_in_file(read: ReadResult) -> str:
+    """Describe the scores and verdicts of another tool in the file; empty if it has none."""
     files = [run.scores for run in read.runs if run.scores]
     if not files:
         return ""
@@ -314,62 +353,30 @@ def _samples(read: ReadResult) -> list[Sample]:
     return [sample for run in read.runs for sample in run.samples]
 
 
-def _judged(read: ReadResult) -> frozenset[str]:
-    """Our metrics that the verdicts in the file score, in all of its runs."""
+def _recounted_metrics(read: ReadResult) -> frozenset[str]:
+    """Return the metrics that the verdicts in the file give, in all of its runs."""
     return frozenset.intersection(
         *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
     )
 
 
-def _next_step(offer: Offer | None, first: Then) -> Then | None:
-    """Draw the buttons, `first` as the primary one; what a person wants."""
+def _next_step(offer: Offer | None, first: NextStep) -> NextStep | None:
+    """Draw the buttons, `first` as the primary one; return the one that was clicked."""
     row = st.container(horizontal=True)
-    offered: dict[Then, bool] = {"evaluate": offer is not None, "choose": evaluates(), "keep": True}
-    pressed: list[Then] = [
-        then
-        for then, possible in offered.items()
-        if possible and row.button(THEN[then][0], icon=THEN[then][1], type="primary" if then == first else "secondary")
-    ]
-    return pressed[0] if pressed else None
+    is_offered: Mapping[NextStep, bool] = {"evaluate": offer is not None, "choose": evaluates(), "keep": True}
+    clicked: NextStep | None = None
+    for step, (label, icon) in NEXT_STEPS.items():
+        if is_offered[step] and row.button(label, icon=icon, type="primary" if step == first else "secondary"):
+            clicked = step
+    return clicked
 
 
-def _say_grades(head: DeltaGenerator, under: DeltaGenerator, matched: Matched, graded: LabelFile) -> None:
-    """Say that the file answers whether a metric can be trusted, rather than how good a run is."""
-    answers, questions = _counted(len(graded.items), "answer"), _counted(graded.questions, "question")
-    words = f"**These rows hold people's grades: {answers} to {questions}.**"
-    st.session_state["upload-head"] = matched.file.file_id, words
-    head.markdown(words)
-    with under:
-        names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
-        plain(
-            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which"
-            " is rule-based and needs no key, scores the same answers. Nothing leaves this machine."
-        )
-
-
-def _counted(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _offer_agreement(buttons: DeltaGenerator, done: DeltaGenerator, path: Path, keep: Callable[[], None]) -> None:
-    """Draw the buttons for a file of grades, and do what a person wants; `keep` imports it as a run."""
-    with buttons:
-        row = st.container(horizontal=True)
-        wants_agreement = row.button("Measure agreement", icon=":material/handshake:", type="primary")
-        wants_run = row.button("Import as a run all the same", icon=":material/save:")
-    with done:
-        if wants_agreement and (agreement := measure(path, keep=True)):
-            open_page("agreement", {"agreement": agreement})
-        if wants_run:
-            keep()
-
-
-def _keep_grades(head: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions) -> None:
-    _keep(path, _read(head, path, table, matched, options), matched.file.name, "keep", Choice(metrics=()))
-
-
 def _choose_judge() -> JudgeOptions:
-    """The embedded judge; a person may choose a chat model where this server has a key for one."""
+    """Draw the choice of the judge, if this server has a key for a chat model; else return the embedded judge."""
     if not forwards_key(EMBEDDED):
         return EMBEDDED
     host = destination(_chat_model(EXAMPLE_MODEL))
@@ -393,15 +400,15 @@ def _chat_model(model: str) -> JudgeOptions:
     return JudgeOptions(judge=f"openai:{model}", embed="embedded")
 
 
-def _offer(head: DeltaGenerator, read: ReadResult, judge_options: JudgeOptions) -> Offer | None:
+def _cached_offer(heading: DeltaGenerator, read: ReadResult, judge_options: JudgeOptions) -> Offer | None:
     prices = read_prices(launch_context().prices)
-    of_file = st.session_state["upload-read"][0]
-    return _computed(
-        head,
+    file_key = st.session_state["upload-read"][0]
+    return _cached_with_status(
+        heading,
         PLANNING,
         f"offer-{judge_options == EMBEDDED}",
-        (of_file, judge_options.judge),
-        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _judged(read)),
+        (file_key, judge_options.judge),
+        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _recounted_metrics(read)),
     )
 
 
@@ -409,7 +416,7 @@ def _specs(offer: Offer | None) -> tuple[str, ...]:
     return tuple(metric.spec for metric in offer.metrics) if offer else ()
 
 
-def _say_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
+def _draw_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
     if offer is None:
         plain("None of the usual metrics can be scored: the file has neither answers nor passages.")
         return
@@ -422,35 +429,35 @@ def _say_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
         plain(f"{offer.names} by {judge}: {offer.cost}. Nothing leaves this machine.")
 
 
-def _say_chat_model(read: ReadResult, offer: Offer) -> None:
-    """What a chat model would score, and what that would cost; nothing is asked for it here."""
+def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
+    """Draw what a chat model would score and what that would cost. Nothing is sent."""
     judge_options = _chat_model(EXAMPLE_MODEL)
     contents, metrics = contents_of(_samples(read)), known_metrics()
-    here = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
-    there = unscorable(metrics.values(), contents, planning_panel(judge_options))
-    also = [metric.title for spec, metric in metrics.items() if spec in here and spec not in there]
-    more = f" and {len(also) - NAMED} more" if len(also) > NAMED else ""
-    besides = f" It can also score {', '.join(also[:NAMED])}{more}." if also else ""
+    not_by_embedded = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
+    not_by_model = unscorable(metrics.values(), contents, planning_panel(judge_options))
+    also = [metric.title for spec, metric in metrics.items() if spec in not_by_embedded and spec not in not_by_model]
+    more = f" and {len(also) - MAX_NAMED} more" if len(also) > MAX_NAMED else ""
+    besides = f" It can also score {', '.join(also[:MAX_NAMED])}{more}." if also else ""
     plain(f"{offer.names} by a chat model: {offer.cost} by {EXAMPLE_MODEL}'s prices.{besides}", "note")
 
 
-def _keep(path: Path, read: ReadResult, source: str, then: Then, choice: Choice) -> None:
-    """Put what was read into the store, and do what was asked then."""
+def _import(path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice) -> None:
+    """Import the runs, then take the next step."""
     added = store().add_runs(replace(run, source=source) for run in read.runs)
     del st.session_state["upload-read"], st.session_state["upload-table"]
-    _imported(read.report, added)
+    _draw_imported(read.report, added)
     try:
         store().keep_upload(path, owners=[run.id for run in added])
     except StoreError as error:
         st.warning("The run was saved, but the uploaded file was not.", icon=":material/warning:")
         plain(str(error))
-    if then == "evaluate":
-        _start(added, choice)
-    if then == "choose" and added:
+    if next_step == "evaluate":
+        _start_evaluations(added, choice)
+    if next_step == "choose" and added:
         open_page("evaluate", {"run": added[0].name})
 
 
-def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
+def _draw_imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
     st.session_state["import-report"] = (report, added)
     if added:
         samples, runs = sum(run.samples for run in added), len(added)
@@ -461,60 +468,60 @@ def _imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
         with st.container(horizontal=True):
             link_to("run", "Open the run", {"run": added[0].name}, ":material/bar_chart:")
             compare_link(added[0].id, named=True)
-    _report(report)
+    _draw_report(report)
 
 
-def _report(report: ImportReport) -> None:
+def _draw_report(report: ImportReport) -> None:
     lines = [f"{report.rows_read:,} rows read, {report.encoding}"]
     lines += [f"skipped line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
     lines += [f"{change.count} x {change.what} (line {', '.join(map(str, change.lines))})" for change in report.coerced]
-    lines += [f"duplicate id, line {same.line}: {same.given} is now {same.assigned}" for same in report.duplicated[:20]]
+    lines += [f"duplicate id, line {row.line}: {row.given} is now {row.assigned}" for row in report.duplicated[:20]]
     lines += report.notes
     plain("\n".join(lines), "note")
 
 
-def _untidy(report: ImportReport) -> bool:
-    """Whether there is something in it to read before going on."""
+def _has_problems(report: ImportReport) -> bool:
+    """Return whether the report has something to read before going on."""
     return bool(report.dropped or report.coerced or report.duplicated)
 
 
-def _start(added: tuple[AddedRun, ...], choice: Choice) -> None:
-    watched: list[str] = []
+def _start_evaluations(added: tuple[AddedRun, ...], choice: Choice) -> None:
+    evaluation_ids: list[str] = []
     for run in added:
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=None)
         try:
-            watched.append(start_evaluation(store(), ref, choice, launch_context()))
+            evaluation_ids.append(start_evaluation(store(), ref, choice, launch_context()))
         except RagboardError as error:
             st.error("Imported, but the evaluation did not start.", icon=":material/error:")
             plain(f"{run.name}: {error}")
-    if len(watched) < len(added):
+    if len(evaluation_ids) < len(added):
         return
-    st.query_params["watch"] = ",".join(watched)
+    st.query_params["watch"] = ",".join(evaluation_ids)
     st.query_params["run"] = added[0].name
     st.rerun()
 
 
-def _watch(watched: str, run: str) -> None:
+def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
     st.header("Evaluating", anchor=False)
     plain(run)
     report = st.session_state.get("import-report")
     if report:
-        _report(report[0])
-    _follow(watched.split(","), run)
+        _draw_report(report[0])
+    _draw_live_progress(evaluation_ids, run)
 
 
 @st.fragment(run_every=0.5)
-def _follow(evaluations: list[str], run: str) -> None:
-    seen = [live for name in evaluations if (live := live_evaluation(store(), name))]
-    for live in seen:
+def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
+    evaluations = [live for name in evaluation_ids if (live := live_evaluation(store(), name))]
+    for live in evaluations:
         panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
-    if not seen:
+    if not evaluations:
         st.error("The evaluation in this link is not in the store.", icon=":material/search_off:")
         return
-    if any(live.under_way for live in seen):
+    if any(live.under_way for live in evaluations):
         return
     report = st.session_state.get("import-report")
-    if all(live.state == "finished" for live in seen) and (report is None or not _untidy(report[0])):
+    if all(live.state == "finished" for live in evaluations) and (report is None or not _has_problems(report[0])):
         open_run(run)
     if st.button("Open the run", icon=":material/arrow_forward:"):
         open_run(run)

@@ -16,41 +16,42 @@ from ragboard_dashboard.views.upload.columns import LABELS
 __all__ = ["draw_samples", "samples_html"]
 
 STYLES = Path(__file__).with_name("samples.css")
-SHOWN = 3
-"""Samples that are shown."""
-ITEMS = 5
-"""Most passages, turns, statements or judgements that are shown of a sample."""
-TEXT = 400
-"""Most characters that are shown of a text."""
+MAX_SAMPLES = 3
+"""Number of samples shown."""
+MAX_ITEMS = 5
+"""Maximum number of passages, turns, statements or judgements shown of a sample."""
+MAX_CHARACTERS = 400
+"""Maximum number of characters shown of a text."""
 
 
 def draw_samples(runs: Sequence[Run]) -> None:
-    """Draw the first samples with all that would be kept of them."""
+    """Draw the first samples with everything that the import would store."""
     st.html(STYLES)
     st.html(samples_html(runs))
 
 
 def samples_html(runs: Sequence[Run]) -> str:
-    """The first samples of the runs, side by side; the name of its run above each if there are several."""
-    found = [(run, place) for run in runs for place in range(len(run.samples))][:SHOWN]
-    title = f"First {len(found)} samples as they will be read" if len(found) > 1 else "First sample as it will be read"
-    articles = "".join(_article(run, place, named=len(runs) > 1) for run, place in found)
+    """Return the first samples of the runs as HTML, side by side; with the name of the run if there are several."""
+    first_samples = [(run, index) for run in runs for index in range(len(run.samples))][:MAX_SAMPLES]
+    count = len(first_samples)
+    title = f"First {count} samples as they will be read" if count > 1 else "First sample as it will be read"
+    articles = "".join(_article(run, index, with_name=len(runs) > 1) for run, index in first_samples)
     return f'<section class="rb-first" aria-label="{title}"><h2>{title}</h2><div>{articles}</div></section>'
 
 
-def _article(run: Run, place: int, *, named: bool) -> str:
-    sample = run.samples[place]
-    entries = [("Run", _text(run.name))] if named else []
-    entries += _of_sample(sample)
+def _article(run: Run, index: int, *, with_name: bool) -> str:
+    sample = run.samples[index]
+    entries = [("Run", _text(run.name))] if with_name else []
+    entries += _sample_entries(sample)
     if run.scores:
-        recorded = run.scores.recorded[place] if run.scores.recorded else RecordedSample()
-        entries += [("Scores", _scores(run.scores, place)), *_of_tool(recorded)]
+        recorded = run.scores.recorded[index] if run.scores.recorded else RecordedSample()
+        entries += [("Scores", _scores(run.scores, index)), *_tool_entries(recorded)]
     entries += [("Kept as metadata", _text(", ".join(sample.metadata))), (LABELS["id"], _text(sample.id))]
-    shown = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in entries if value)
-    return f"<article><dl>{shown}</dl></article>"
+    body = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in entries if value)
+    return f"<article><dl>{body}</dl></article>"
 
 
-def _of_sample(sample: Sample) -> list[tuple[str, str]]:
+def _sample_entries(sample: Sample) -> list[tuple[str, str]]:
     gold = None if sample.reference_contexts is None else [_text(text) for text in sample.reference_contexts]
     return [
         (LABELS["history"], _list(f"<b>{turn.role}</b> {_text(turn.text)}" for turn in sample.history)),
@@ -63,13 +64,16 @@ def _of_sample(sample: Sample) -> list[tuple[str, str]]:
     ]
 
 
-def _of_tool(recorded: RecordedSample) -> list[tuple[str, str]]:
+def _tool_entries(recorded: RecordedSample) -> list[tuple[str, str]]:
     statements = (
         f"<b>{style_of(verdict).icon} {style_of(verdict).word}</b> {_text(statement.text)}"
         f"{_quiet(' of the reference') if statement.side == 'reference' else ''}"
         for statement, verdict in recorded.statements
     )
-    judgements = (f"{_text(one.about)} {one.number}: <b>{_text(one.says)}</b>" for one in recorded.judgements)
+    judgements = (
+        f"{_text(judgement.about)} {judgement.number}: <b>{_text(judgement.says)}</b>"
+        for judgement in recorded.judgements
+    )
     return [("Statements", _list(statements)), ("Other judgements", _list(judgements))]
 
 
@@ -78,9 +82,9 @@ def _nugget(nugget: Nugget) -> str:
 
 
 def _passage(passage: Passage) -> str:
-    named = "" if passage.id == str(passage.rank) else f"<b>{_text(passage.id)}</b>"
+    with_name = "" if passage.id == str(passage.rank) else f"<b>{_text(passage.id)}</b>"
     scored = "" if passage.score is None else _quiet(f"score {passage.score:g}")
-    return " ".join(filter(None, (named, scored, _text(passage.text))))
+    return " ".join(filter(None, (with_name, scored, _text(passage.text))))
 
 
 def _passages(passages: Sequence[str] | None) -> str:
@@ -89,9 +93,9 @@ def _passages(passages: Sequence[str] | None) -> str:
     return _list(passages) or _quiet("an empty list")
 
 
-def _scores(scores: FileScores, place: int) -> str:
+def _scores(scores: FileScores, index: int) -> str:
     def score(spec: str, column: str) -> str:
-        outcome = scores.outcomes[place][spec]
+        outcome = scores.outcomes[index][spec]
         if isinstance(outcome, Score):
             return f"{_text(column)} <b>{outcome.value:.2f}</b>"
         return f"{_text(column)} {_quiet(f'unscored: {outcome.detail}')}"
@@ -100,19 +104,19 @@ def _scores(scores: FileScores, place: int) -> str:
 
 
 def _list(items: Iterable[str]) -> str:
-    """The first items as a list, with the number of those left out; empty without items."""
-    rest = iter(items)
-    shown = "".join(f"<li>{item}</li>" for item in islice(rest, ITEMS))
-    left = sum(1 for _ in rest)
-    return f"<ol>{shown}</ol>{_quiet(f'and {left:,} more') if left else ''}" if shown else ""
+    """Return the first items as an HTML list, and how many more there are; empty without items."""
+    remaining = iter(items)
+    body = "".join(f"<li>{item}</li>" for item in islice(remaining, MAX_ITEMS))
+    left_out = sum(1 for _ in remaining)
+    return f"<ol>{body}</ol>{_quiet(f'and {left_out:,} more') if left_out else ''}" if body else ""
 
 
 def _text(text: str) -> str:
-    """A text of the file on one line, escaped, cut with the number of characters left out."""
+    """Return a text of the file on one line, escaped; a long one is cut, with the number of characters left out."""
     text = " ".join(text.split())
-    if len(text) <= TEXT:
+    if len(text) <= MAX_CHARACTERS:
         return html_escaped(text)
-    return f"{html_escaped(text[:TEXT])}… {_quiet(f'{len(text) - TEXT:,} more characters')}"
+    return f"{html_escaped(text[:MAX_CHARACTERS])}… {_quiet(f'{len(text) - MAX_CHARACTERS:,} more characters')}"
 
 
 def _missing() -> str:
