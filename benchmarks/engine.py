@@ -85,7 +85,8 @@ def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
     """The same evaluation by a server that misbehaves, beside the one by a server that does not."""
     with server(given, faults=True) as url:
         ill = measured(given, "engine", url)
-        ideal = ideal_seconds(asked(f"{url}/drawn"), given)
+        drawn = asked(f"{url}/drawn")
+    ideal, foreseen = ideal_seconds(drawn, given), ideal_seconds(drawn, given, foresees=True)
     whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
     changed = sum(
         value is not None and value != well["scores"][sample][metric]
@@ -100,6 +101,7 @@ def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
         "faults_ideal_s": round(ideal, 3),
         "faults_s": round(ill["seconds"], 3),
         "faults_ratio_to_ideal": round(ill["seconds"] / ideal, 3),
+        "faults_ratio_to_foreseen": round(ill["seconds"] / foreseen, 3),
     }
 
 
@@ -112,11 +114,12 @@ DEPENDS = {VERIFIES: EXTRACTS, "embeddings": WRITES}
 """Calls that begin once all calls of another kind of their sample are answered."""
 
 
-def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace) -> float:
-    """The time of a scheduler that knows the faults in advance, and always sends the call with most left to do first.
+def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees: bool = False) -> float:
+    """The time of a scheduler that never pauses by itself, and first sends the call with most left to do.
 
     `drawn`: sample, title, call and fault of each request that the server got. An attempt takes the latency, a hung one
-    the deadline; after a 429 the call pauses for the second that the server asks for, and others take its place.
+    the deadline; after a 429 the call pauses for the second that the server asks for, and others take its place. With
+    `foresees`, the scheduler knows the faults in advance, and begins early what will take long.
     """
     latency = given.latency_ms / 1000
     attempts: dict[tuple[str, str, str], list[str]] = {}
@@ -124,6 +127,8 @@ def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace) -> float:
         attempts.setdefault((sample, title, digest), []).append(fault)
     lasts = {
         call: sum(given.deadline if fault == "hung" else latency + (fault == "429") for fault in faults)
+        if foresees
+        else latency
         for call, faults in attempts.items()
     }
     by_kind: dict[tuple[str, str], list[tuple[str, str, str]]] = {}

@@ -45,10 +45,12 @@ T = TypeVar("T")
 Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """Sends the body of a request to a path below the base URL, and returns the body of the response."""
 
-RETRIES = 4
+RETRIES = 5
 """Maximum number of times that a request is sent again."""
-FIRST_PAUSE = 0.5
-"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random."""
+FIRST_PAUSE = 0.2
+"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random.
+
+All pauses together last six to nine seconds, so that an evaluation survives the restart of a server."""
 TRANSFER_SECONDS = 3600.0
 """Maximum seconds to send or fetch a file of a batch."""
 MAX_PAUSE = 60.0
@@ -287,7 +289,7 @@ class Endpoint:
         except MalformedResponseError as error:
             problem, cause = str(error), error
         except TimeoutError as error:
-            problem, cause = f"no reply within {seconds:g} s", error
+            problem, cause, pause = f"no reply within {seconds:g} s", error, 0.0
         except ErrorResponse as error:
             session.traffic.record_response(too_many=error.status in _OVERLOAD_STATUSES)
             if meter:

@@ -77,15 +77,15 @@ BAD = (
 def test_embeddings_that_cannot_be_are_a_failure(
     embedder: OpenAiEmbedder, server: ChatServer, body: str, why: str
 ) -> None:
-    server.faults = [status(200, raw=body)] * 5
+    server.faults = [status(200, raw=body)] * 6
     assert why in failure(embedder, TASK)
 
 
 def test_faults_pass_or_end_as_failures(embedder: OpenAiEmbedder, server: ChatServer, pauses: Pauses) -> None:
     server.faults = [status(429, Retry_After="3"), closes_midway]
     assert isinstance(ask(embedder, TASK)[0], Similarities)
-    assert pauses.seconds == [3.0, 1.0]
-    server.faults = [status(500)] * 5
+    assert pauses.seconds == [3.0, 0.4]
+    server.faults = [status(500)] * 6
     assert "status 500" in failure(embedder, TASK)
 
 

@@ -329,7 +329,7 @@ BAD: tuple[tuple[Task, Any, str], ...] = (
 def test_a_bad_reply_is_repaired_at_most_twice_and_then_a_failure_that_says_why(
     judge: LlmJudge, server: ChatServer, task: Task, fault: Any, why: str
 ) -> None:
-    server.faults = [fault] * 5
+    server.faults = [fault] * 6
     detail = failure(judge, task)
     assert why in detail
     assert len(server.asked) == 3
@@ -473,10 +473,10 @@ def test_one_request_that_is_too_long_takes_no_parameter_from_the_next(server: C
 
 TRANSIENT = (
     (status(429, "slow down", Retry_After="7"), 7.0),
-    (status(429, "slow down"), 0.5),
-    (status(500, "oops"), 0.5),
+    (status(429, "slow down"), 0.2),
+    (status(500, "oops"), 0.2),
     (status(503, raw="<html>busy</html>", Retry_After="2"), 2.0),
-    (closes_midway, 0.5),
+    (closes_midway, 0.2),
 )
 
 
@@ -490,12 +490,12 @@ def test_what_passes_is_asked_again_after_the_pause_the_server_names(
 
 
 @pytest.mark.parametrize(("fault", "seconds"), TRANSIENT)
-def test_what_lasts_is_a_failure_after_four_retries(
+def test_what_lasts_is_a_failure_after_five_retries(
     judge: LlmJudge, server: ChatServer, pauses: Pauses, fault: Any, seconds: float
 ) -> None:
-    server.faults = [fault] * 5
-    assert "5 times" in failure(judge)
-    assert len(server.asked) == 5
+    server.faults = [fault] * 6
+    assert "6 times" in failure(judge)
+    assert len(server.asked) == 6
     assert pauses.seconds[0] == seconds
 
 
@@ -520,6 +520,7 @@ def test_a_late_server_is_not_waited_for_longer_than_the_timeout(server: ChatSer
     judge = LlmJudge("m", Endpoint(server.url, "k", timeout=0.3, retries=2, sleep=pauses))
     server.faults = [never] * 3
     assert failure(judge) == "no reply within 0.3 s, 3 times"
+    assert pauses.seconds == [0.0, 0.0]
 
 
 NOT_A_COMPLETION = (
@@ -534,14 +535,14 @@ NOT_A_COMPLETION = (
 
 @pytest.mark.parametrize("body", NOT_A_COMPLETION)
 def test_a_response_that_is_no_completion_is_a_failure(judge: LlmJudge, server: ChatServer, body: str) -> None:
-    server.faults = [status(200, raw=body, Content_Type="application/json")] * 5
+    server.faults = [status(200, raw=body, Content_Type="application/json")] * 6
     assert "the server's response" in failure(judge)
-    assert len(server.asked) == 5
+    assert len(server.asked) == 6
 
 
 def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, server: ChatServer) -> None:
     body = {"choices": [{"message": {"content": None, "refusal": "I will not."}, "finish_reason": "stop"}]}
-    server.faults = [status(200, raw=json.dumps(body))] * 5
+    server.faults = [status(200, raw=json.dumps(body))] * 6
     assert failure(judge) == "the model refuses: I will not."
 
 
@@ -567,7 +568,7 @@ def closing() -> Iterator[str]:
 def test_closed_connections_are_a_failure(closing: str, pauses: Pauses) -> None:
     endpoint = Endpoint(closing, "k", sleep=pauses, retries=2, jitter=lambda low, _: low)
     assert f"the connection to {endpoint.address} failed: " in failure(LlmJudge("m", endpoint))
-    assert pauses.seconds == [0.5, 1.0]
+    assert pauses.seconds == [0.2, 0.4]
 
 
 @pytest.mark.parametrize(

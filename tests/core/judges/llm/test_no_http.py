@@ -89,8 +89,8 @@ def test_where_that_goes_on_it_is_a_failure_with_its_reason(sent: bytes) -> None
         judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", sleep=no_pause))
         (reply,) = asyncio.run(judge.answer([TASK]))
     assert isinstance(reply, Failure)
-    assert reply.detail.endswith("5 times")
-    assert len(requests) == 5
+    assert reply.detail.endswith("6 times")
+    assert len(requests) == 6
 
 
 def test_an_evaluation_ends_with_scores_that_are_missing_for_a_reason(store: Store) -> None:
