@@ -70,6 +70,11 @@ MAX_FAILURES = 5
 @judge_options
 @batch_options
 @limit_options
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Processes for the embedded judge; by default one per core from 1,000 samples on.",
+)
 @no_cache_option
 @prices_option
 @plugin_option
@@ -81,6 +86,7 @@ def evaluate(
     names: str | None,
     judge_options: JudgeOptions,
     limits: dict[str, Any],
+    workers: int | None,
     no_cache: bool,
     prices: Prices,
     plugins: tuple[Path, ...],
@@ -107,7 +113,9 @@ def evaluate(
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
     """
     known = metrics_with(plugins)
-    options = EvaluationOptions(cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits)
+    options = EvaluationOptions(
+        workers=workers, cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits
+    )
     panel = panel_named(judge_options)
     named = metrics_named(split_names(names), known) if names else ()
     print_judge_note(panel, judge_options, prices)

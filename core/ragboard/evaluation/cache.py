@@ -18,6 +18,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from ragboard.errors import StoreError
 from ragboard.evaluation.journal import is_being_written
 from ragboard.tasks import Reply, Task, decode_reply, encode
@@ -176,7 +178,9 @@ def _store_errors(path: Path) -> Generator[None]:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        # SQLite does not wait where two processes change the mode of a new file at once.
+        with FileLock(path.with_name(f"{path.name}.lock"), timeout=WAIT_SECONDS):
+            connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(SCHEMA)
     except sqlite3.Error:

@@ -24,8 +24,9 @@ from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_me
 from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
-from ragboard.evaluation.runner import Tally, TaskRunner, wait_for
+from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
 from ragboard.evaluation.unchanged import input_digest, unchanged_state
+from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, available_cores
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
@@ -305,10 +306,12 @@ def evaluate_run(
             spent=store.spending(evaluation.id),
             stopped="",
         )
-    with _open_files(store, evaluation, panel, budget) as (runner, results, queues), status_file as status:
+    with _open_files(store, evaluation, panel, budget, total) as (runner, results, queues), status_file as status:
         work = _SampleLoop(draws, runner, results, status, queues)
-        workers = min(IN_FLIGHT, total) if queues else options.workers
-        wait_for(work.run(_at_positions(store.samples(run_id), positions), workers))
+        at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
+        if runner.batcher.workers:
+            at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
+        wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
         spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
         results.add_spending(spending)
         results.close()
@@ -348,9 +351,9 @@ def evaluate_run(
 
 @contextmanager
 def _open_files(
-    store: Store, evaluation: Evaluation, panel: Panel, budget: Budget
+    store: Store, evaluation: Evaluation, panel: Panel, budget: Budget, samples: int
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
-    """Open the journal, cache, result files, and the queues of judges that are asked in batches."""
+    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches."""
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
@@ -359,7 +362,20 @@ def _open_files(
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))
-        yield TaskRunner(panel, journal, budget, cache, retry=options.retry), results, queues
+        batcher = Batcher(stack.enter_context(_open_workers(options, samples)))
+        yield TaskRunner(panel, journal, budget, cache, retry=options.retry, batcher=batcher), results, queues
+
+
+@contextmanager
+def _open_workers(options: EvaluationOptions, samples: int) -> Generator[WorkerPool | None]:
+    """Yield as many workers as the options say; None if judges should answer in this process."""
+    count = options.workers or (available_cores() if samples >= MIN_SAMPLES else 1)
+    pool = WorkerPool(count) if count > 1 else None
+    try:
+        yield pool
+    finally:
+        if pool:
+            pool.close()
 
 
 def positions_to_evaluate(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:

@@ -35,6 +35,9 @@ class EvaluationOptions:
     """Maximum number of samples evaluated concurrently. None: the concurrency of `judge_options`."""
     retry: bool = False
     """Retry failed tasks. If False, recorded failures are kept."""
+    workers: int | None = None
+    """Maximum number of processes of judges that compute, such as the embedded judge. None: one for each core, if there
+    are at least 1,000 samples; otherwise 1."""
     cache: bool = True
     """Reuse the replies that models gave in other evaluations of the store."""
     sample: int | None = None
@@ -63,13 +66,13 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""
-        minimums = {"concurrency": 1, "sample": 1, "draws": 1, "max_calls": 0, "max_cost": 0, "max_minutes": 0}
-        for name, minimum in minimums.items():
+        at_least_one = dict.fromkeys(("concurrency", "workers", "sample", "draws"), 1)
+        for name, minimum in (at_least_one | dict.fromkeys(("max_calls", "max_cost", "max_minutes"), 0)).items():
             value = getattr(self, name)
             if value is not None and value < minimum:
                 raise SettingError(f"{name} is {value}, expected at least {minimum}")
 
     @property
-    def workers(self) -> int:
-        """The number of samples evaluated concurrently."""
+    def samples_at_a_time(self) -> int:
+        """Maximum number of samples evaluated concurrently."""
         return self.concurrency or (self.judge_options or JudgeOptions()).concurrency

@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 from ragboard.evaluation.budget import Budget, TaskMeter
 from ragboard.evaluation.cache import AnswerCache
 from ragboard.evaluation.journal import Journal
+from ragboard.evaluation.workers import WORKER_BATCH, WorkerPool
 from ragboard.judges.base import (
     BatchJudge,
+    ComputingJudge,
     Judge,
     LimitReachedError,
     Meter,
@@ -77,17 +79,22 @@ class _PendingTask:
 class _Queue:
     """The tasks that wait for a judge while it answers others."""
 
-    judge: Judge
+    answers: Callable[[Sequence[Task], OnCall], Awaitable[Sequence[Reply | Failure]]]
+    """Returns one reply per task, as `Judge.answer` does."""
     batch_size: int
     """Maximum number of tasks per batch."""
+    batches: int = 1
+    """Maximum number of batches at a time."""
     waiting: list[_PendingTask] = field(default_factory=list[_PendingTask])
-    worker: asyncio.Task[None] | None = None
+    working: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         answer: asyncio.Future[Reply | Failure] = asyncio.get_running_loop().create_future()
         self.waiting.append(_PendingTask(task, on_call, answer))
-        if self.worker is None or self.worker.done():
-            self.worker = asyncio.ensure_future(self._work())
+        if len(self.working) < self.batches:
+            worker = asyncio.ensure_future(self._work())
+            self.working.add(worker)
+            worker.add_done_callback(self.working.discard)
         return await answer
 
     async def _work(self) -> None:
@@ -104,7 +111,7 @@ class _Queue:
 
     async def _serve(self, batch: Sequence[_PendingTask]) -> None:
         calls = _BatchMeter({id(one.task): one.on_call for one in batch})
-        replies = await self.judge.answer([one.task for one in batch], calls)
+        replies = await self.answers([one.task for one in batch], calls)
         for one, reply in zip(batch, replies, strict=True):
             if not one.answer.done():
                 one.answer.set_result(reply)
@@ -131,19 +138,29 @@ class _BatchMeter:
 
 @dataclass
 class Batcher:
-    """Collects waiting tasks into batches for judges that answer in batches; other judges get tasks one by one."""
+    """Collects waiting tasks into batches for judges that answer in batches; other judges get tasks one by one.
 
+    Judges that compute in Python answer in the processes of `workers`, if there are any.
+    """
+
+    workers: WorkerPool | None = None
     _queues: dict[int, _Queue | None] = field(default_factory=dict[int, "_Queue | None"])
 
     async def answer(self, judge: Judge, task: Task, on_call: OnCall) -> Reply | Failure:
         """Return the judge's reply to the task."""
         if id(judge) not in self._queues:
-            self._queues[id(judge)] = _Queue(judge, judge.batch_size) if isinstance(judge, BatchJudge) else None
+            self._queues[id(judge)] = self._queue_for(judge)
         queue = self._queues[id(judge)]
         if queue:
             return await queue.answer(task, on_call)
         (reply,) = await judge.answer([task], on_call)
         return reply
+
+    def _queue_for(self, judge: Judge) -> _Queue | None:
+        workers = self.workers
+        if workers and isinstance(judge, ComputingJudge):
+            return _Queue(lambda tasks, _: workers.answer(judge, tasks), WORKER_BATCH, batches=2 * workers.count)
+        return _Queue(judge.answer, judge.batch_size) if isinstance(judge, BatchJudge) else None
 
 
 @dataclass

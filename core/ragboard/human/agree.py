@@ -129,8 +129,8 @@ def agree(
         resumed = len(journal) > 0
         runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), cache if options.cache else None)
         work = _work(labelled, panel, lined, runner)
-        pace = _Pace(min(options.workers, len(work) // 2), watch)
-        scored = wait_for(run_all(work, options.workers, pace))
+        pace = _Pace(min(options.samples_at_a_time, len(work) // 2), watch)
+        scored = wait_for(run_all(work, options.samples_at_a_time, pace))
         spend = usage_by_model(journal, panel, options.prices)
         results = [*(one for part in scored for one in part), *_results_without_judge(labelled, seed)]
     names = {one.scorer for one in results}

@@ -10,6 +10,7 @@ from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = [
     "BatchJudge",
+    "ComputingJudge",
     "Judge",
     "LimitReachedError",
     "Meter",
@@ -84,6 +85,16 @@ class BatchJudge(Protocol):
     @property
     def batch_size(self) -> int:
         """Maximum number of tasks in a batch."""
+        ...
+
+
+@runtime_checkable
+class ComputingJudge(Protocol):
+    """A judge that computes in Python, calls no model, and can be pickled: other processes can answer for it."""
+
+    @property
+    def computes(self) -> bool:
+        """True."""
         ...
 
 

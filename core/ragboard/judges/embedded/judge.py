@@ -253,6 +253,7 @@ class EmbeddedJudge:
 
     name: str = "embedded"
     heuristic: bool = True
+    computes: bool = True
     answers: frozenset[type[Task]] = frozenset(
         {
             ExtractStatements,
