@@ -276,7 +276,7 @@ def test_results_are_compared_by_question(tmp_path: Path, kept: bool) -> None:
     assert metric.pairs
     assert (metric.pairs.n, metric.pairs.difference, metric.change) == (24, 0.5, "better")
     assert "24 pairs, judge plain" in repr(compared).splitlines()[0]
-    assert repr(compared).splitlines()[1] == "B is better on Faithfulness"
+    assert repr(compared).splitlines()[1] == "b is better than a on Faithfulness: +0.50, 95% CI +0.29 to +0.57"
     assert "<td>+0.500</td>" in compared._repr_html_()
     assert b.compare(a).metrics[0].change == "worse"
 

@@ -64,6 +64,7 @@ __all__ = [
     "compare_runs",
     "cost_texts",
     "detectable_in_words",
+    "grades_in_words",
     "in_words",
     "methods_in_words",
     "short_name",
@@ -406,10 +407,34 @@ def verdict_in_words(compared: Comparison) -> str:
     }
     parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
     if not parts:
-        return f"Nothing to compare yet: {a} and {b} share no metric"
+        unjudged = [short_name(run.name) for run in (compared.a, compared.b) if run.judged is None]
+        return f"No metric to compare yet: evaluate {' and '.join(dict.fromkeys(unjudged)) or f'{a} and {b} alike'}"
     few = f". Only {compared.few}: CIs may be too narrow" if compared.few else ""
     text = f"{'; '.join(parts)}{few}"
     return text if significant else text[0].upper() + text[1:]
+
+
+def grades_in_words(compared: Comparison) -> str:
+    """Return what annotators' grades say: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
+
+    Empty without grades in both run files.
+    """
+    if not compared.grades:
+        return ""
+    a, b = (short_name(run.name) for run in (compared.a, compared.b))
+    higher, lower = ([one for one in compared.grades if one.change == change] for change in ("better", "worse"))
+    others = [one for one in compared.grades if one not in (*higher, *lower)]
+    alone = len(higher) + len(lower) == 1
+    decided = [
+        f"{words} than {a} on {_with_differences(found, alone=alone)}"
+        for words, found in (("higher", higher), ("lower", lower))
+        if found
+    ]
+    text = f"Annotators grade {b} {' and '.join(decided)}" if decided else "Annotators' grades"
+    if not others:
+        return f"{text}."
+    same = f"no significant difference on {_listed([one.label for one in others])}"
+    return f"{text}{'; ' if decided else ': '}{same}."
 
 
 def short_name(name: str) -> str:
@@ -434,7 +459,12 @@ def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> st
     found = [
         f"{one.label}{(': {}' if alone else ' ({})').format(_difference(one.pairs))}" for one in metrics if one.pairs
     ]
-    return " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
+    return _listed(found)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`one, two and three`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _difference(found: PairedDifference) -> str:

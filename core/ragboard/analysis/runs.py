@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,6 +34,7 @@ __all__ = [
     "ListedEvaluation",
     "RunSummary",
     "TotalUsage",
+    "dataset_label",
     "evaluations_by_run",
     "failed_evaluations",
     "failures",
@@ -88,6 +90,21 @@ class TotalUsage:
             "" if self.tokens_to_plan_ratio is None else f" and {self.tokens_to_plan_ratio:.0%} of the tokens planned"
         )
         return f"; {self.calls_to_plan_ratio:.0%} of the calls{tokens or ' planned'}"
+
+
+_UNNAMED = re.compile(r"([\d,]+ questions?) \([0-9a-f]{4}\)")
+"""Matches the name of a dataset that the user did not name, which ends with a part of its digest."""
+
+
+def dataset_label(name: str, others: Iterable[str] = ()) -> str:
+    """Return the name of a dataset for pages: without the digest (`98 questions`), unless another one shares the rest.
+
+    `others`: the names of all datasets on the page.
+    """
+    found = _UNNAMED.fullmatch(name)
+    if found is None or any(other != name and other.startswith(f"{found[1]} (") for other in others):
+        return name
+    return found[1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,8 +76,8 @@ def _magnitudes(compared: Comparison) -> Iterator[float]:
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """Return the shortened answers by side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
-    tags = {"same": "span", "gone": "del", "new": "ins"}
+    """Return the shortened answers by side: HTML tag and text of each stretch, `mark` if only this side has it."""
+    tags = {"same": "span", "gone": "mark", "new": "mark"}
     answers: dict[str, list[tuple[str, str]]] = {}
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:
