@@ -535,13 +535,14 @@ def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: st
 def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
     """Draw the scores and both answers."""
     shown = headline(tuple(pair.a.scores))
-    for side, report in (("A", pair.a), ("B", pair.b)):
-        facts([("", f"{side} · {short_name(report.run.name)}", ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
+    sides = [(f"{side} · {short_name(report.run.name)}", report) for side, report in (("A", pair.a), ("B", pair.b))]
+    for title, report in sides:
+        facts([("", title, ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
     if hidden := len(pair.a.scores) - len(shown):
         with st.expander(f"{hidden} more metric{'s' if hidden > 1 else ''}"):
-            for side, report in (("A", pair.a), ("B", pair.b)):
+            for title, report in sides:
                 other_metrics = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
-                facts([("", f"{side} · {short_name(report.run.name)}", ""), *other_metrics])
+                facts([("", title, ""), *other_metrics])
     plain(diff_note(pair.answers), "note")
     pair_view(pair_data(pair), key=safe_key("pair", a.run_id, b.run_id, pair.a.sample.id))
 

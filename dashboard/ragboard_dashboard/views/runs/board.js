@@ -21,7 +21,7 @@ function drawInterval(found, column) {
   if (found.least !== null) {
     picture.append(shape("line", { x1: at(found.least), x2: at(found.most), y1: 7, y2: 7, class: "possible" }))
   } else {
-    picture.append(shape("circle", { cx: at(found.mean), cy: 7, r: 3.4, class: "mean" }))
+    picture.append(shape("line", { x1: at(found.mean), x2: at(found.mean), y1: 1, y2: 13, class: "mean" }))
   }
   if (found.threshold !== null) {
     const limit = at(found.threshold)
@@ -41,7 +41,7 @@ function metricCell(found, column) {
   if (found.bounds) line.append(element("span", "bounds", found.bounds))
   node.append(line)
   if (found.mean !== null || found.least !== null) node.append(drawInterval(found, column))
-  const count = element("div", found.complete ? "count" : "count partial", found.count)
+  const count = element("div", "count", found.count)
   count.title = found.why
   node.append(count)
   if (found.note) node.append(element("div", "count", found.note))
@@ -101,9 +101,13 @@ function metricTitle(column) {
   return node
 }
 
-function statementsTitle() {
+function statementsTitle(labels) {
   const node = headerCell("col", "statements", "Statements")
-  node.append(element("div", "count", "of all answers: long ones count more"))
+  const legend = element("div", "count")
+  for (const [index, label] of labels.entries()) {
+    legend.append(index ? " " : "", element("span", label.name, label.icon), ` ${label.name}`)
+  }
+  node.append(legend)
   node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run can be higher there and still have more unsupported statements."
   return node
 }
@@ -130,7 +134,7 @@ export default function (component) {
     line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
     return line
   })
-  const titles = ["Run", ...data.columns.map(metricTitle), statementsTitle(), "Refusals", "Dataset", "Judge"]
+  const titles = ["Run", ...data.columns.map(metricTitle), statementsTitle(data.labels), "Refusals", "Dataset", "Judge"]
   const board = table(data.caption, titles, rows)
   const wide = element("div", "wide")
   wide.append(board)
