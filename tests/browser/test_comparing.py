@@ -162,7 +162,7 @@ def test_a_caution_a_loss_and_a_question_far_down_are_followed(sample: str, open
     page.wait_for_url("**/metrics?q=ragas.context_relevance")
     expect(page.get_by_text("ragas.context_relevance", exact=True).first).to_be_visible()
     page = settled(open_page(compare))
-    expect(page.get_by_role("link", name="Why is")).to_have_count(0)
+    expect(page.get_by_role("link", name="Why is bm25")).to_have_count(0)
     page = settled(open_page(compare))
     last = page.get_by_role("table").last.get_by_role("link").last
     asked = last.inner_text()

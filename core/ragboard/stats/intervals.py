@@ -440,7 +440,7 @@ def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | No
         number = len(summary.counts)
         clusters = f"{number} cluster" if number == 1 else f"{number} clusters"
         return (
-            f"{summary.n} values in {clusters} of unequal size tell as much as {summary.effective:.1f} independent"
+            f"{summary.n} values in {clusters} tell as much as {summary.effective:.1f} independent"
             f" values; an interval needs at least {MIN_FOR_INTERVAL}"
         )
     if not math.isfinite(summary.error):

@@ -158,9 +158,8 @@ def draw() -> None:
         if graded := grades_in_words(compared):
             plain(graded)
         plain(_summary(compared), "note")
-        if compared.metrics or compared.costs:
-            for caution in _all_cautions(compared):
-                plain(f"⚠ {caution}")
+        for caution in _all_cautions(compared):
+            plain(f"⚠ {caution}")
         _draw_evaluations(a, b, compared)
     with answer:
         _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))

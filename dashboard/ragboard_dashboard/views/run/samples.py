@@ -135,6 +135,7 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str) -> dict[str, Any]:
     for spec, outcome in row.scores.items():
         if not isinstance(outcome, Score):
             reasons.setdefault(outcome.reason, []).append(titles.get(spec, spec))
+    unscored = [_note(reason, names) for reason, names in reasons.items()]
     refuses = "" if "refusal" in reasons or not row.refuses else "refuses, in full or in part"
     return {
         "key": row.sample_id,
@@ -146,13 +147,7 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str) -> dict[str, Any]:
             if (count := row.labels.get(label, 0))
         ],
         "scores": [_score(outcomes.get(spec)) for spec in titles],
-        "note": strip_bidi_controls(
-            "; ".join(
-                filter(
-                    None, [refuses, *(_note(reason, names) for reason, names in reasons.items()), row.flips_in_words]
-                )
-            )
-        ),
+        "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored, row.flips_in_words]))),
         "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
 

@@ -101,13 +101,8 @@ function metricTitle(column) {
   return node
 }
 
-function statementsTitle(labels) {
+function statementsTitle() {
   const node = headerCell("col", "statements", "Statements")
-  const legend = element("div", "count")
-  for (const [index, label] of labels.entries()) {
-    legend.append(index ? " " : "", element("span", label.name, label.icon), ` ${label.name}`)
-  }
-  node.append(legend)
   node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run can be higher there and still have more unsupported statements."
   return node
 }
@@ -134,7 +129,7 @@ export default function (component) {
     line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
     return line
   })
-  const titles = ["Run", ...data.columns.map(metricTitle), statementsTitle(data.labels), "Refusals", "Dataset", "Judge"]
+  const titles = ["Run", ...data.columns.map(metricTitle), statementsTitle(), "Refusals", "Dataset", "Judge"]
   const board = table(data.caption, titles, rows)
   const wide = element("div", "wide")
   wide.append(board)

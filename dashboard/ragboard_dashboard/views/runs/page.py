@@ -63,6 +63,7 @@ CAPTIONS: dict[UnscoredPolicy, str] = {
     "bounds": "Range of the mean: all unscored samples at the worst value to all at the best. Thin line: 95% CI"
     " around both (Horowitz and Manski 2000).",
 }
+LEGEND = "Statements of all answers: " + ", ".join(f"{look.icon} {name}" for name, look in VERDICT_STYLES.items()) + "."
 
 _HERE = Path(__file__).parent
 _draw_board = widget("board", "board", _HERE / "board.js", _HERE / "board.css")
@@ -146,7 +147,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     runs = own_first(get_leaderboard(unscored=unscored))
     samples = [SAMPLE_TAG in run.tags for run in runs]
     if any(samples) and not all(samples):
-        plain("The runs tagged sample are the demo's: `ragboard demo --remove` deletes them.", "note")
+        plain("The runs tagged sample are the demo's. To delete them: ragboard demo --remove", "note")
     elif samples:
         st.markdown(
             "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
@@ -216,8 +217,7 @@ def board_data(
     datasets = {run.dataset for run in runs}
     query = {} if unscored == "excluded" else {"unscored": unscored}
     return {
-        "caption": " ".join(filter(None, (CAPTIONS[unscored], strip_bidi_controls(different_judges_note(runs))))),
-        "labels": [{"name": label, "icon": verdict.icon} for label, verdict in VERDICT_STYLES.items()],
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], LEGEND, strip_bidi_controls(different_judges_note(runs))))),
         "columns": [_column(spec, metrics.get(spec), labels) for spec in specs],
         "rows": [_row(run, specs, now, datasets, query) for run in runs],
     }

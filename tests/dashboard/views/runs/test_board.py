@@ -78,8 +78,7 @@ def test_the_columns_do_not_depend_on_which_run_has_more_metrics_and_own_runs_co
         evaluate_run(store, run.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
     runs = leaderboard(store)
     assert board_metrics(runs) == board_metrics(runs[::-1]) == in_order(every)
-    assert [run.name for run in own_first(runs[::-1])][0] == "own"
-    assert [run.name for run in own_first(runs)][0] == "own"
+    assert own_first(runs[::-1])[0].name == own_first(runs)[0].name == "own"
 
 
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:
