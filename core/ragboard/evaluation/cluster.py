@@ -7,6 +7,7 @@ at the end, and loads them in one transaction. If it is killed, the next evaluat
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +43,9 @@ SHARDS_PER_SLOT = 4
 """More shards than slots, because some machines are faster, and a machine that dies should lose little."""
 
 MAX_SHARD_SAMPLES = 5_000
+
+CONNECT_SECONDS = 10.0
+"""Seconds until a cluster that does not answer is said to be out of reach."""
 
 BYTES_PER_TOKEN = 4
 """Bytes of a prompt per token, assumed until the server reports its tokens."""
@@ -253,9 +257,12 @@ def _connected(address: str | None) -> Generator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    host, _, port = (address or "").rpartition(":")
     try:
+        if host and port.isdecimal():  # Ray itself would try for a minute, and end the process
+            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise SettingError(f"--ray {address}: cannot reach the Ray cluster: {error}") from error
     try:
         yield ray
