@@ -17,6 +17,7 @@ from importlib.metadata import version
 from math import ceil
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -162,7 +163,7 @@ class _Cluster:
         self._evaluate = ray.remote(max_calls=0)(_evaluate).options(
             num_cpus=slots.cpus, num_gpus=slots.gpus, max_retries=-1, scheduling_strategy="SPREAD"
         )
-        self._judges = ray.put(_unpaced(judge_options) or draws.panel)
+        self._judges = _Judges(uuid4().hex, ray.put(_unpaced(judge_options) or draws.panel))
 
     def run(
         self, chunks: Iterator[list[tuple[int, Sample]]], runner: TaskRunner, status: StatusFile
@@ -289,20 +290,35 @@ def _slots(ray: Any, panel: Panel, options: JudgeOptions | None) -> _Slots:
 
 
 _panels: dict[str, Panel] = {}
-"""The judges of this worker process, by the options: a model is loaded once, for all of its shards."""
+"""The judges of this worker process, by `_Judges.key`: a model is loaded once, for all of its shards."""
+
+
+@dataclass(frozen=True)
+class _Judges:
+    """The judges of an evaluation, or the options that name them, in Ray's object store."""
+
+    key: str
+    reference: Any
+
+    def panel(self) -> Panel:
+        """Return the judges of this process."""
+        import ray
+
+        if self.key not in _panels:
+            judges: JudgeOptions | Panel = ray.get(self.reference)
+            _panels[self.key] = judges if isinstance(judges, Panel) else panel_named(judges)
+        return _panels[self.key]
 
 
 def _evaluate(
-    shard: str, work: ShardWork, samples: Sequence[tuple[int, Sample]], judges: JudgeOptions | Panel, limits: Any
+    shard: str, work: ShardWork, samples: Sequence[tuple[int, Sample]], judges: _Judges, limits: Any
 ) -> ShardCounts:
     """Evaluate a shard in a worker process of Ray."""
     if work.version != version("ragboard"):
         raise JudgeError(
             f"the cluster has ragboard {version('ragboard')}, this machine {work.version}; install the same version"
         )
-    panel = judges if isinstance(judges, Panel) else _panels.get(repr(judges)) or panel_named(judges)
-    _panels[repr(judges)] = panel
-    return evaluate_shard(work, samples, panel, _SharedLimits(shard, limits))
+    return evaluate_shard(work, samples, judges.panel(), _SharedLimits(shard, limits))
 
 
 class _SharedLimits:

@@ -1,4 +1,4 @@
-"""A run evaluated on a Ray cluster of two nodes: the scores of one process, whatever dies, and limits over all shards."""
+"""A Ray cluster of two nodes gives the scores of one process, whatever dies, and holds limits over all shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.chat_server import ChatServer, chat_server
-from tests.core.evaluation.test_interrupted import At, ended, kept, task_of
+from tests.core.evaluation.test_interrupted import CONCURRENCY, At, ended, kept, task_of
 from tests.local_models import nli_model
 
 from ragboard import Store, sample_runs
@@ -76,7 +76,17 @@ def server() -> Iterator[ChatServer]:
 
 
 def by(server: ChatServer) -> list[str]:
-    return ["--judge", "openai:m", "--embed", "openai:e", "--base-url", server.url, "--no-cache"]
+    return [
+        "--judge",
+        "openai:m",
+        "--embed",
+        "openai:e",
+        "--base-url",
+        server.url,
+        "--no-cache",
+        "--concurrency",
+        str(CONCURRENCY),
+    ]
 
 
 def start(store: Store, *given: str) -> subprocess.Popen[str]:
@@ -156,10 +166,10 @@ def test_a_local_model_scores_as_in_one_process(tmp_path: Path, nodes: TwoNodes)
     assert_same(there, here)
 
 
+@pytest.mark.parametrize("samples", [200, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, server: ChatServer, samples: int
 ) -> None:
-    samples = 300
     store = kept(Store(tmp_path), samples)
     recorded: set[tuple[str, str]] = set()
     with two_nodes() as nodes:
@@ -169,7 +179,7 @@ def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
             nodes.kill_second()
 
         server.delay = lambda: 0.05
-        process = start(store, *by(server), "--ray", nodes.address, "--shards", "6")
+        process = start(store, *by(server), "--ray", nodes.address)
         server.rules = [At(2 * samples, lambda: threading.Thread(target=kill).start())]
         code, said = ended(process)
     assert code == 0, said
@@ -197,6 +207,63 @@ def test_a_killed_driver_resumes_from_the_shards(tmp_path: Path, nodes: TwoNodes
     assert results(store)["samples"]["sample_id"].nunique() == samples
 
 
+LOADS = """
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import ragboard
+from ragboard import EmbeddedJudge, EvaluationOptions, Panel, sample_runs
+
+
+class Heavy(EmbeddedJudge):
+    "Writes a line for each time that it is sent to a process."
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        with open({loads!r}, "a") as file:
+            file.write(f"{{os.getpid()}}\\n")
+
+    def __getstate__(self):
+        return dict(vars(self))
+
+
+options = EvaluationOptions(ray={address!r}, shards=12, workers=1)
+ragboard.evaluate(sample_runs()[0], metrics="ragas.faithfulness", judge=Heavy(), options=options)
+"""
+
+
+def test_a_judge_is_loaded_once_in_each_process(tmp_path: Path, nodes: TwoNodes) -> None:
+    loads, script = tmp_path / "loads", tmp_path / "mine.py"
+    script.write_text(LOADS.format(loads=str(loads), address=nodes.address))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    pids = loads.read_text().split()
+    assert 1 <= len(pids) < 12
+    assert len(pids) == len(set(pids))
+
+
+def test_without_the_process_that_grants_requests_nothing_more_is_sent(
+    tmp_path: Path, nodes: TwoNodes, server: ChatServer
+) -> None:
+    store = kept(Store(tmp_path), 60)
+    server.delay = lambda: 0.2
+    process = start(store, *by(server), "--ray", nodes.address, "--shards", "4", "--max-calls", "10000")
+    counts: list[int] = []
+
+    def kill() -> None:
+        found = subprocess.run(["pgrep", "-f", "ray::_Limits"], capture_output=True, text=True, check=True)
+        for pid in found.stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+        counts.append(len(server.asked))
+
+    server.rules = [At(60, kill)]
+    code, said = ended(process)
+    assert code not in (0, 3), said
+    assert len(server.asked) <= counts[0] + 2 * CONCURRENCY
+    assert evaluate(store, *by(server))[0] == 0
+
+
 @pytest.mark.parametrize("calls", [1, 57])
 def test_a_limit_of_calls_holds_over_all_shards(
     tmp_path: Path, nodes: TwoNodes, server: ChatServer, calls: int
@@ -208,7 +275,7 @@ def test_a_limit_of_calls_holds_over_all_shards(
 
 
 def test_a_rate_holds_over_all_shards(tmp_path: Path, nodes: TwoNodes, server: ChatServer) -> None:
-    """At 300 a minute: 10 at once at the start, then 5 a second; requests may arrive a moment after they were admitted."""
+    """At 300 a minute: 10 at once at the start, then 5 a second; requests may arrive a moment later than admitted."""
     store = kept(Store(tmp_path), 12)
     code, said = evaluate(store, *by(server), "--ray", nodes.address, "--shards", "4", "--requests-per-minute", "300")
     assert code == 0, said
