@@ -55,7 +55,7 @@ def measured(given: argparse.Namespace, nodes: int) -> dict[str, float]:
             server.forgetful = True
             return evaluated(given, cluster.address, server, Store(folder))
     finally:
-        cluster.shutdown()
+        cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 def evaluated(given: argparse.Namespace, address: str, server: ChatServer, store: Store) -> dict[str, float]:
@@ -69,7 +69,7 @@ def evaluated(given: argparse.Namespace, address: str, server: ChatServer, store
 
 
 def made_run(samples: int) -> Run:
-    passage = Passage(rank=1, text="Thing is red. It was bought in 1998.")
+    passage = Passage(id="p", rank=1, text="Thing is red. It was bought in 1998.")
     sample = Sample(id="", question="", contexts=(passage,), answer="")
     made = (
         replace(sample, id=f"s{number}", question=f"What is thing {number}?", answer=f"Thing {number} is red.")
