@@ -218,6 +218,7 @@ def evaluate(
     batch: bool = False,
     sample: int | None = None,
     max_cost: float | None = None,
+    ray: str | None = None,
     options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
     name: str | None = None,
@@ -237,7 +238,8 @@ def evaluate(
     embedder and `base_url` is the URL of the model server, for judges given by name. `concurrency` is the maximum
     number of concurrent requests, `sample` the number of samples to draw at random, `max_cost` a limit in US dollars;
     `options` has the rest, and these arguments override it. `batch` sends requests in batches: at a lower price, with
-    replies within a day; give a `store`, so that a process that ends before them can be started again.
+    replies within a day; give a `store`, so that a process that ends before them can be started again. `ray` is the
+    address of a Ray cluster to evaluate on, `auto` for the one of this machine, or `local` to start one.
 
     With a `store` the run is kept there under its name, what was answered before is not asked again, and the dashboard
     shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Warns with
@@ -248,7 +250,7 @@ def evaluate(
     panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency, batch=batch or None)
     named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
     chosen = tuple(found for metric in named for found in _metrics(metric))
-    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
+    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost, "ray": ray}
     given = {option: value for option, value in limits.items() if value is not None}
     given |= {"judge_options": judge_options} if judge_options else {}
     kept = store if isinstance(store, Store) else Store(store) if store else temporary_store()
