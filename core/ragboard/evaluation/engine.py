@@ -30,7 +30,7 @@ from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, a
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
-from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
@@ -511,7 +511,9 @@ class SampleLoop:
         ask = self._runner.for_sample(sample.id, offsets)
         by_draw = await resolve_draws(sample, self._needs, ask, self._runner.knows, self._draws.redraws)
         results = by_draw[0]
-        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
+        outcomes: dict[str, Outcome] = {
+            metric.spec: compute_outcome(metric, sample, results) for metric in self._metrics
+        }
         if self._is_covered(outcomes.values()):
             self._results.add(position, outcomes, results, offsets)
             self._results.add_draws(position, self._draws, sample, by_draw)
