@@ -126,7 +126,9 @@ def _evaluate(store: Store, run_id: str, samples: int, number: int, scratch: Pat
         identity={"made": "by SQL"},
         metrics=SPECS,
     )
-    store.load(evaluation, empty.paths, [describe(METRICS[spec]) for spec in SPECS])
+    store.load(
+        evaluation, {table: [path] for table, path in empty.paths.items()}, [describe(METRICS[spec]) for spec in SPECS]
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import streamlit as st
 
 from ragboard.analysis import (
-    STANDINGS,
+    STATUS_LABELS,
     MetricSummary,
     OverruledVerdicts,
     RunSummary,
@@ -187,7 +187,7 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
         metric.note,
         more,
         judge,
-        f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
+        f"{STATUS_LABELS[metric.threshold_status]} ({metric.threshold})" if metric.threshold_status else "",
     ]
     return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, notes))
 

@@ -122,6 +122,15 @@ RENAMED: Mapping[str, str] = {
     "tokens_to_plan_ratio": "tokens_of_plan",
     "effective_labels": "worth",
     "other_evaluation_id": "other",
+    "hint_reason": "held_back",
+    "imputed_value": "stands_for",
+    "scored_in_neither": "unscored",
+    "scored_only_a": "scored_a",
+    "scored_only_b": "scored_b",
+    "statements_a": "claims_a",
+    "statements_b": "claims_b",
+    "threshold_status": "standing",
+    "usage": "spending",
 }
 """JSON keys and fields by their names now, and what they were called when the golden files were written."""
 

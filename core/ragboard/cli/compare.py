@@ -301,7 +301,7 @@ def _left(left: Unpaired) -> str:
 
 def _row(metric: MetricComparison) -> list[str]:
     found = metric.pairs
-    only = [str(metric.scored_a), str(metric.scored_b)]
+    only = [str(metric.scored_only_a), str(metric.scored_only_b)]
     if found is None:
         return [metric.metric, "-", "-", "-", "-", "-", metric.change, "-", "0", *only, "-"]
     return [

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +30,7 @@ from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, a
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
-from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
@@ -38,9 +38,13 @@ from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, V
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
 
+if TYPE_CHECKING:
+    from ragboard.evaluation.cluster import ClusterResults
+
 __all__ = [
     "FinishedEvaluation",
     "ResultFiles",
+    "SampleLoop",
     "check_roles",
     "evaluate_run",
     "positions_to_evaluate",
@@ -92,6 +96,7 @@ class ResultFiles:
     """One growing Parquet file for each table."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
         with _store_errors(folder):
@@ -307,11 +312,21 @@ def evaluate_run(
             stopped="",
         )
     with _open_files(store, evaluation, panel, budget, total) as (runner, results, queues), status_file as status:
-        work = _SampleLoop(draws, runner, results, status, queues)
-        at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
-        if runner.batcher.workers:
-            at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
-        wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
+        samples = _at_positions(store.samples(run_id), positions)
+        shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
+        paths: Mapping[str, Sequence[Path]] = {}
+        work: SampleLoop | ClusterResults
+        if options.ray:
+            from ragboard.evaluation.cluster import delete_shards, evaluate_on_cluster
+
+            work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results.folder)
+            paths = work.paths
+        else:
+            work = SampleLoop(draws, runner, results, status, queues)
+            at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
+            if runner.batcher.workers:
+                at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
+            wait_for(work.run(samples, at_a_time))
         spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
         results.add_spending(spending)
         results.close()
@@ -325,13 +340,15 @@ def evaluate_run(
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
         store.load(
             evaluation,
-            results.paths,
+            {table: paths.get(table, [path]) for table, path in results.paths.items()},
             map(describe, metrics),
             tasks=tasks_by_metric(metrics),
             covered=work.covered,
             judge_options=options.judge_options,
             loaded={"inputs": inputs, **counts} if inputs else None,
         )
+        if options.ray:
+            delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
@@ -418,7 +435,23 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
                 raise JudgeError(f"{metric.spec}: {error}") from error
 
 
-class _SampleLoop:
+class LoopStatus(Protocol):
+    """Is told how far a `SampleLoop` is, as `StatusFile` is."""
+
+    def step(self, tally: Tally) -> None:
+        """Count a sample as done."""
+        ...
+
+    def beat(self, tally: Tally) -> None:
+        """Publish the counts, unless that was done just now."""
+        ...
+
+    def update(self, tally: Tally) -> None:
+        """Publish the counts."""
+        ...
+
+
+class SampleLoop:
     """Judges samples concurrently, adds their results and counts them."""
 
     def __init__(
@@ -426,7 +459,7 @@ class _SampleLoop:
         draws: Draws,
         runner: TaskRunner,
         results: ResultFiles,
-        status: StatusFile,
+        status: LoopStatus,
         queues: Sequence[BatchQueue] = (),
     ) -> None:
         self._draws = draws
@@ -478,7 +511,9 @@ class _SampleLoop:
         ask = self._runner.for_sample(sample.id, offsets)
         by_draw = await resolve_draws(sample, self._needs, ask, self._runner.knows, self._draws.redraws)
         results = by_draw[0]
-        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
+        outcomes: dict[str, Outcome] = {
+            metric.spec: compute_outcome(metric, sample, results) for metric in self._metrics
+        }
         if self._is_covered(outcomes.values()):
             self._results.add(position, outcomes, results, offsets)
             self._results.add_draws(position, self._draws, sample, by_draw)

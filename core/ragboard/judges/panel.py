@@ -81,7 +81,9 @@ class Panel:
         If rules only split texts into statements, or only compare texts, and a model judges, the model decides.
         """
         asked = [(kind, self.answering(kind)) for kind in TASKS if kind.__name__ in tasks]
-        deciding = [judge for kind, judge in asked if judge and kind.judges] or [judge for _, judge in asked if judge]
+        deciding = [judge for kind, judge in asked if judge and kind.is_judgement] or [
+            judge for _, judge in asked if judge
+        ]
         return any(judge.heuristic for judge in deciding)
 
     @property

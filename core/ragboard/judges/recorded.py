@@ -19,9 +19,9 @@ from pydantic import BaseModel, ValidationError
 from ragboard.errors import RunFileError
 from ragboard.records import Evidence, Label, NuggetLabel, Span, Verdict
 from ragboard.tasks import (
-    AnswerRated,
+    AnswerRating,
     AssignNuggets,
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -67,8 +67,8 @@ class _LocatedStatement(BaseModel):
     statement: str
 
     @property
-    def extracted(self) -> Extracted:
-        return Extracted(text=self.statement, span=Span(start=self.start, end=self.end, how="verbatim"))
+    def extracted(self) -> ExtractedStatement:
+        return ExtractedStatement(text=self.statement, span=Span(start=self.start, end=self.end, how="verbatim"))
 
 
 class _Statement(_LocatedStatement):
@@ -261,7 +261,7 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
         yield from _verdict_on_text(question, one.statement, row.reference, one.reference)
     for passage in row.contexts:
         yield ("useful", question, passage), any(sentence in passage for sentence in row.helpful)
-    relevance = AnswerRated(score=row.ratings["answer_relevance"] / 10, reason=row.relevance_reason)
+    relevance = AnswerRating(score=row.ratings["answer_relevance"] / 10, reason=row.relevance_reason)
     yield ("relevance", question, row.answer), relevance
     for quality, value in row.ratings.items():
         rated = passages if quality == "context_relevance" else row.answer

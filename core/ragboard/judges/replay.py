@@ -137,11 +137,11 @@ def _line(task: Task, reply: Reply | Failure) -> bytes:
 def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
     from pydantic import TypeAdapter, ValidationError
 
-    from ragboard.tasks import TASK_NAMED
+    from ragboard.tasks import TASKS_BY_NAME
 
     try:
         entry = json.loads(line)
-        task: Task = TypeAdapter(TASK_NAMED[entry["task"]]).validate_python(entry["asked"])
+        task: Task = TypeAdapter(TASKS_BY_NAME[entry["task"]]).validate_python(entry["asked"])
         reply = Failure(detail=entry["failure"]) if "failure" in entry else decode_reply(entry["task"], entry["reply"])
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         detail = " ".join(str(error).split())[:200]

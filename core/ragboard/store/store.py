@@ -409,7 +409,7 @@ class Store:
     def load(
         self,
         evaluation: Evaluation,
-        results: Mapping[str, Path],
+        results: Mapping[str, Sequence[Path]],
         metrics: Iterable[MetricDescription] = (),
         *,
         tasks: Mapping[str, Sequence[str]] | None = None,
@@ -419,7 +419,7 @@ class Store:
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results`: a Parquet file for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
+        `results`: Parquet files for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
         `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
         (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other metrics stay, because
         their plugins may be missing. Loading twice changes nothing.
@@ -439,7 +439,7 @@ class Store:
                 )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                    [evaluation.id, str(results[table])],
+                    [evaluation.id, [str(path) for path in results[table]]],
                 )
             mark_statements(connection, evaluation.id)
             connection.execute(

@@ -24,7 +24,7 @@ from ragboard.tasks import (
     Similarity,
     WriteAnswer,
     WriteQuestions,
-    Written,
+    WrittenText,
 )
 from ragboard.text.sentences import Language, language_of, term, words_in
 
@@ -146,19 +146,19 @@ async def write_answers(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for answers of these kinds; return the questions with their answers, and the reasons for missing ones."""
 
-    async def one(pair: tuple[Question, AnswerKind]) -> Written | Failure:
+    async def one(pair: tuple[Question, AnswerKind]) -> WrittenText | Failure:
         each, kind = pair
         passage = corpus[each.place]
         text = "" if kind == "unaided" else passage.text
         task = WriteAnswer(question=each.question, passage=text, kind=kind, examples=examples)
         reply = await ask(_id(passage))(task)
-        return reply if isinstance(reply, Written | Failure) else Failure(detail="another kind of reply")
+        return reply if isinstance(reply, WrittenText | Failure) else Failure(detail="another kind of reply")
 
     pairs: list[tuple[Question, AnswerKind]] = [(question, kind) for question in questions for kind in kinds]
     replies = await _all(one, pairs)
     answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in questions}
     for (each, kind), reply in zip(pairs, replies, strict=True):
-        if isinstance(reply, Written) and reply.text.strip():
+        if isinstance(reply, WrittenText) and reply.text.strip():
             answers[each.question][kind] = reply.text
     answered = tuple(replace(each, answers=answers[each.question]) for each in questions)
     return answered, tuple(reply.detail for reply in replies if isinstance(reply, Failure))

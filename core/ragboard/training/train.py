@@ -15,7 +15,7 @@ from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
 from ragboard.judges.trained.reading import PARTS_READ, SEPARATOR
-from ragboard.outputs import check_output, write_whole
+from ragboard.outputs import check_output, write_atomically
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
 from ragboard.tasks import AresQuality
@@ -110,7 +110,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
     )
     card = _card(trained, judge, context.config, file.name, labels)
     try:
-        write_whole(out / CARD, card.encode())
+        write_atomically(out / CARD, card.encode())
         write_trained(out, judge)
     except OSError as error:
         raise _unwritable(out, error) from error

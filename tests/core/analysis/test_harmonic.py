@@ -26,9 +26,7 @@ def summaries(**means: float | None) -> dict[str, MetricSummary]:
 
 def test_by_hand() -> None:
     found = ragas_score(summaries(ragas__faithfulness=0.5, ragas__answer_relevance=1.0))
-    assert found == Score(
-        value=pytest.approx(2 / 3), counted="harmonic mean of Faithfulness, Answer relevance"
-    )
+    assert found == Score(value=pytest.approx(2 / 3), counted="harmonic mean of Faithfulness, Answer relevance")
 
 
 def test_aspects_lower_is_better_and_other_sources_are_left_out() -> None:

@@ -19,7 +19,7 @@ from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
 from ragboard.judges.trained.reading import PARTS_READ, Classifier, TextTooLongError
-from ragboard.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
+from ragboard.tasks import AresQuality, Classification, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import fresh
 
@@ -173,7 +173,7 @@ def test_replies_come_in_order_and_do_not_hang_on_what_is_asked_beside(folder: P
 def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
     judge = TrainedJudge(folder)
     long, short, *_ = ask(judge, classify(FAITHFUL, *["amber birch cedar dune. " * 20] * 3), classify(FAITHFUL))
-    assert isinstance(long, Classified)
+    assert isinstance(long, Classification)
     assert ", the highest of " in long.reason
     assert ", the highest of " not in short.reason
     shown = judge._classifier(QUALITY).texts("q", ["amber " * 300 + "omega"], "a")
@@ -215,7 +215,7 @@ def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:
     assert "which leaves no room" in details[1]
     assert details[2] == "there are no passages to read"
     assert "does not answer Similarity" in details[3]
-    assert all(isinstance(each, Classified) for each in found[4:])
+    assert all(isinstance(each, Classification) for each in found[4:])
 
 
 def test_its_identity_is_its_files_and_not_their_place(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from ragboard.errors import JudgeError
-from ragboard.outputs import write_whole
+from ragboard.outputs import write_atomically
 from ragboard.stats import Platt
 from ragboard.tasks import AresQuality
 
@@ -77,4 +77,4 @@ def read_trained(folder: Path) -> TrainedFile:
 def write_trained(folder: Path, file: TrainedFile) -> None:
     """Write the file into the folder."""
     text = json.dumps(_ADAPTER.dump_python(file, mode="json"), indent=2) + "\n"
-    write_whole(folder / FILE, text.encode())
+    write_atomically(folder / FILE, text.encode())

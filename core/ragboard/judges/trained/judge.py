@@ -12,7 +12,7 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, load, model_folder, running_on
 from ragboard.judges.trained.files import FILE, read_trained
 from ragboard.judges.trained.reading import Classifier, TextTooLongError
-from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import AresQuality, Classification, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
 
@@ -115,7 +115,7 @@ class TrainedJudge:
         trained = self.file.qualities[task.quality]
         probability = round(max(map(trained.calibration.probability, own)), 4)
         among = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
-        return Classified(
+        return Classification(
             holds=probability >= trained.threshold,
             probability=probability,
             reason=f"Probability {probability:.2f}{among}; it holds from {trained.threshold:.2f} on.",

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from ragboard.analysis import (
-    STANDINGS,
+    STATUS_LABELS,
     ListedRun,
     MetricSummary,
     RunSummary,
@@ -215,9 +215,10 @@ def board_data(
     """Return what the component draws, as JSON-ready data."""
     labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
     datasets = {run.dataset for run in runs}
+    judges_note = strip_bidi_controls(different_judges_note(runs))
     query = {} if unscored == "excluded" else {"unscored": unscored}
     return {
-        "caption": " ".join(filter(None, (CAPTIONS[unscored], LEGEND, strip_bidi_controls(different_judges_note(runs))))),
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], LEGEND, judges_note))),
         "columns": [_column(spec, metrics.get(spec), labels) for spec in specs],
         "rows": [_row(run, specs, now, datasets, query) for run in runs],
     }
@@ -275,8 +276,10 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "most": high,
         "shown": mean_shown(summary),
         "threshold": summary.threshold.value if summary.threshold else None,
-        "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
-        "look": summary.standing or "",
+        "standing": f"{STATUS_LABELS[summary.threshold_status]} ({summary.threshold})"
+        if summary.threshold_status
+        else "",
+        "look": summary.threshold_status or "",
         "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
