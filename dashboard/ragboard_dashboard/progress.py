@@ -61,8 +61,10 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
     now = live.progress
     with st.container(border=True):
         plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
-        share = min(1.0, now.done / now.total) if now.total else 0.0
-        st.progress(share, _samples(live))
+        if now.done or not live.under_way:  # a bar that stays at 0 would look stuck
+            st.progress(min(1.0, now.done / now.total) if now.total else 0.0, _samples(live))
+        else:
+            plain("Judging; the first samples are finished soon." if now.total else "Starting.", "note")
         facts(_facts(live))
         if now.message:
             plain(now.message)
@@ -152,8 +154,9 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
     if left := _left(live):
         found.append((left, "", "estimated at that rate"))
-    found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
-    found.append((dollars(now.cost), "cost", "since the last start"))
+    if now.calls:
+        found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
+        found.append((dollars(now.cost), "cost", "since the last start"))
     if now.at_server:
         found.append((f"{now.at_server:,}", "requests", "wait at the server, in batches"))
     if now.failed:

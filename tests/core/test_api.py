@@ -136,7 +136,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     assert (report.path, report.format, report.rows_read) == ("samples", "table (memory)", 2)
     assert [(change.what, change.lines) for change in report.coerced][1] == ("answer: number read as text", (1,))
     assert [same.assigned for same in report.duplicated] == ["a#2"]
-    assert "no column is read as the reference" in report.notes
+    assert "no reference found in the file" in report.notes
     assert {use.column: use.field for use in report.columns}["note"] is None
 
 

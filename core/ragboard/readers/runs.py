@@ -281,7 +281,7 @@ def _notes(
         if reading.derived_ids:
             yield _derived(reading.derived_ids)
         return
-    yield from (f"no column is read as the {shown}" for shown in absent)
+    yield from (f"no {shown} found in the file" for shown in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
     if reading.derived_ids:
