@@ -17,7 +17,7 @@ from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
-__all__ = ["live_lines", "panel", "run_panels", "secret_fields"]
+__all__ = ["live_lines", "panel", "run_panels", "secret_fields", "under_way"]
 
 TICK_SECONDS = 1.0
 TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
@@ -39,6 +39,11 @@ STATES: dict[LiveState, str] = {
     "failed": "failed; answers so far are saved",
     "interrupted": "interrupted: its process is gone; answers so far are saved",
 }
+
+
+def under_way(*run_ids: str) -> frozenset[str]:
+    """Return the ids of the running evaluations of these runs."""
+    return frozenset(live.evaluation_id for live in _under_way() if live.run_id in run_ids)
 
 
 def run_panels(run: RunRef) -> None:
@@ -63,8 +68,8 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
         plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
         if now.done or not live.under_way:  # a bar that stays at 0 would look stuck
             st.progress(min(1.0, now.done / now.total) if now.total else 0.0, _samples(live))
-        else:
-            plain("Judging; the first samples are finished soon." if now.total else "Starting.", "note")
+        elif live.state == "running":
+            plain("Judging; no sample is finished yet.", "note")
         facts(_facts(live))
         if now.message:
             plain(now.message)

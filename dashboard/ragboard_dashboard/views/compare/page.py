@@ -79,7 +79,7 @@ from ragboard_dashboard.data import (
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.progress import run_panels
+from ragboard_dashboard.progress import run_panels, under_way
 from ragboard_dashboard.text import (
     column_label,
     column_title,
@@ -132,6 +132,7 @@ def draw() -> None:
     if len(runs) < 2 and len(_evaluation_names(runs)) < 2:
         _draw_empty_page()
         return
+    running = under_way(*(run.run_id for run in runs))
     chosen = _choose_runs(runs)
     if chosen is None:
         return
@@ -160,7 +161,7 @@ def draw() -> None:
         plain(_summary(compared), "note")
         for caution in _all_cautions(compared):
             plain(f"⚠ {caution}")
-        _draw_evaluations(a, b, compared)
+        _draw_evaluations(a, b, compared, running)
     with answer:
         _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     with tools:
@@ -311,11 +312,17 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
             )
 
 
-def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw running evaluations; if the runs share no metric, offer to evaluate them."""
+def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: frozenset[str]) -> None:
+    """Draw running evaluations; if the runs share no metric, offer to evaluate them.
+
+    `running`: the evaluations that ran before the runs were read. If one of them has ended since, the page is redrawn.
+    """
+    if not running <= under_way(*(run.run_id for run in get_runs())):
+        st.rerun()
+    now = under_way(a.run_id, b.run_id)
     for run in (a, b) if a.run_id != b.run_id else (a,):
         run_panels(run)
-    if compared.metrics or a.run_id == b.run_id:
+    if now or compared.metrics or a.run_id == b.run_id:
         return
     metrics = {run.run_id: _default_metrics(run) for run in (a, b)} if evaluates() else {}
     if metrics and all(metrics.values()) and compared.a.judged is None and compared.b.judged is None:

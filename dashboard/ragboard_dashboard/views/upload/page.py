@@ -110,15 +110,17 @@ def _draw_files(files: Sequence[UploadedFile]) -> None:
             reads.append(read)
             with summary:
                 plain(f"{file.name}: {contents_of(_samples(read))}.")
-        heading.markdown(f"**{_count(len(reads), 'file')} to import.**")
         for line in unclear:
             st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
             plain(line)
         if not reads or unclear:
+            heading.empty()
             return
         samples = [sample for read in reads for sample in _samples(read)]
         key = tuple(file.file_id for file in files)
-        offer = session_cached("offer-files", key, lambda: _offer(samples)) if evaluates() else None
+        plan = partial(_offer, samples)
+        offer = _cached_with_status(heading, PLANNING, "offer-files", key, plan) if evaluates() else None
+        heading.markdown(f"**{_count(len(reads), 'file')} to import.**")
         if evaluates():
             _draw_offer(EMBEDDED, offer)
         next_step = _next_step(offer, "evaluate", skipped=("choose", "agree"))
@@ -586,7 +588,8 @@ def _start_evaluations(added: tuple[AddedRun, ...], choice: Choice) -> None:
 
 def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
     st.header("Evaluating", anchor=False)
-    plain(run)
+    evaluations = [live for one in evaluation_ids if (live := live_evaluation(store(), one))]
+    plain(", ".join(_evaluated_runs(evaluations) or [run]))
     for report in st.session_state.get("import-reports", ()):
         _draw_report(report)
     _draw_live_progress(evaluation_ids, run)
@@ -611,8 +614,12 @@ def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
 
 def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
     """Open the run, or the comparison of two runs that were evaluated together."""
-    names = {listed.run_id: listed.name for listed in get_runs()}
-    both = list(dict.fromkeys(names[live.run_id] for live in evaluations if live.run_id in names))
-    if len(both) == 2:
-        open_comparison(*both)
+    names = _evaluated_runs(evaluations)
+    if len(names) == 2:
+        open_comparison(*names)
     open_run(run)
+
+
+def _evaluated_runs(evaluations: Sequence[LiveEvaluation]) -> list[str]:
+    names = {listed.run_id: listed.name for listed in get_runs()}
+    return list(dict.fromkeys(names[live.run_id] for live in evaluations if live.run_id in names))
