@@ -27,7 +27,7 @@ from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
 from ragboard.evaluation.unchanged import input_digest, unchanged_state
 from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, available_cores
-from ragboard.judges.base import ModelJudge
+from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
 from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
@@ -306,10 +306,14 @@ def evaluate_run(
             spent=store.spending(evaluation.id),
             stopped="",
         )
-    with _open_files(store, evaluation, panel, budget, total) as (runner, results, queues), status_file as status:
+    asked = panel.answering_any({name for names in tasks_by_metric(metrics).values() for name in names})
+    with (
+        _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
+        status_file as status,
+    ):
         work = _SampleLoop(draws, runner, results, status, queues)
         at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
-        if runner.batcher.workers:
+        if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
             at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
         wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
         spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
@@ -351,9 +355,12 @@ def evaluate_run(
 
 @contextmanager
 def _open_files(
-    store: Store, evaluation: Evaluation, panel: Panel, budget: Budget, samples: int
+    store: Store, evaluation: Evaluation, panel: Panel, asked: Sequence[Judge], budget: Budget, samples: int
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
-    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches."""
+    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches.
+
+    `asked`: the judges of the panel that answer the tasks of the metrics.
+    """
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
@@ -362,14 +369,15 @@ def _open_files(
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))
-        batcher = Batcher(stack.enter_context(_open_workers(options, samples)))
+        batcher = Batcher(stack.enter_context(_open_workers(options, asked, samples)))
         yield TaskRunner(panel, journal, budget, cache, retry=options.retry, batcher=batcher), results, queues
 
 
 @contextmanager
-def _open_workers(options: EvaluationOptions, samples: int) -> Generator[WorkerPool | None]:
-    """Yield as many workers as the options say; None if judges should answer in this process."""
+def _open_workers(options: EvaluationOptions, asked: Sequence[Judge], samples: int) -> Generator[WorkerPool | None]:
+    """Yield as many workers as the options say; None if judges should answer in this process, or none computes."""
     count = options.workers or (available_cores() if samples >= MIN_SAMPLES else 1)
+    count = count if any(isinstance(judge, ComputingJudge) for judge in asked) else 1
     pool = WorkerPool(count) if count > 1 else None
     try:
         yield pool
