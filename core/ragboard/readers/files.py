@@ -249,7 +249,9 @@ class ObjectWithRepeatedKey(dict[str, Any]):
 
 def parse(text: str) -> Any:
     """Return the value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
-    return json.loads(text, object_pairs_hook=_object)
+    if text.startswith("\ufeff"):
+        raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+    return _DECODER.decode(text)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
@@ -279,6 +281,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     repeated.key = next(name for index, name in enumerate(names) if name in names[:index])
     return repeated
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _lines(text: str, offsets: list[int]) -> list[int]:

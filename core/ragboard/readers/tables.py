@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.binary import arrow_rows, parquet_rows, sheet_rows
-from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, storable
+from ragboard.readers.cells import BadCellError, UniqueIds, clean, is_clean, kind_of_value, storable
 from ragboard.readers.columns import FIELDS, list_columns
 from ragboard.readers.files import (
     KINDS,
@@ -44,6 +44,8 @@ SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
 FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
 """All column names that are recognised as a field of a sample."""
 
+SURROGATE = re.compile(r"\\u[dD]")
+"""Matches what may be half a character, escaped in JSON."""
 NUMBER = re.compile(r"\d{1,18}")
 SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
 """Names for the added column with the split of a data set; the first that no other column has is used."""
@@ -232,20 +234,38 @@ def _jsonl(path: Path, encoding: str) -> Table:
     rows: list[RawRow | BadRow] = []
     run: RawRow | None = None
     for number, line in file_lines(path, encoding):
-        if not line.strip():
-            continue
-        try:
-            value = parse(line)
-        except (ValueError, RecursionError) as error:
-            rows.append(BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})"))
-            continue
-        if run is None and not rows and isinstance(value, dict) and set(value) == {"run"}:
-            run = _run(path, value["run"], number)
-        else:
-            rows.append(_row(number, value))
+        if run is None and not rows:
+            run = run_line(path, number, line)
+            if run:
+                continue
+        row = line_row(number, line)
+        if row:
+            rows.append(row)
     return Table(
         kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(path, rows), run=run, ours=run is not None
     )
+
+
+def run_line(path: Path, number: int, line: str) -> RawRow | None:
+    """Return what a line of JSONL before the first row says about the run; None if it says nothing about it."""
+    try:
+        value = parse(line)
+    except (ValueError, RecursionError):
+        return None
+    return _run(path, value["run"], number) if isinstance(value, dict) and set(value) == {"run"} else None
+
+
+def line_row(number: int, line: str) -> RawRow | BadRow | None:
+    """Return the row on a line of JSONL; None for an empty line."""
+    if not line.strip():
+        return None
+    try:
+        value = parse(line)
+    except (ValueError, RecursionError) as error:
+        return BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})")
+    if type(value) is dict and not SURROGATE.search(line) and is_clean(value):
+        return RawRow(line=number, cells=value)
+    return _row(number, value)
 
 
 def _json(path: Path, encoding: str, *, plain: bool) -> Table:

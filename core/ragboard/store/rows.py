@@ -21,7 +21,11 @@ RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 def as_json(value: Any) -> str:
     """Return JSON text with sorted keys, so that equal values give equal texts."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return _SORTED.encode(value)
+
+
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_UNSORTED = json.JSONEncoder(ensure_ascii=False)
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
@@ -36,9 +40,13 @@ def answer_key(sample: Sample) -> str:
 
     It is the same in every run. The order of the passages does not matter.
     """
-    history = json.dumps([asdict(turn) for turn in sample.history], ensure_ascii=False, sort_keys=True)
-    passages = sorted(_digest(passage.text) for passage in sample.contexts or ())
-    return _digest("".join((_digest(sample.question), _digest(history), _digest(sample.answer or ""), *passages)))
+    passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
+    history = _digest(_history_json(sample))
+    return _digest("".join((_digest(sample.question), history, _digest(sample.answer or ""), *passages)))
+
+
+def _history_json(sample: Sample) -> str:
+    return as_json([asdict(turn) for turn in sample.history]) if sample.history else "[]"
 
 
 def _digest(text: str) -> str:
@@ -71,8 +79,8 @@ def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         sample.reference,
         sample.contexts is not None,
         None if sample.reference_contexts is None else as_json(sample.reference_contexts),
-        as_json([asdict(turn) for turn in sample.history]),
-        json.dumps(sample.metadata, ensure_ascii=False),
+        _history_json(sample),
+        _UNSORTED.encode(sample.metadata) if sample.metadata else "{}",
         answer_key(sample),
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, replace
+from dataclasses import MISSING, Field, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
+from operator import attrgetter
 from typing import Any, Literal
 
 import duckdb
@@ -19,9 +20,11 @@ from ragboard.records import (
     JsonValue,
     MetricDescription,
     Outcome,
+    Passage,
     Run,
     Sample,
     Score,
+    Turn,
     Unscored,
 )
 from ragboard.store.nouns import AddedRun
@@ -134,20 +137,29 @@ def _content(sample: Sample) -> dict[str, Any]:
 
     Nuggets are left out: they belong to the question, and change without the run.
     """
-    values = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name != "nuggets"}
-    content = {name: value for name, value in values.items() if value not in _EMPTY.get(name, ())}
-    for name in ("contexts", "history"):
-        if name in content:
-            content[name] = [[getattr(item, field.name) for field in fields(item)] for item in content[name]]
+    content: dict[str, Any] = {}
+    for name, empty in _EMPTY.items():
+        value = getattr(sample, name)
+        if value not in empty:
+            content[name] = value
+    if sample.contexts is not None:
+        content["contexts"] = [_PASSAGE_FIELDS(passage) for passage in sample.contexts]
+    if sample.history:
+        content["history"] = [_TURN_FIELDS(turn) for turn in sample.history]
     return content
 
 
-_EMPTY: dict[str, tuple[Any, ...]] = {
-    field.name: (field.default if field.default_factory is MISSING else field.default_factory(),)
-    for field in fields(Sample)
-    if field.default is not MISSING or field.default_factory is not MISSING
-}
+def _default(field: Field[Any]) -> tuple[Any, ...]:
+    """Return the default of a field; nothing if it has none."""
+    if field.default_factory is not MISSING:
+        return (field.default_factory(),)
+    return () if field.default is MISSING else (field.default,)
+
+
+_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name != "nuggets"}
 """The defaults of the fields of a sample."""
+_PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
+_TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))
 
 
 def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
