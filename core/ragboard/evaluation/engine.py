@@ -26,7 +26,7 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
 from ragboard.evaluation.unchanged import input_digest, unchanged_state
-from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, available_cores
+from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NOBODY, Panel
@@ -35,6 +35,7 @@ from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
+from ragboard.processes import available_cores
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
 

@@ -34,7 +34,7 @@ from ragboard.readers.formats.shapes import as_list, as_object
 from ragboard.readers.packed import packed_name, unpacked
 from ragboard.records import JsonValue
 
-__all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of", "tool_table"]
+__all__ = ["BadRow", "RawRow", "Table", "columns_of", "line_row", "read_table", "run_line", "table_of", "tool_table"]
 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
@@ -183,7 +183,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
         kind=file.kind,
         encoding=encoding,
         rows=rows,
-        columns=_columns(file.path, rows),
+        columns=columns_of(file.path, rows),
         tool=tool,
         format=f"{known.name} {tool.version}".strip(),
     )
@@ -227,7 +227,7 @@ def _tool_row(sample: ToolSample) -> RawRow | BadRow:
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
     """Return the table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
-    return Table(kind="memory", encoding="", rows=read, columns=_columns(path, read))
+    return Table(kind="memory", encoding="", rows=read, columns=columns_of(path, read))
 
 
 def _jsonl(path: Path, encoding: str) -> Table:
@@ -242,7 +242,7 @@ def _jsonl(path: Path, encoding: str) -> Table:
         if row:
             rows.append(row)
     return Table(
-        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(path, rows), run=run, ours=run is not None
+        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=columns_of(path, rows), run=run, ours=run is not None
     )
 
 
@@ -291,7 +291,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "") or _only_rows(value)
         if not name:
             rows = _rows_of_columns(path, value)
-            return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(path, rows))
+            return Table(kind="JSON", encoding=encoding, rows=rows, columns=columns_of(path, rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
         owner = SAMPLE_KEYS.get(name)
@@ -305,7 +305,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         kind="JSON",
         encoding=encoding,
         rows=rows,
-        columns=_columns(path, rows),
+        columns=columns_of(path, rows),
         run=run,
         ours=name == "samples",
         totals=totals,
@@ -348,7 +348,8 @@ def _by_index(cells: Any) -> dict[int, Any]:
     return dict(enumerate(cells)) if isinstance(cells, list) else {}
 
 
-def _columns(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+def columns_of(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+    """Return the columns of rows, in order of first appearance. Raises RunFileError if there are too many."""
     columns = tuple(dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells))
     if len(columns) > MAX_COLUMNS:
         raise RunFileError(path, f"has {len(columns):,} columns, expected at most {MAX_COLUMNS:,}")
@@ -506,7 +507,7 @@ def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
     return replace(
         first,
         rows=rows,
-        columns=_columns(path, rows),
+        columns=columns_of(path, rows),
         ours=any(table.ours for _, table in tables),
         run=next((table.run for _, table in tables if table.run), None),
         notes=tuple(dict.fromkeys(note for _, table in tables for note in table.notes)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import md5
 from itertools import count
@@ -14,7 +14,16 @@ import pyarrow as pa
 
 from ragboard.records import Outcome, RecordedSample, Sample, Score
 
-__all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "recorded_rows", "sample_row", "score_row"]
+__all__ = [
+    "answer_key",
+    "append_rows",
+    "arrow_table",
+    "as_json",
+    "passage_rows",
+    "recorded_rows",
+    "sample_row",
+    "score_row",
+]
 
 RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
@@ -61,11 +70,17 @@ def append_rows(
     """Append rows to a table as one Arrow table; a row has the columns of the table's schema, in order."""
     if not rows:
         return
-    schema = _SCHEMAS[table]
-    arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
-    connection.register("incoming", pa.Table.from_arrays(arrays, schema=schema))
+    connection.register("incoming", arrow_table(table, rows))
     connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")
     connection.unregister("incoming")
+
+
+def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Return rows of a table as an Arrow table; a row has the columns of the table's schema, in order."""
+    schema = _SCHEMAS[table]
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
