@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.readers.files import ObjectWithRepeatedKey, parse
-from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
+from ragboard.readers.printed import WRITE, PrintedError, may_be_printed, read_printed, read_python
 from ragboard.records import JsonValue, Nugget, Passage, Turn
 
 __all__ = [
@@ -63,6 +63,8 @@ PASSAGE_TEXTS = (*TEXTS, "passage", "document")
 MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 """Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
+PLAIN_PASSAGE = frozenset(("id", "text", "score", "rank"))
+"""Keys of a passage that is no serialised object of a framework."""
 QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
@@ -351,7 +353,7 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
 
 def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
     """Parse a printed object (a Python repr); any other value unchanged. Raises BadCellError if it is cut off."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not may_be_printed(value):
         return value
     try:
         found = read_printed(value)
@@ -460,13 +462,14 @@ def _part_text(part: JsonValue) -> str | None:
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
-    item = _parse_printed(name, item, note, which=f"passage {rank} ")
+    if type(item) is str:
+        item = _parse_printed(name, item, note, which=f"passage {rank} ")
     if not isinstance(item, Mapping):
         text = read_text(name, item, note) or ""
         if _is_address(text):
             note(f"{name}: {NAMES_ONLY}")
         return Passage(id=str(rank), text=text, rank=rank)
-    passage = _unwrap(item)
+    passage = item if type(item.get("text")) is str and item.keys() <= PLAIN_PASSAGE else _unwrap(item)
     text_key = _first_key(passage, PASSAGE_TEXTS)
     if text_key is None:
         raise BadCellError(name, f"passage {rank} has no text, expected one of {', '.join(PASSAGE_TEXTS)}")

@@ -194,7 +194,7 @@ def _with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray)
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     columns = schema.remove(schema.get_field_index("run_id"))
-    return pq.ParquetWriter(path, columns, use_dictionary=False, write_statistics=False)
+    return pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False, write_statistics=False)
 
 
 def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun:

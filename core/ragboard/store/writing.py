@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 import duckdb
+import orjson
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_to_json
@@ -157,7 +158,21 @@ def head_line(name: str, config: Mapping[str, JsonValue], dataset: str | None) -
 
 def content_line(sample: Sample) -> str:
     """Return the line of a sample that the digest of its run is of."""
-    return _line(_content(sample))
+    content = _content(sample)
+    members = ", ".join([f'"{name}": {_json(content[name])}' for name in sorted(content)])
+    return f"{{{members}}}\n"
+
+
+def _json(value: Any) -> str:
+    """Return `as_json`; orjson writes texts in the same way, ten times as fast."""
+    if type(value) is str:
+        try:
+            return orjson.dumps(value).decode()
+        except orjson.JSONEncodeError:  # a lone surrogate
+            return as_json(value)
+    if type(value) in (list, tuple):
+        return f"[{', '.join(map(_json, value))}]"
+    return "null" if value is None else str(value) if type(value) is int else as_json(value)
 
 
 def _line(value: Any) -> str:
