@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
@@ -55,6 +56,9 @@ IN_FLIGHT = 20_000
 FLUSH_ROWS = 20_000
 """Rows of a table that are held in memory before they are written to its file."""
 
+LOAD_SECONDS = 10.0
+"""Least time between two loads of the results so far."""
+
 PREFIX = "results-"
 
 _TYPES = {"int": pa.int32(), "long": pa.int64(), "text": pa.string(), "real": pa.float64(), "bool": pa.bool_()}
@@ -90,14 +94,15 @@ Row = tuple[Any, ...]
 
 
 class ResultFiles:
-    """One growing Parquet file for each table."""
+    """Parquet files with the rows of each table: those of finished parts, and one that grows."""
 
     def __init__(self, folder: Path) -> None:
-        self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
+        self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
+        """The files of finished parts."""
+        self._folder = folder
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
-        with _store_errors(folder):
-            self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self._open_part()
 
     def add(
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
@@ -118,17 +123,30 @@ class ResultFiles:
             for row in _compared_rows(position, draw, compared):
                 self._put("verdict_draws", row)
 
-    def add_spending(self, spending: Iterable[ModelUsage]) -> None:
-        """Add the calls, tokens and cost of the evaluation, one row per model."""
+    def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
+        """Write the remaining rows, and return the files of all parts; further rows go to new files.
+
+        `spending`: the calls, tokens and cost of the evaluation so far, one row per model, in place of earlier ones.
+        """
         for spend in spending:
             self._put("spending", astuple(spend))
-
-    def close(self) -> None:
-        """Write the remaining rows and complete the files."""
         for table in TABLES:
             self._flush(table)
-            with _store_errors(self.paths[table]):
+            with _store_errors(self._folder):
                 self._writers[table].close()
+        parts = {table: [*before, self._path(table)] for table, before in self.paths.items()}
+        parts["spending"] = parts["spending"][-1:]
+        self.paths = parts
+        self._open_part()
+        return {table: list(paths) for table, paths in parts.items()}
+
+    def _open_part(self) -> None:
+        self._part = len(self.paths["scores"])
+        with _store_errors(self._folder):
+            self._writers = {table: pq.ParquetWriter(self._path(table), self._schemas[table]) for table in TABLES}
+
+    def _path(self, table: str) -> Path:
+        return self._folder / f"{table}-{self._part}.parquet"
 
     def _put(self, table: str, row: Row) -> None:
         self._rows[table].append(row)
@@ -139,7 +157,7 @@ class ResultFiles:
         columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
         schema = self._schemas[table]
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-        with _store_errors(self.paths[table]):
+        with _store_errors(self._folder):
             self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 
@@ -308,18 +326,30 @@ def evaluate_run(
             stopped="",
         )
     asked = panel.answering_any({name for names in tasks_by_metric(metrics).values() for name in names})
+    described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
         status_file as status,
     ):
-        work = _SampleLoop(draws, runner, results, status, queues)
+
+        def spending_so_far() -> tuple[ModelUsage, ...]:
+            return tuple(usage_by_model(runner.journal, panel, options.prices, options.expected))
+
+        def load(of: Evaluation, files: Mapping[str, Sequence[Path]], covered: int, **loaded: Any) -> None:
+            store.load(
+                of, files, described, tasks=tasks_asked, covered=covered, judge_options=options.judge_options, **loaded
+            )
+
+        async def load_so_far(covered: int) -> None:
+            await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), covered)
+
+        work = _SampleLoop(draws, runner, results, status, queues, load_so_far, len(store.covered(evaluation.id)))
         at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
         if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
             at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
         wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
-        spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
-        results.add_spending(spending)
-        results.close()
+        spending = spending_so_far()
+        files = results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
         tasks = tally.asked + tally.replayed + tally.cached
@@ -328,15 +358,7 @@ def evaluate_run(
         complete = not (budget.stopped or budget.at_server)
         inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
-        store.load(
-            evaluation,
-            results.paths,
-            map(describe, metrics),
-            tasks=tasks_by_metric(metrics),
-            covered=work.covered,
-            judge_options=options.judge_options,
-            loaded={"inputs": inputs, **counts} if inputs else None,
-        )
+        load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
     return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
@@ -436,8 +458,11 @@ class _SampleLoop:
         runner: TaskRunner,
         results: ResultFiles,
         status: StatusFile,
-        queues: Sequence[BatchQueue] = (),
+        queues: Sequence[BatchQueue],
+        load: Callable[[int], Awaitable[None]],
+        loaded: int,
     ) -> None:
+        """`load` loads the results of so many samples into the store, which has those of `loaded`."""
         self._draws = draws
         self._metrics = draws.metrics
         self._needs = draws.needs()
@@ -445,6 +470,8 @@ class _SampleLoop:
         self._results = results
         self._status = status
         self._queues = queues
+        self._load = load
+        self._loaded = loaded
         self.covered = 0
         self.unscored = 0
         self._in_progress = 0
@@ -464,11 +491,12 @@ class _SampleLoop:
 
         try:
             async with asyncio.TaskGroup() as group:
-                heartbeat = group.create_task(self._beat())
+                meanwhile = [group.create_task(self._beat()), group.create_task(self._load_growing())]
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(concurrency):
                         workers.create_task(work())
-                heartbeat.cancel()
+                for task in meanwhile:
+                    task.cancel()
         except ExceptionGroup as errors:
             raise _first(errors) from errors
         self._status.update(self._runner.tally)
@@ -480,6 +508,20 @@ class _SampleLoop:
             if self._queues and self._runner.budget.gives_up_batches():
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)
+
+    async def _load_growing(self) -> None:
+        """Load the results so far, ever more seldom, while they are of more samples than the store has.
+
+        So loading takes a bounded share of the time, and an earlier evaluation of more samples is not replaced.
+        """
+        started, wait = time.monotonic(), LOAD_SECONDS
+        while True:
+            await asyncio.sleep(wait)
+            if self.covered > self._loaded:
+                self._loaded = self.covered
+                with suppress(StoreError):  # the results are loaded at the end in any case
+                    await self._load(self.covered)
+            wait = max(LOAD_SECONDS, (time.monotonic() - started) / 2)
 
     async def _judge(self, position: int, sample: Sample) -> None:
         self._in_progress += 1

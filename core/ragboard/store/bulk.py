@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from ragboard.database import Database
+from ragboard.database import LOAD_MEMORY, Database
 from ragboard.errors import RunFileError, StoreError
 from ragboard.processes import available_cores, map_in_order, process_pool
 from ragboard.readers import ImportReport, Renamed, RunStream
@@ -42,10 +42,7 @@ from ragboard.store.writing import (
     same_or_free,
 )
 
-__all__ = ["MEMORY_LIMIT", "ColumnsChangedError", "add_streamed"]
-
-MEMORY_LIMIT = "1GB"
-"""Memory that the database may use to load a run."""
+__all__ = ["ColumnsChangedError", "add_streamed"]
 
 PREFIX = "import-"
 
@@ -203,7 +200,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
     with database.write() as connection:
         existing = same_or_free(connection, run.name, run_id)
         if existing is None:
-            connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
             insert_run_row(connection, run, run_id, staged.count, questions, key)
             for table, path in staged.paths.items():
                 connection.execute(
@@ -216,7 +213,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
 
 def _questions(staged: _StagedRun) -> tuple[int, str]:
     """Return the number of different questions, and their key."""
-    settings = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(staged.folder)}
+    settings = {"memory_limit": LOAD_MEMORY, "temp_directory": str(staged.folder)}
     number = 0
     with duckdb.connect(config=settings) as connection:
         found = connection.execute(

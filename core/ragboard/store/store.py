@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragboard.database import WAIT_SECONDS, Database
+from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
@@ -437,7 +437,7 @@ class Store:
     def load(
         self,
         evaluation: Evaluation,
-        results: Mapping[str, Path],
+        results: Mapping[str, Sequence[Path]],
         metrics: Iterable[MetricDescription] = (),
         *,
         tasks: Mapping[str, Sequence[str]] | None = None,
@@ -447,13 +447,14 @@ class Store:
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results`: a Parquet file for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
+        `results`: Parquet files for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
         `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
         (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other metrics stay, because
         their plugins may be missing. Loading twice changes nothing.
         Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
+            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
             if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
                 raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
@@ -467,7 +468,7 @@ class Store:
                 )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                    [evaluation.id, str(results[table])],
+                    [evaluation.id, list(map(str, results[table]))],
                 )
             mark_statements(connection, evaluation.id)
             connection.execute(
