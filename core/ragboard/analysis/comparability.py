@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary
-from ragboard.judges.panel import NOBODY
+from ragboard.judges.panel import NO_JUDGE
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import ScoredEvaluation, judges_of_task, scored_evaluations
 from ragboard.store.queries.metrics import changed_descriptions
@@ -52,7 +52,7 @@ def same_judges(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
     tasks = one.tasks if one.tasks is not None else other.tasks
     if tasks == frozenset():  # no judge is needed
         return True
-    if one.reads_history != other.reads_history or (one.judge == NOBODY) != (other.judge == NOBODY):
+    if one.reads_history != other.reads_history or (one.judge == NO_JUDGE) != (other.judge == NO_JUDGE):
         return False
     if tasks is None:
         return one.identity == other.identity
