@@ -97,7 +97,7 @@ class Budget:
         """
         models: dict[type[Task], str] = {}
         for kind in TASKS:
-            judge = panel.answering(kind)
+            judge = panel.find_judge(kind)
             if judge is not None and isinstance(judge, ModelJudge):
                 models[kind] = judge.model
         unknown = sorted({model for model in models.values() if model not in options.prices})

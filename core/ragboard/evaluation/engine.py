@@ -30,7 +30,7 @@ from ragboard.evaluation.unchanged import input_digest, unchanged_state
 from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
-from ragboard.judges.panel import NOBODY, Panel
+from ragboard.judges.panel import NO_JUDGE, Panel
 from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
@@ -371,7 +371,7 @@ def evaluate_run(
         tally = runner.tally
         tasks = tally.asked + tally.replayed + tally.cached
         if work.covered and not tasks:
-            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
+            evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
         inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
