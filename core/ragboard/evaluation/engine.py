@@ -334,7 +334,7 @@ def evaluate_run(
             spent=store.spending(evaluation.id),
             stopped="",
         )
-    asked = panel.answering_any({name for names in tasks_by_metric(metrics).values() for name in names})
+    asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
