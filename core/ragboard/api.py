@@ -218,6 +218,7 @@ def evaluate(
     batch: bool = False,
     sample: int | None = None,
     max_cost: float | None = None,
+    ray: str | None = None,
     options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
     name: str | None = None,
@@ -237,6 +238,7 @@ def evaluate(
       `max_cost`: a limit in US dollars. `options`: all other options; these three arguments override it.
     - `batch`: send requests in batches, at a lower price, with replies within a day. Also pass a `store`: if the
       process ends before the replies arrive, call `evaluate` again to continue.
+    - `ray`: the address of a Ray cluster to evaluate on, `auto` for the one of this machine, or `local` to start one.
     - `store`: keep the run there, under its name. Tasks answered before are not asked again, and the dashboard shows
       the run. By default nothing is kept.
     - `name`: the name of the run; by default that of the file or the Run, else `run`. `config` and `dataset` describe
@@ -253,7 +255,7 @@ def evaluate(
     elif isinstance(metrics, str):
         metrics = [metrics]
     chosen = tuple(resolved for metric in metrics for resolved in _metrics(metric))
-    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
+    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost, "ray": ray}
     overrides = {option: value for option, value in limits.items() if value is not None}
     if judge_options:
         overrides["judge_options"] = judge_options

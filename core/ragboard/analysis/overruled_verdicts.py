@@ -15,7 +15,7 @@ import numpy as np
 from ragboard.analysis.means import MetricSummary, fill_of, mean_of
 from ragboard.analysis.metrics import described
 from ragboard.analysis.runs import RunSummary
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, compute_outcome, metric_of
 from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
@@ -68,7 +68,7 @@ def recomputed(
         JointVerdicts(): JudgedStatements(side="response", statements=texts, verdicts=verdicts, refuses=refuses),
         Statements(): ExtractedStatements(side="response", statements=texts, refuses=refuses),
     }
-    return {metric.spec: outcome(metric, sample, NeedResults(results)) for metric in _verdict_based(specs)}
+    return {metric.spec: compute_outcome(metric, sample, NeedResults(results)) for metric in _verdict_based(specs)}
 
 
 def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:

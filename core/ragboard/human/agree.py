@@ -30,7 +30,7 @@ from ragboard.human.scorers import (
     trivial_outcomes,
 )
 from ragboard.judges.panel import Panel
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import AnswerTask, resolve, tasks_for
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, Item, LabelFile
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
@@ -254,7 +254,7 @@ async def _item(numbered: NumberedItem, selection: ScorerSelection, runner: Task
     async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
         needs = (need for metric in metrics for need in metric.needs())
         results = await resolve(sample, needs, runner.for_sample(sample.id), runner.knows)
-        return {metric: outcome(metric, sample, results) for metric in metrics}
+        return {metric: compute_outcome(metric, sample, results) for metric in metrics}
 
     by_side = await asyncio.gather(*map(outcomes, item.sides))
     results = [

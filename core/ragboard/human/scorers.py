@@ -91,8 +91,8 @@ def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric])
     """
     chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
-    rated = qualities if panel.answering(Rate) else []
-    ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.answering(Prefer) else []
+    rated = qualities if panel.find_judge(Rate) else []
+    ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.find_judge(Prefer) else []
     by_dimension = {
         name: (*pairs, *(((GPT_SCORE, DIRECT_RATINGS[name]),) if name in rated else ()))
         for name, pairs in chosen.items()

@@ -316,7 +316,7 @@ def test_a_judge_that_cannot_answer_a_set_is_left_out_there(tmp_path: Path) -> N
 
 def test_a_model_with_a_rule_based_helper_is_rule_based_only_where_the_helper_judges(tmp_path: Path) -> None:
     file, judge = small(tmp_path)
-    helped = Panel(judge=judge, rest=EmbeddedJudge())
+    helped = Panel(judge=judge, fallback=EmbeddedJudge())
     statements, sentences = (read_bench_set(one) for one in (file, str(LABELS / "sentences.jsonl")))
     for sets, heuristic in (([statements], False), ([statements, sentences], True)):
         line, *_ = judge_bench(Store(tmp_path / "store"), sets, [helped]).lines
