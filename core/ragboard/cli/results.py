@@ -379,7 +379,7 @@ def export(
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
     refs = tuple(map(store.resolve, runs))
-    write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+    write_export(store, refs, table_name=what, kind=kind, out=out, unscored=unscored, force=force)
 
 
 @click.command()

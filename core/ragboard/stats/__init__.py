@@ -60,12 +60,11 @@ from ragboard.stats.ppi import (
     powered_mean,
     powered_means,
 )
-from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.ranking import MethodResult, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
 __all__ = [
     "CORRELATIONS",
     "MIN_LABELS",
-    "Arm",
     "Bin",
     "BinaryAgreement",
     "Calibration",
@@ -75,6 +74,7 @@ __all__ = [
     "GroupDifference",
     "Interval",
     "LabelsNeeded",
+    "MethodResult",
     "Moments",
     "NoInterval",
     "Pair",
