@@ -23,7 +23,7 @@ from tests.quick_program import quick_program
 EvaluatedSamples: TypeAlias = Callable[[Path], Store]
 Once: TypeAlias = Callable[[Callable[[Store], object], Store], Store]
 
-settings.register_profile("ragboard", deadline=None)  # no test depends on the clock
+settings.register_profile("ragboard", deadline=None, max_examples=50)  # no test depends on the clock
 settings.register_profile("full", deadline=None)
 settings.load_profile("ragboard")
 

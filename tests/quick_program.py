@@ -55,9 +55,12 @@ IMPORTED = (
     "nltk.stem.snowball",
     "openai",
     "aiohttp",
+    "anyio._backends._asyncio",
+    "httpcore2",
     "ragboard.cli.compare",
     "ragboard.cli.evaluate",
     "ragboard.cli.results",
+    "ragboard.cli.serving",
 )
 
 

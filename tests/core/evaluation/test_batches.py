@@ -98,12 +98,13 @@ def record(store: Store) -> list[Path]:
     return list((store.folder / "journals").glob("*.batches"))
 
 
-@pytest.fixture
-def expected(tmp_path: Path, live: ChatServer) -> tuple[dict[str, dict[str, Outcome]], Counter[str]]:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Outcome]], Counter[str]]:
     """The scores of the live way, and what it asks."""
-    store = kept(tmp_path / "live")
-    assert ragboard(store, live).exit_code == 0
-    return scores(store), bodies(live)
+    store = kept(tmp_path_factory.mktemp("live"))
+    with chat_server() as live:
+        assert ragboard(store, live).exit_code == 0
+        return scores(store), bodies(live)
 
 
 Expected = tuple[dict[str, dict[str, Outcome]], Counter[str]]
