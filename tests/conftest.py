@@ -40,21 +40,26 @@ def examples(full: int, **given: Any) -> settings:
 
 
 LONGEST = {
-    "test_background.py",
+    "test_action.py",
+    "test_annotating.py",
+    "test_batches.py",
     "test_damaged.py",
     "test_docs.py",
+    "test_gate_commands.py",
     "test_nli.py",
-    "test_one_cache.py",
     "test_pages.py",
     "test_presets.py",
     "test_running.py",
-    "test_train.py",
+    "test_workers.py",
 }
 """Files that go first, or one process would be at the last of them while the others are done."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first; last those of a browser, which a process keeps from its first such test to its end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests only where `-m` names them. The longest first; last those of a browser, which a process keeps."""
+    if "slow" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     items.sort(key=lambda item: (item.path.parent.name == "browser", item.path.name not in LONGEST))
 
 
