@@ -33,6 +33,7 @@ __all__ = [
     "open_journal",
     "open_reader",
     "read_entries",
+    "write_header",
 ]
 
 SYNC_SECONDS = 0.5
@@ -385,7 +386,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
-        path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))
         return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
@@ -393,6 +394,13 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
         raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def write_header(path: Path, header: Mapping[str, object]) -> None:
+    """Write the header beside the journal at `path`, atomically, since other processes may be reading it."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(header, indent=1), encoding="utf-8")
+    draft.replace(path.with_suffix(".json"))
 
 
 def is_being_written(path: Path) -> bool:

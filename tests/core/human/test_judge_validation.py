@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 from tests.core.conftest import PlainJudge
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
@@ -29,10 +30,13 @@ FAITHFULNESS = "ragas.faithfulness"
 
 
 @pytest.fixture
+def store(tmp_path: Path, evaluated_samples: EvaluatedSamples) -> Store:
+    return evaluated_samples(tmp_path / "store")
+
+
+@pytest.fixture
 def run(store: Store) -> RunRef:
-    added, _ = store.add_runs(sample_runs())
-    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return store.resolve(added.name)
+    return store.resolve("bm25-k3")
 
 
 def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str = "ada", flipped: int = 0) -> None:
