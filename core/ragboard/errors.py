@@ -44,7 +44,7 @@ class ExitCode(IntEnum):
     meaning: str
 
     def __new__(cls, code: int, meaning: str) -> Self:
-        """Attach the meaning, as the documentation lists it."""
+        """Create a code with its meaning."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.meaning = meaning
@@ -94,11 +94,11 @@ class RunFileError(RagboardError):
 
 
 class RunFileWarning(UserWarning):
-    """Rows were converted or read incompletely; the message says what was changed, how often, and in which rows."""
+    """Values were converted, left out or renamed; the message says what was changed, how often, and in which rows."""
 
 
 class InconclusiveWarning(UserWarning):
-    """An assertion on an evaluation passed, but the data cannot decide: the threshold is inside the 95% CI."""
+    """An assertion passed, but the evaluation is inconclusive: the threshold is inside the 95% CI, or tasks failed."""
 
 
 class StoreError(RagboardError):

@@ -248,11 +248,11 @@ def _print_findings(found: Diagnosis) -> None:
     if nothing := nothing_retrieved(found):
         click.echo("\n" + one_line(f"retriever: {nothing}"))
     for one in found.main_findings or (() if found.hints else found.suspected):
-        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
+        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.hint_reason}"))
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
     if found.hints:
-        click.echo("\n" + one_line(found.hints[0].held_back))
+        click.echo("\n" + one_line(found.hints[0].hint_reason))
         for one in found.hints:
             click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
 

@@ -295,8 +295,8 @@ def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
         click.echo(f"statements: {counts}")
     for origin, count in summary.origins.items():
         click.echo(f"  {count:>5} {CLAIM_CLASSES[origin]}")
-    if summary.spending:
-        click.echo(one_line(f"cost: {summary.spending}"))
+    if summary.usage:
+        click.echo(one_line(f"cost: {summary.usage}"))
 
 
 def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,8 +30,8 @@ from ragboard.evaluation.unchanged import input_digest, unchanged_state
 from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
-from ragboard.judges.panel import NOBODY, Panel
-from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
+from ragboard.judges.panel import NO_JUDGE, Panel
+from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
@@ -40,9 +40,13 @@ from ragboard.processes import available_cores
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
 
+if TYPE_CHECKING:
+    from ragboard.evaluation.cluster import ClusterResults
+
 __all__ = [
     "FinishedEvaluation",
     "ResultFiles",
+    "SampleLoop",
     "check_roles",
     "evaluate_run",
     "positions_to_evaluate",
@@ -99,7 +103,8 @@ class ResultFiles:
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
         """The files of finished parts."""
-        self._folder = folder
+        self.folder = folder
+        self._part = -1
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
         self._open_part()
@@ -132,7 +137,7 @@ class ResultFiles:
             self._put("spending", astuple(spend))
         for table in TABLES:
             self._flush(table)
-            with _store_errors(self._folder):
+            with _store_errors(self.folder):
                 self._writers[table].close()
         parts = {table: [*before, self._path(table)] for table, before in self.paths.items()}
         parts["spending"] = parts["spending"][-1:]
@@ -140,13 +145,17 @@ class ResultFiles:
         self._open_part()
         return {table: list(paths) for table, paths in parts.items()}
 
+    def add_parts(self, paths: Mapping[str, Sequence[Path]]) -> None:
+        """Add parts whose files others have written."""
+        self.paths = {table: [*before, *paths.get(table, ())] for table, before in self.paths.items()}
+
     def _open_part(self) -> None:
-        self._part = len(self.paths["scores"])
-        with _store_errors(self._folder):
+        self._part += 1
+        with _store_errors(self.folder):
             self._writers = {table: pq.ParquetWriter(self._path(table), self._schemas[table]) for table in TABLES}
 
     def _path(self, table: str) -> Path:
-        return self._folder / f"{table}-{self._part}.parquet"
+        return self.folder / f"{table}-{self._part}.parquet"
 
     def _put(self, table: str, row: Row) -> None:
         self._rows[table].append(row)
@@ -157,7 +166,7 @@ class ResultFiles:
         columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
         schema = self._schemas[table]
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-        with _store_errors(self._folder):
+        with _store_errors(self.folder):
             self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 
@@ -325,7 +334,7 @@ def evaluate_run(
             spent=store.spending(evaluation.id),
             stopped="",
         )
-    asked = panel.answering_any({name for names in tasks_by_metric(metrics).values() for name in names})
+    asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
@@ -343,22 +352,32 @@ def evaluate_run(
         async def load_so_far(covered: int) -> None:
             await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), covered)
 
-        work = _SampleLoop(draws, runner, results, status, queues, load_so_far, len(store.covered(evaluation.id)))
-        at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
-        if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
-            at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
-        wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
+        samples = _at_positions(store.samples(run_id), positions)
+        shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
+        work: SampleLoop | ClusterResults
+        if options.ray:
+            from ragboard.evaluation.cluster import delete_shards, evaluate_on_cluster
+
+            work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results)
+        else:
+            work = SampleLoop(draws, runner, results, status, queues, load_so_far, len(store.covered(evaluation.id)))
+            at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
+            if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
+                at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
+            wait_for(work.run(samples, at_a_time))
         spending = spending_so_far()
         files = results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
         tasks = tally.asked + tally.replayed + tally.cached
         if work.covered and not tasks:
-            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
+            evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
         inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
         load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
+        if options.ray:
+            delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
@@ -449,7 +468,23 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
                 raise JudgeError(f"{metric.spec}: {error}") from error
 
 
-class _SampleLoop:
+class LoopStatus(Protocol):
+    """Is told how far a `SampleLoop` is, as `StatusFile` is."""
+
+    def step(self, tally: Tally) -> None:
+        """Count a sample as done."""
+        ...
+
+    def beat(self, tally: Tally) -> None:
+        """Publish the counts, unless that was done just now."""
+        ...
+
+    def update(self, tally: Tally) -> None:
+        """Publish the counts."""
+        ...
+
+
+class SampleLoop:
     """Judges samples concurrently, adds their results and counts them."""
 
     def __init__(
@@ -457,12 +492,15 @@ class _SampleLoop:
         draws: Draws,
         runner: TaskRunner,
         results: ResultFiles,
-        status: StatusFile,
-        queues: Sequence[BatchQueue],
-        load: Callable[[int], Awaitable[None]],
-        loaded: int,
+        status: LoopStatus,
+        queues: Sequence[BatchQueue] = (),
+        load: Callable[[int], Awaitable[None]] | None = None,
+        loaded: int = 0,
     ) -> None:
-        """`load` loads the results of so many samples into the store, which has those of `loaded`."""
+        """`load` loads the results of so many samples into the store, which has those of `loaded`.
+
+        None: nothing is loaded meanwhile.
+        """
         self._draws = draws
         self._metrics = draws.metrics
         self._needs = draws.needs()
@@ -491,7 +529,9 @@ class _SampleLoop:
 
         try:
             async with asyncio.TaskGroup() as group:
-                meanwhile = [group.create_task(self._beat()), group.create_task(self._load_growing())]
+                meanwhile = [group.create_task(self._beat())]
+                if self._load:
+                    meanwhile.append(group.create_task(self._load_growing(self._load)))
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(concurrency):
                         workers.create_task(work())
@@ -509,7 +549,7 @@ class _SampleLoop:
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)
 
-    async def _load_growing(self) -> None:
+    async def _load_growing(self, load: Callable[[int], Awaitable[None]]) -> None:
         """Load the results so far, ever more seldom, while they are of more samples than the store has.
 
         So loading takes a bounded share of the time, and an earlier evaluation of more samples is not replaced.
@@ -520,7 +560,7 @@ class _SampleLoop:
             if self.covered > self._loaded:
                 self._loaded = self.covered
                 with suppress(StoreError):  # the results are loaded at the end in any case
-                    await self._load(self.covered)
+                    await load(self.covered)
             wait = max(LOAD_SECONDS, (time.monotonic() - started) / 2)
 
     async def _judge(self, position: int, sample: Sample) -> None:
@@ -529,7 +569,9 @@ class _SampleLoop:
         ask = self._runner.for_sample(sample.id, offsets)
         by_draw = await resolve_draws(sample, self._needs, ask, self._runner.knows, self._draws.redraws)
         results = by_draw[0]
-        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
+        outcomes: dict[str, Outcome] = {
+            metric.spec: compute_outcome(metric, sample, results) for metric in self._metrics
+        }
         if self._is_covered(outcomes.values()):
             self._results.add(position, outcomes, results, offsets)
             self._results.add_draws(position, self._draws, sample, by_draw)

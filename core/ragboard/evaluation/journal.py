@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from errno import ENOSPC
@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
-from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
+from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = [
     "Journal",
@@ -134,6 +134,31 @@ class JournalReader:
         except _MALFORMED as error:
             raise self._damaged(offset) from error
 
+    def keys_by_offset(self) -> dict[int, bytes]:
+        """Return the key of each answer by the byte offset of its line."""
+        return {offset: key for key, offset in self._offsets.items()}
+
+    def offsets_by_sample(self) -> dict[str, list[int]]:
+        """Return the byte offsets of the answers, by the id of the sample that each was first asked for."""
+        offsets: dict[str, list[int]] = {}
+        with _reading(self._path), self._path.open("rb") as reader:
+            for offset in sorted(self._offsets.values()):
+                reader.seek(offset)
+                offsets.setdefault(json.loads(reader.readline())["sample"], []).append(offset)
+        return offsets
+
+    def lines_at(self, offsets: Iterable[int]) -> Iterator[bytes]:
+        """Yield the lines at these byte offsets."""
+        with _reading(self._path), self._path.open("rb") as reader:
+            for offset in offsets:
+                reader.seek(offset)
+                yield reader.readline()
+
+    def line_hashes(self) -> set[int]:
+        """Return the hash of every line."""
+        with _reading(self._path), self._path.open("rb") as reader:
+            return {hash(line) for line in reader}
+
     def _index(self) -> int:
         """Index every complete line and return the offset at which the last one ends; a torn line after it is ignored.
 
@@ -201,6 +226,14 @@ class Journal(JournalReader):
         if exchanges:
             self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
             self._count(type(task).__name__, exchanges)
+
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Append lines of other journals of the same evaluation.
+
+        Raises StoreError if a line is damaged or cannot be written.
+        """
+        for line in lines:
+            self._index_line(line, self._append(line))
 
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
         """Return the first fields of a line.
@@ -306,7 +339,7 @@ def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
         raise TypeError("key or sample")
-    return key, TASK_NAMED[line["task"]].__name__, sample
+    return key, TASKS_BY_NAME[line["task"]].__name__, sample
 
 
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:
