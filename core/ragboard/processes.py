@@ -39,7 +39,8 @@ class ProcessPool:
 
     def submit(self, function: Callable[..., R], *given: Any) -> Future[R]:
         """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
-        return self._processes.submit(function, *given)
+        future: Future[R] = self._processes.submit(function, *given)
+        return future
 
     def close(self) -> None:
         """End the processes, without waiting for what they still work on."""
