@@ -93,6 +93,20 @@ class RefusalReport:
     wrong: tuple[RefusalSample, ...]
     """The unanswerable questions that were answered, then the answerable ones that were refused."""
 
+    @property
+    def wrong_in_words(self) -> str:
+        """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
+        if not self.wrong:
+            return "Refusals: every unanswerable question refused, every answerable one answered"
+        answered = sum(one.answerability == "unanswerable" for one in self.wrong)
+        refused = len(self.wrong) - answered
+        parts = [
+            f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
+            f"{refused:,} answerable one{'' if refused == 1 else 's'} refused" if refused else "",
+        ]
+        count = f"{len(self.wrong):,} question{'' if len(self.wrong) == 1 else 's'}"
+        return f"{count} handled wrongly: {', '.join(filter(None, parts))}"
+
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
     """Count the answered and refused questions of a run's evaluation by whether they are answerable.
