@@ -64,6 +64,7 @@ STYLE = """<style>
 }
 [data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
+[data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
   .st-key-beside-on-phones [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
