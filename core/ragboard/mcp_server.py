@@ -257,14 +257,15 @@ class _Tools:
         found = diagnose_run(self._store, self._store.resolve(run))
         findings = [
             {
-                "component": finding.rule.component,
+                "component": finding.component,
                 "finding": finding.sentence,
+                "evidence": finding.evidence or None,
                 "figure": str(finding.figure),
                 "impact": finding.impact_text or None,
-                "advice": finding.rule.advice,
+                "advice": finding.advice,
                 "only_a_hint_because": finding.held_back or None,
             }
-            for finding in found.findings
+            for finding in found.ranked
         ]
         return _result(
             {
