@@ -21,7 +21,7 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("text",),
-    ("answerability", "settings", "schema", "stats", "problems", "spans", "outputs", "display"),
+    ("answerability", "settings", "schema", "stats", "problems", "spans", "outputs", "display", "processes"),
     ("readers", "database", "prices"),
     ("tasks", "sample_files"),
     ("judges",),

@@ -1,4 +1,4 @@
-"""Whether a question can be answered, as columns of the run file say."""
+"""Whether a question is answerable, read from columns of the run file."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from ragboard.records import JsonValue
 __all__ = ["ANSWERABILITY_COLUMNS", "Answerability", "answerability_of"]
 
 Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "conversational", "underspecified"]
-"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): whether the collection has the answer, has a part of it,
-or has none; whether the message is no question; and whether the question leaves open what is meant."""
+"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): the collection contains the answer (answerable), a part
+of it (partial) or none (unanswerable); the message is not a question (conversational) or is unclear
+(underspecified)."""
 
 CLASSES: tuple[Answerability, ...] = get_args(Answerability)
 
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
-"""The columns of a run file that say it; the first that a sample has counts. `is_impossible` is SQuAD 2's."""
+"""Columns of a run file with the answerability of a question, in order of precedence; `is_impossible` is SQuAD 2's."""
 
-_WORDS: Mapping[str, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_BOOLEANS: Mapping[str, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def answerability_of(metadata: Mapping[str, JsonValue]) -> Answerability | None:
-    """Return what the columns of a sample say; None if none of them is there, or it is empty.
+    """Read the answerability of a sample's question from its metadata; None if no column has a value.
 
-    `answerability` has one of MTRAG's classes in any case, alone or as a list of one; `answerable` and `is_impossible`
-    are true or false, or such a class. Raises ValueError for anything else.
+    A value is one of MTRAG's classes (in any case, also as a list of one), or true or false. Raises ValueError for
+    anything else.
     """
     for column in ANSWERABILITY_COLUMNS:
         value = metadata.get(column)
@@ -34,10 +35,11 @@ def answerability_of(metadata: Mapping[str, JsonValue]) -> Answerability | None:
         if value is None or value == "":
             continue
         word = str(value).strip().casefold()
-        for known in CLASSES:
-            if word == known:
-                return known
-        if word not in _WORDS:
+        for answerability in CLASSES:
+            if word == answerability:
+                return answerability
+        if word not in _BOOLEANS:
             raise ValueError(f"{column} is {value!r}; expected true, false, or one of {', '.join(CLASSES)}")
-        return "answerable" if _WORDS[word] != (column == "is_impossible") else "unanswerable"
+        negated = column == "is_impossible"
+        return "answerable" if _BOOLEANS[word] != negated else "unanswerable"
     return None

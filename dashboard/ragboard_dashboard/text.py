@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import streamlit as st
 
-from ragboard.analysis import STANDINGS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
+from ragboard.analysis import STATUS_LABELS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
 from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import strip_bidi_controls
@@ -179,7 +179,7 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
         metric.note,
         more,
         judge,
-        f"{STANDINGS[metric.standing]} ({metric.threshold})" if metric.standing else "",
+        f"{STATUS_LABELS[metric.threshold_status]} ({metric.threshold})" if metric.threshold_status else "",
     ]
     return mean_shown(metric), column_title(metric.metric), " · ".join(filter(None, notes))
 

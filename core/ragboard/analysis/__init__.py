@@ -137,10 +137,10 @@ from ragboard.analysis.samples import (
 )
 from ragboard.analysis.self_agreement import DrawnMetric, ReplyAgreement, SelfAgreement, self_agreement
 from ragboard.analysis.thresholds import (
-    STANDINGS,
+    STATUS_LABELS,
     ShareMeetingThreshold,
-    Standing,
     Threshold,
+    ThresholdStatus,
     set_threshold,
     thresholds,
 )
@@ -174,7 +174,7 @@ __all__ = [
     "POLICIES",
     "QUANTITIES",
     "RULES",
-    "STANDINGS",
+    "STATUS_LABELS",
     "Bin",
     "Breakdown",
     "Change",
@@ -236,11 +236,11 @@ __all__ = [
     "ScoreChange",
     "SelfAgreement",
     "ShareMeetingThreshold",
-    "Standing",
     "StatementChange",
     "StoreColumn",
     "StoreTable",
     "Threshold",
+    "ThresholdStatus",
     "TotalUsage",
     "Trend",
     "TrendPoint",

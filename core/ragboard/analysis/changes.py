@@ -64,7 +64,7 @@ class ChangedQuestion:
     refuses: Literal["A", "B", ""]
     """The run whose answer is the only refusal; empty if neither or both refuse, or if that is unknown."""
     in_part: bool
-    """Whether that answer refuses only in part: it also states something."""
+    """Whether the refusing answer also states something."""
     statements: Mapping[ChangeKind, int]
     """Number of statements by change; unchanged ones are left out."""
     passages: int
@@ -90,11 +90,14 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
 
-    If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
-    pair keeps its place; others come after all other pairs, which would otherwise be crowded out. A refusal in part
-    does not count, nor does a relevance metric if one of the answers refuses. Metrics without bounds, and metrics with
-    different judges in A and B, do not count. If all of these pairs got better, or all got worse, the last one is
-    replaced by the largest change in the other direction. Swapping the runs gives the same questions.
+    - If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
+      pair keeps its rank; the others come last, because they would crowd out all other pairs.
+    - Not counted: partial refusals, relevance metrics of a pair with a refusal, metrics without bounds, and metrics
+      with different judges in A and B.
+    - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
+      direction.
+
+    Swapping the runs gives the same questions.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -156,7 +159,7 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
 def _largest(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
-    """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
+    """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
     total = np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
     changed = [row for row in order if total[row] > TOLERANCE]
@@ -171,18 +174,18 @@ def _largest(
 
 
 def _changed(
-    found: PairReport,
+    pair: PairReport,
     scores: Sequence[tuple[MetricDescription, float, float]],
     refuses: Literal["A", "B", ""],
     *,
     in_part: bool,
 ) -> ChangedQuestion:
-    kinds: Counter[ChangeKind] = Counter(change.kind for change in found.statements)
+    kinds: Counter[ChangeKind] = Counter(change.kind for change in pair.statements)
     changed: dict[ChangeKind, int] = {kind: count for kind, count in kinds.items() if kind not in UNCHANGED}
     return ChangedQuestion(
-        sample_a=found.a.sample.id,
-        sample_b=found.b.sample.id,
-        question=found.a.sample.question,
+        sample_a=pair.a.sample.id,
+        sample_b=pair.b.sample.id,
+        question=pair.a.sample.question,
         scores=tuple(
             ScoreChange(label=metric.label, a=before, b=after, change=change_of(after - before, metric.direction))
             for metric, before, after in scores[:MAX_METRICS]
@@ -190,6 +193,6 @@ def _changed(
         refuses=refuses,
         in_part=in_part,
         statements=changed,
-        passages=len(found.b.sample.contexts or ()),
-        new_passages=len(found.gained),
+        passages=len(pair.b.sample.contexts or ()),
+        new_passages=len(pair.gained),
     )

@@ -66,8 +66,8 @@ __all__ = [
 Change = Literal["better", "worse", "differs", "no significant difference", "different judges", "not compared"]
 
 ALPHA = 0.05
-LARGE_REFUSALS = 0.10
-"""Difference of refusal rates from which there is a warning: means over answers favour the run that refuses more."""
+LARGE_REFUSAL_GAP = 0.10
+"""Refusal rates that differ at least this much cause a warning: means over answers favour the run that refuses more."""
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
 MAX_NAMED = 3
@@ -94,23 +94,25 @@ class MetricComparison:
     """Its name on pages."""
     direction: Direction
     pairs: PairedDifference | None
-    """The difference over pairs scored in both runs, under `zero` over all pairs; None without any. Under `bounds`, the
-    interval and p are the widest that the unscored samples allow; all else is over pairs scored in both runs."""
+    """The difference over the pairs scored in both runs, or over all pairs with the policy `zero`; None if there are no
+    such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
+    these allow."""
     p: float | None
     """The p value of `pairs`, adjusted for the number of metrics (Holm 1979); None if not comparable."""
     change: Change
     """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
     without a better direction; different judges: not comparable; not compared: no pair is scored in both runs."""
-    scored_a: int
-    """Number of pairs scored only in A."""
-    scored_b: int
-    unscored: int
+    scored_only_a: int
+    """Number of pairs scored in A but not in B."""
+    scored_only_b: int
+    scored_in_neither: int
     """Number of pairs scored in neither run."""
     reasons_a: Mapping[str, int]
     """Number of paired samples without a score in A, by reason."""
     reasons_b: Mapping[str, int]
     bounds: tuple[float, float] | None = None
-    """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
+    """The smallest and largest possible difference, whatever the unscored samples would score; None unless the policy
+    is `bounds`."""
     note: str = ""
     """How unscored samples count; empty if there are none or the policy is `excluded`."""
     judges: JudgePair | None = None
@@ -118,7 +120,7 @@ class MetricComparison:
     range: tuple[float, float] | None = None
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
-    """A warning if the metric depends on the number of passages and A and B differ in it; else empty."""
+    """A warning if the metric depends on the number of passages and A and B retrieved different numbers; else empty."""
 
     @property
     def better(self) -> Direction:
@@ -162,10 +164,10 @@ class Comparison:
     """Columns of both run files with cost, time or tokens of an answer; p is adjusted for their number."""
     refusals: RefusalComparison | None
     """None if refusals were not judged in both runs, or by different judges."""
-    claims_a: float | None
-    """Mean number of statements per answer in A, over pairs where both are known; None without any, or if different
-    judges extracted them."""
-    claims_b: float | None
+    statements_a: float | None
+    """Mean number of statements per answer in A, over pairs where both numbers are known; None if there are no such
+    pairs, or if different judges extracted the statements."""
+    statements_b: float | None
     passages_a: float | None
     """Mean number of passages per question in A, over pairs; None if a file has no passages."""
     passages_b: float | None
@@ -178,7 +180,7 @@ class Comparison:
 
     @property
     def judged_by(self) -> str:
-        """The judge of the compared metrics: `gpt-4o-mini`; of several, each with its metrics. Empty without one."""
+        """The judge of the compared metrics: `gpt-4o-mini`. If there are several, each with its metrics; else empty."""
         by_judge: dict[str, list[str]] = {}
         for metric in self.metrics:
             in_a, in_b = (run.metrics.get(metric.metric) for run in (self.a, self.b))
@@ -187,7 +189,7 @@ class Comparison:
                 by_judge.setdefault(names.a if names.a == names.b else str(names), []).append(metric.label)
         if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
             return next(iter(by_judge))
-        return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
+        return "; ".join(f"{judge} ({', '.join(labels)})" for judge, labels in by_judge.items())
 
     def __repr__(self) -> str:
         """Return the result in words, a table of the metrics, and the warnings; `sentence` is the text to copy."""
@@ -212,18 +214,18 @@ _HEAD = ("metric", "A", "B", "B - A", "95% CI", "p (Holm)", "change", "pairs")
 
 
 def _table_row(metric: MetricComparison) -> tuple[str, ...]:
-    found = metric.pairs
-    if found is None:
+    pairs = metric.pairs
+    if pairs is None:
         return (metric.metric, "-", "-", "-", "-", "-", metric.change, "0")
     return (
         metric.metric,
-        f"{found.first:.3f}",
-        f"{found.second:.3f}",
-        f"{found.difference:+.3f}",
-        interval_text(found.interval, "+.3f") or "none",
+        f"{pairs.first:.3f}",
+        f"{pairs.second:.3f}",
+        f"{pairs.difference:+.3f}",
+        interval_text(pairs.interval, "+.3f") or "none",
         "-" if metric.p is None else f"{metric.p:.2g}",
         metric.change,
-        f"{found.n:,}",
+        f"{pairs.n:,}",
     )
 
 
@@ -238,9 +240,9 @@ def compare_runs(
 ) -> Comparison:
     """Compare the metrics that both runs have, over pairs; `unscored` says how samples without a score count.
 
-    Each metric is from the newest judge setup that evaluated it in both runs. If there is none, the judges may explain
-    the difference: it has no p and no verdict, unless `allow_different_judges`. Raises NotFoundError if a run was
-    deleted.
+    Each metric is taken from the newest judge setup that evaluated it in both runs. Without such a setup, the judges
+    may explain the difference, so it gets no p value and no verdict unless `allow_different_judges` is set. Raises
+    NotFoundError if a run was deleted.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -255,7 +257,7 @@ def compare_runs(
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, described(connection))
         cautions = comparison_warnings(
-            connection, first, second, {one.label: one.judges for one in metrics if one.judges}
+            connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
@@ -271,8 +273,8 @@ def compare_runs(
         metrics=metrics,
         costs=costs,
         refusals=refusals,
-        claims_a=statements[0],
-        claims_b=statements[1],
+        statements_a=statements[0],
+        statements_b=statements[1],
         passages_a=passages[0],
         passages_b=passages[1],
         clustered=str(clusters or ""),
@@ -283,33 +285,33 @@ def compare_runs(
 
 def in_words(compared: MetricComparison) -> str:
     """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference."""
-    found = compared.pairs
-    if found is None:
+    pairs = compared.pairs
+    if pairs is None:
         return "no pair is scored in both runs"
-    interval = ci_text(found.interval, "+.3f")
+    interval = ci_text(pairs.interval, "+.3f")
     if compared.p is None:
-        return f"{found.difference:+.3f}, {interval}, not comparable: different judges"
-    return f"{found.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
+        return f"{pairs.difference:+.3f}, {interval}, not comparable: different judges"
+    return f"{pairs.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
 def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
-    """Say which difference these questions can detect, and how many are needed to detect a difference of `points`.
+    """Say which difference this many questions can detect, and how many are needed to detect a difference of `points`.
 
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
 
-    `points` is for a metric from 0 to 1; for another range, it is a share of the part above 0. Empty if the detectable
-    difference is not known.
+    `points` is on a scale from 0 to 1; for a metric with another range, it is scaled to the part of the range above 0.
+    Empty if the detectable difference is not known.
     """
-    found = compared.pairs
-    if found is None or found.detectable is None:
+    pairs = compared.pairs
+    if pairs is None or pairs.detectable is None:
         return ""
     low, high = compared.range or (0.0, 1.0)
     wanted = points * (high - max(low, 0.0))
-    needed = pairs_needed(found, wanted) if compared.range else None
-    text = f"With {found.n:,} questions, a difference of {found.detectable:.2g} can be detected"
-    text += f" ({found.power:.0%} power)"
-    if needed is None or found.detectable <= wanted:
+    needed = pairs_needed(pairs, wanted) if compared.range else None
+    text = f"With {pairs.n:,} questions, a difference of {pairs.detectable:.2g} can be detected"
+    text += f" ({pairs.power:.0%} power)"
+    if needed is None or pairs.detectable <= wanted:
         return f"{text}."
     why = ", small but often worth having," if points == POINTS else ""
     return f"{text}. To detect {wanted:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
@@ -318,8 +320,8 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
 def verdict_in_words(compared: Comparison) -> str:
     """Return the result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
     by_change: dict[Change, list[str]] = {}
-    for one in compared.metrics:
-        by_change.setdefault(one.change, []).append(one.label)
+    for metric in compared.metrics:
+        by_change.setdefault(metric.change, []).append(metric.label)
     significant = [
         f"{verb} {_listed(by_change[change])}"
         for change, verb in (("better", "better on"), ("worse", "worse on"), ("differs", "different on"))
@@ -337,12 +339,10 @@ def verdict_in_words(compared: Comparison) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """Up to 3 names; otherwise their number."""
-    return (
-        _counted(labels)
-        if len(labels) > MAX_NAMED
-        else " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
-    )
+    """List up to 3 labels, `a, b and c`; of more, return their number."""
+    if len(labels) == 1 or len(labels) > MAX_NAMED:
+        return _counted(labels)
+    return f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _counted(labels: Sequence[str]) -> str:
@@ -355,17 +355,17 @@ def _rounded_up(count: int) -> int:
     return -(-count // size) * size
 
 
-def cost_texts(found: PairedDifference) -> tuple[str, str, str, str]:
-    """Both means, the difference and its interval, with as many decimals as the difference needs."""
-    width = found.interval.high - found.interval.low if isinstance(found.interval, Interval) else 0.0
-    size = width or abs(found.difference) or abs(found.first) or 1.0
+def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
+    """Format both means, the difference and its interval, with as many decimals as the interval's width warrants."""
+    width = pairs.interval.high - pairs.interval.low if isinstance(pairs.interval, Interval) else 0.0
+    size = width or abs(pairs.difference) or abs(pairs.first) or 1.0
     decimals = max(0, 1 - math.floor(math.log10(size)))
     form = f",.{decimals}f"
     return (
-        f"{found.first:{form}}",
-        f"{found.second:{form}}",
-        f"{found.difference:+{form}}",
-        ci_text(found.interval, f"+{form}"),
+        f"{pairs.first:{form}}",
+        f"{pairs.second:{form}}",
+        f"{pairs.difference:+{form}}",
+        ci_text(pairs.interval, f"+{form}"),
     )
 
 
@@ -388,25 +388,30 @@ def _metrics(
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
-    found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
+    differences = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     judges = different_judges(connection, a, b, tuple(columns))
     not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
-    tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in not_comparable}
+    tested = {
+        spec: difference.pairs.p
+        for spec, difference in differences.items()
+        if difference.pairs and spec not in not_comparable
+    }
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
-        metric, column, p, difference = known.get(spec), columns[spec], adjusted.get(spec), found[spec]
+        metric, column = known.get(spec), columns[spec]
+        p, difference = adjusted.get(spec), differences[spec]
         direction = metric.direction if metric else "neutral"
-        one = MetricComparison(
+        comparison = MetricComparison(
             metric=spec,
             label=metric.label if metric else spec,
             direction=direction,
             pairs=difference.pairs,
             p=p,
             change=DIFFERENT_JUDGES if difference.pairs and p is None else _change(difference.pairs, p, direction),
-            scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
-            scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
-            unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
+            scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
+            scored_only_b=int(np.sum(column.scored_b & ~column.scored_a)),
+            scored_in_neither=int(np.sum(~column.scored_a & ~column.scored_b)),
             reasons_a=reasons_a.get(spec, {}),
             reasons_b=reasons_b.get(spec, {}),
             bounds=difference.bounds,
@@ -414,7 +419,7 @@ def _metrics(
             judges=judges.get(spec),
             range=range_of(metric),
         )
-        compared.append(one)
+        compared.append(comparison)
     return tuple(compared)
 
 
@@ -422,8 +427,8 @@ def _costs(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
     columns = cost_columns(connection, a, b, paired)
-    found = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
-    compared = {name: pairs for name, pairs in found.items() if pairs}
+    differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
+    compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(
         MetricComparison(
@@ -433,9 +438,9 @@ def _costs(
             pairs=pairs,
             p=p,
             change=_change(pairs, p, "lower"),
-            scored_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
-            scored_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
-            unscored=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
+            scored_only_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
+            scored_only_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
+            scored_in_neither=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
             reasons_a={},
             reasons_b={},
         )
@@ -457,18 +462,18 @@ def _with_passage_warnings(
         for spec, metric in known.items()
         if metric.more_passages
     }
-    return tuple(replace(one, caution=warnings.get(one.metric, "")) for one in metrics)
+    return tuple(replace(metric, caution=warnings.get(metric.metric, "")) for metric in metrics)
 
 
-def _change(found: PairedDifference | None, p: float | None, direction: Direction) -> Change:
-    if found is None or p is None:
+def _change(pairs: PairedDifference | None, p: float | None, direction: Direction) -> Change:
+    if pairs is None or p is None:
         return "not compared"
-    bounds = found.interval
+    bounds = pairs.interval
     if p >= ALPHA or (isinstance(bounds, Interval) and bounds.low <= 0 <= bounds.high):
         return "no significant difference"
     if direction == "neutral":
         return "differs"
-    return "better" if (found.difference > 0) == (direction == "higher") else "worse"
+    return "better" if (pairs.difference > 0) == (direction == "higher") else "worse"
 
 
 def _refusals(
@@ -479,7 +484,7 @@ def _refusals(
     if not n:
         return None
     warning = ""
-    if abs(second - first) / n >= LARGE_REFUSALS:
+    if abs(second - first) / n >= LARGE_REFUSAL_GAP:
         more = "B" if second > first else "A"
         warning = (
             f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"

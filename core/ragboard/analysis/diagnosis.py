@@ -93,7 +93,7 @@ ALPHA = 0.05
 """Significance level of topics."""
 SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
 RECALL_THRESHOLD = 0.5
-"""The passages count as holding the answer if they support at least this share of the reference's claims."""
+"""Passages that support at least this share of the reference's claims are taken to contain the answer."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
@@ -109,7 +109,7 @@ EVALUATED_WITH = {
     "late evidence": FAITHFULNESS,
     "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
-"""Counts that rules use besides metrics, each with the metric whose evaluation provides it."""
+"""Values that rules use besides metrics, each with the metric whose evaluation yields it."""
 
 UNGROUNDED = ("unfaithful", "contradicts-passages")
 """Rules about statements that the passages do not support: no hint comes before them."""
@@ -135,7 +135,7 @@ RARELY_CONTRADICTED = (
 """Why the rule-based judge's figure on contradictions is no result."""
 
 Columns = Mapping[str, FloatArray]
-"""By name, one value per sample of the run; NaN if there is none."""
+"""By name, an array with one value per sample of the run; NaN where a sample has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +159,9 @@ class Quantity:
     label: str
     """Label shown on pages."""
     text: str
-    """Definition of the value of one sample."""
+    """What the value of a sample is, in words."""
     inputs: tuple[str, ...]
-    """The metrics, and names of `EVALUATED_WITH`, that it is computed from."""
+    """The metrics, or keys of `EVALUATED_WITH`, from which it is computed."""
     compute: Callable[..., FloatArray]
     """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group, of which the
     second is the one that `unit` names."""
@@ -197,12 +197,12 @@ class Rule:
     query: ResultQuery | None
     """None: a finding lists its samples itself."""
     harms_answers: bool = True
-    """Whether the condition makes answers worse; if not, it points out waste or a choice."""
+    """Whether the condition makes answers worse; if not, it only points out waste or a decision to make."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotEvaluated:
-    """A quantity that cannot be measured yet, and the metrics that are missing."""
+    """A quantity without values, and the metrics to evaluate for it."""
 
     metrics: tuple[str, ...]
 
@@ -221,10 +221,12 @@ class Figure:
 
     def __str__(self) -> str:
         """`Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`, or why there is no interval."""
-        found = self.interval
-        if isinstance(found, NoInterval):
-            return f"{self.label}: no interval, {found.reason}"
-        return f"{self.label} {found.estimate:.2f}, {ci_text(found, '.2f')}, n = {found.n:,}, {found.method}"
+        interval = self.interval
+        if isinstance(interval, NoInterval):
+            return f"{self.label}: no interval, {interval.reason}"
+        return (
+            f"{self.label} {interval.estimate:.2f}, {ci_text(interval, '.2f')}, n = {interval.n:,}, {interval.method}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,13 +243,13 @@ class Finding:
     """The first affected samples, if `query` is None."""
     evidence: str = ""
     """What another run of the same questions shows; empty without such a run."""
-    min_impact_basis: str = ""
-    """How `min_impact` follows from the figure, in words; empty if it is 0."""
     min_impact: float = 0.0
-    """Lower confidence bound of the share of `unit` that the finding explains, over all samples, in [0, 1]. 0 if the
-    rule does not harm answers."""
-    held_back: str = ""
-    """Why it is only a hint; empty if it is not."""
+    """Lower confidence bound, in [0, 1], of the share of the quantity's `unit` that the finding explains, over all
+    samples. 0 if the rule does not harm answers."""
+    min_impact_basis: str = ""
+    """How `min_impact` was computed, in words; empty if it is 0."""
+    hint_reason: str = ""
+    """Why the finding is only a hint; empty for a main finding."""
 
     @property
     def advice(self) -> str:
@@ -256,7 +258,7 @@ class Finding:
 
     @property
     def impact_text(self) -> str:
-        """The minimum impact over all samples, and how to check it; empty if that is 0%.
+        """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
         `at least 15% of an average answer's statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
         """
@@ -321,7 +323,7 @@ class WeakTopic:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicComparisons:
-    """The comparisons of topics with the other samples."""
+    """What was compared to find weak topics, and the lowest topics if none is significantly worse."""
 
     closest: WeakTopic | None
     """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
@@ -333,7 +335,7 @@ class TopicComparisons:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the evaluations of a run suggest."""
+    """What the evaluations of a run suggest is wrong with it, and where to start."""
 
     run: str
     judged: JudgedBy | None
@@ -366,12 +368,12 @@ class Diagnosis:
     @property
     def main_findings(self) -> tuple[Finding, ...]:
         """The findings that are not hints."""
-        return tuple(finding for finding in self.findings if not finding.held_back)
+        return tuple(finding for finding in self.findings if not finding.hint_reason)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        """The findings that are only hints, see `held_back`."""
-        return tuple(finding for finding in self.findings if finding.held_back)
+        """The findings that are only hints, see `hint_reason`."""
+        return tuple(finding for finding in self.findings if finding.hint_reason)
 
     @property
     def leading(self) -> tuple[Finding, ...]:
@@ -424,7 +426,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
     "short minus long": _short_and_long,
 }
-"""How a quantity is computed from its input columns; any other quantity is its only input column."""
+"""The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
 
 
 def _unchanged(values: FloatArray) -> FloatArray:
@@ -436,20 +438,20 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
     text = files("ragboard.analysis").joinpath("diagnosis.toml").read_text("utf-8")
     quantities: dict[str, Quantity] = {}
     rules: list[Rule] = []
-    for key, given in tomllib.loads(text).items():
+    for key, entry in tomllib.loads(text).items():
         quantities[key] = Quantity(
-            label=given["label"],
-            text=given["text"],
-            inputs=tuple(given["inputs"]),
+            label=entry["label"],
+            text=entry["text"],
+            inputs=tuple(entry["inputs"]),
             compute=COMPUTATIONS.get(key, _unchanged),
-            bounds=DIFFERENCE_BOUNDS if given.get("difference") else SHARE_BOUNDS,
-            unit=given["unit"],
-            reference=given.get("reference", False),
-            compares_groups=given.get("groups", False),
-            counted=given.get("counted", False),
-            observed=given.get("observed", False),
+            bounds=DIFFERENCE_BOUNDS if entry.get("difference") else SHARE_BOUNDS,
+            unit=entry["unit"],
+            reference=entry.get("reference", False),
+            compares_groups=entry.get("groups", False),
+            counted=entry.get("counted", False),
+            observed=entry.get("observed", False),
         )
-        for rule in given["rules"]:
+        for rule in entry["rules"]:
             texts: dict[str, Any] = {
                 name: rule[name] for name in ("id", "component", "template", "advice", "rationale")
             }
@@ -486,9 +488,9 @@ INPUT_COLUMNS = tuple(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """Diagnose a run from its evaluations.
 
-    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold: if the true mean equals the
-    threshold, about once in 40 times. A topic is listed only if it is significantly worse than the other samples after
-    Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
+    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. So a rule whose true mean
+    equals the threshold is triggered about once in 40 times. A topic is listed only if it is significantly worse than
+    the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
     categories = columns_of(store, run).categories
@@ -514,7 +516,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     triggered, not_triggered = apply_rules(measured, run)
     not_triggered = tuple(_as_seen(one, run, rule_based) for one in not_triggered)
     findings = [
-        replace(_with_impact(finding, columns), held_back=_hint_reason(finding, run, rule_based))
+        replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
     suspected = _suspected(not_triggered, run, columns)
@@ -539,7 +541,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         samples=summary.samples,
         references=references,
         attribution_note=_attribution_note(references, columns),
-        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.held_back), -finding.min_impact))),
+        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
@@ -635,7 +637,7 @@ def apply_rules(
     """Return the findings of the triggered rules, and the rules that were not triggered."""
     results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
     findings = tuple(result for result in results if isinstance(result, Finding))
-    return findings, tuple(one for one in results if isinstance(one, NotTriggered))
+    return findings, tuple(result for result in results if isinstance(result, NotTriggered))
 
 
 def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | NotTriggered:
@@ -670,23 +672,20 @@ def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> 
 def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
     """The inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     suspected: list[Finding] = []
-    for one in not_triggered:
-        rule, figure = one.rule, one.figure
-        if one.state != "inconclusive" or not rule.harms_answers or figure is None:
+    for result in not_triggered:
+        rule, figure = result.rule, result.figure
+        if result.state != "inconclusive" or not rule.harms_answers or figure is None:
             continue
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
-            found = _with_impact(replace(_finding(rule, figure, value, run), held_back=reason), columns)
+            found = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
             suspected += [found] if found.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
 def _with_impact(finding: Finding, columns: Columns) -> Finding:
-    """Return the finding with the lower bound of the share that it explains.
-
-    Samples without a value count as no loss.
-    """
+    """Set the minimum impact of the finding; samples without a value count as unaffected."""
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
@@ -705,7 +704,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Return why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
+    """Return why a finding is only a hint; empty unless a rule-based judge compared answers with reference answers."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
@@ -742,12 +741,14 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """Return the passages that support the most wrong statements; if that was not judged, that contradict the most."""
+    """Return the passages that support the most wrong statements; if not judged, those that contradict the most."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
-            PassageIssue(passage_id=one.passage_id, text=one.text, wrong=one.wrong, sample_id=one.sample_id)
-            for one in wrong
+            PassageIssue(
+                passage_id=passage.passage_id, text=passage.text, wrong=passage.wrong, sample_id=passage.sample_id
+            )
+            for passage in wrong
         )
     query = HallucinationQuery(runs=(run,), verdict="contradicted", limit=MAX_LISTED)
     return tuple(

@@ -245,8 +245,8 @@ def _report_results(
         print_runs(store, summaries)
         for finished, summary in zip(done, summaries, strict=True):
             print_outcome(finished)
-            if summary.spending:
-                click.echo(one_line(f"  cost: {summary.spending}"), err=True)
+            if summary.usage:
+                click.echo(one_line(f"  cost: {summary.usage}"), err=True)
         for name, kinds in failed.items():
             print_failures(name, kinds)
             if kinds:

@@ -14,6 +14,7 @@ from ragboard.analysis import (
     BEHAVIOURS,
     NOT_SUPPORTED,
     Diagnosis,
+    Finding,
     Grouping,
     Hallucination,
     HallucinationGroups,
@@ -244,13 +245,23 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(note))
     title, text = start_with(found)
     click.echo(f"\n{title}. {text}".rstrip())
-    for one in found.ranked:
-        said = " ".join(filter(None, (one.sentence, one.evidence, one.held_back)))
-        click.echo("\n" + one_line(f"{one.component}: {said}"))
-        click.echo(one_line(f"  {one.figure}"))
-        click.echo(one_line(f"  {one.advice}"))
-        for sample in one.samples:
-            click.echo(one_line(f"  {sample.sample_id}: {sample.question}"))
+    for one in found.leading:
+        _print_finding(one)
+    if found.hints:
+        click.echo("\n" + one_line(found.hints[0].hint_reason))
+        for one in found.hints:
+            click.echo(one_line(f"  {one.component}: {one.sentence}"))
+    for one in found.ranked[len(found.leading) + len(found.hints) :]:
+        _print_finding(one)
+
+
+def _print_finding(one: Finding) -> None:
+    said = " ".join(filter(None, (one.sentence, one.evidence, one.hint_reason)))
+    click.echo("\n" + one_line(f"{one.component}: {said}"))
+    click.echo(one_line(f"  {one.figure}"))
+    click.echo(one_line(f"  {one.advice}"))
+    for sample in one.samples:
+        click.echo(one_line(f"  {sample.sample_id}: {sample.question}"))
 
 
 def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:

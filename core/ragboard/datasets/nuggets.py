@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragboard.datasets.datasets import Dataset
 from ragboard.errors import SettingError
-from ragboard.metrics import METRICS, outcome
+from ragboard.metrics import METRICS, compute_outcome
 from ragboard.metrics.base import NeedResults
 from ragboard.metrics.nuggets import AssignedLabel, AssignedNugget, NuggetAssignments, NuggetMetric
 from ragboard.records import Nugget, Outcome, Sample, Unscored
@@ -111,7 +111,7 @@ class RunNuggets:
         )
         results = NeedResults({NuggetAssignments(): assigned})
         sample = Sample(id="", question="", answer="", nuggets=tuple(nuggets))
-        return {spec: outcome(metric, sample, results) for spec, metric in NUGGET_METRICS.items()}
+        return {spec: compute_outcome(metric, sample, results) for spec, metric in NUGGET_METRICS.items()}
 
 
 NUGGET_METRICS = {spec: metric for spec, metric in METRICS.items() if isinstance(metric, NuggetMetric)}

@@ -15,7 +15,7 @@ from ragboard.problems import kind_of_problem
 from ragboard.store import Store
 from ragboard.store.queries.nuggets import DatasetQuestion, history_json
 from ragboard.store.queries.rewritten import rewritten_questions, save_rewritten
-from ragboard.tasks import Failure, NotAsked, RewriteQuestion, Written
+from ragboard.tasks import Failure, NotAsked, RewriteQuestion, WrittenText
 
 __all__ = ["RewrittenQuestions", "rewrite_questions"]
 
@@ -54,7 +54,7 @@ def rewrite_questions(
 
     async def rewrite(one: DatasetQuestion, ask: AnswerTask) -> None:
         reply = await ask(RewriteQuestion(question=one.question, history=one.history))
-        if isinstance(reply, Written):
+        if isinstance(reply, WrittenText):
             with store.database.write() as connection:
                 save_rewritten(connection, one.question, history_json(one.history), reply.text, panel.name)
             counts["questions"] += 1

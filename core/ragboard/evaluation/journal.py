@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
-from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
+from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = [
     "Journal",
@@ -339,7 +339,7 @@ def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
         raise TypeError("key or sample")
-    return key, TASK_NAMED[line["task"]].__name__, sample
+    return key, TASKS_BY_NAME[line["task"]].__name__, sample
 
 
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:

@@ -38,7 +38,7 @@ from ragboard.analysis.verdict_style import (
 )
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import Passage, Sample, Score
-from ragboard.spans import Stretch, layered, strip_bidi_controls
+from ragboard.spans import Offsets, covered_pieces, strip_bidi_controls
 from ragboard.stats import Interval, ci_text, range_text
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Ma
 
 def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[Marked], list[str]]:
     """Return the shortened passage, with its evidence marked by statement, and how the evidence was found."""
-    evidence: list[tuple[Stretch, int, VerdictStyle]] = []
+    evidence: list[tuple[Offsets, int, VerdictStyle]] = []
     sources: dict[str, None] = {}
     for number, one in enumerate(statements, 1):
         single = one.single.get(passage.rank) if one.verdict is None else None
@@ -187,11 +187,11 @@ def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> t
     return _marked(cut(passage.text), evidence), list(sources)
 
 
-def _marked(text: str, marks: Sequence[tuple[Stretch, int, VerdictStyle]]) -> list[Marked]:
+def _marked(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> list[Marked]:
     """Return the text in parts; where marks overlap, the worst verdict is shown."""
     parts: list[Marked] = []
     last = 0
-    for piece in layered({index: stretch for index, (stretch, _, _) in enumerate(marks)}, len(text)):
+    for piece in covered_pieces({index: span for index, (span, _, _) in enumerate(marks)}, len(text)):
         worst = min(
             (marks[member][2] for member in piece.members), key=lambda one: CSS_CLASSES_WORST_FIRST.index(one.css)
         )

@@ -62,7 +62,7 @@ _COMPARED = (
 )
 _PAIRS = (
     *("metric", "sample_a", "sample_b", "question", "value_a", "reason_a", "value_b", "reason_b"),
-    *("difference", "change", "claims_a", "claims_b"),
+    *("difference", "change", "statements_a", "statements_b"),
 )
 
 
@@ -142,9 +142,9 @@ def _compared(one: MetricComparison) -> dict[str, Any]:
         "p_holm": one.p,
         "change": one.change,
         "pairs": one.pairs.n if one.pairs else 0,
-        "only_a": one.scored_a,
-        "only_b": one.scored_b,
-        "neither": one.unscored,
+        "only_a": one.scored_only_a,
+        "only_b": one.scored_only_b,
+        "neither": one.scored_in_neither,
         "unscored_a": _counts(one.reasons_a),
         "unscored_b": _counts(one.reasons_b),
         "unscored_note": one.note,
@@ -173,8 +173,8 @@ def _pair(row: PairRow) -> dict[str, Any]:
         "reason_b": _reason(row.b),
         "difference": row.difference,
         "change": row.change,
-        "claims_a": row.claims_a,
-        "claims_b": row.claims_b,
+        "statements_a": row.statements_a,
+        "statements_b": row.statements_b,
     }
 
 

@@ -15,7 +15,7 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_answer,
     no_passages,
 )
@@ -36,26 +36,26 @@ class QualityRating(Need[Rating]):
 
     async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
         """Ask for the rating; the judge sees only the texts that the quality is about."""
-        of_answer, of_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
-        missing = (of_answer and no_answer(sample)) or (of_passages and no_passages(sample))
+        needs_answer, needs_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
+        missing = (needs_answer and no_answer(sample)) or (needs_passages and no_passages(sample))
         if missing:
             return missing
         task = Rate(
             quality=self.quality,
             question=sample.question,
-            answer=sample.answer or "" if of_answer else "",
-            contexts=tuple(passage.text for passage in sample.contexts or ()) if of_passages else (),
+            answer=sample.answer or "" if needs_answer else "",
+            contexts=tuple(passage.text for passage in sample.contexts or ()) if needs_passages else (),
             history=sample.history,
         )
         return await ask(task)
 
-    def rows(self, found: Rating, /) -> Iterable[Row]:
-        yield judgement(f"rating of {self.quality}", 1, str(found.value), float(found.value), found.reason)
+    def rows(self, rating: Rating, /) -> Iterable[Row]:
+        yield judgement_row(f"rating of {self.quality}", 1, str(rating.value), float(rating.value), rating.reason)
 
 
 @dataclass(frozen=True)
 class GptScore(Metric):
-    """Base class of the three metrics. Ratings have a reason, but no evidence."""
+    """Base class of the three metrics. Ratings have a reason but no evidence."""
 
     source: ClassVar[str] = "gpt_score"
     formula: ClassVar[str] = "a whole number from 0 to 10, given by the judge"

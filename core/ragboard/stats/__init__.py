@@ -48,7 +48,7 @@ from ragboard.stats.paired import (
     pairs_needed,
     sign_test,
 )
-from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
+from ragboard.stats.pairwise import Pair, PairwiseAccuracy, mcnemar_test, outcomes, pairwise_accuracy
 from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
     MIN_LABELS,
@@ -95,7 +95,6 @@ __all__ = [
     "cluster_moments",
     "clustered_interval",
     "cohen_kappa",
-    "compare_contenders",
     "confusion",
     "correlation_interval",
     "estimate_text",
@@ -110,6 +109,7 @@ __all__ = [
     "krippendorff_alpha",
     "labels_needed",
     "mcnemar",
+    "mcnemar_test",
     "mean_interval",
     "moments",
     "outcomes",

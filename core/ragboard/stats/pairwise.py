@@ -14,7 +14,7 @@ from ragboard.stats.checks import finite_array
 from ragboard.stats.intervals import Interval, NoInterval, wilson_interval
 from ragboard.stats.paired import SignTest, sign_test
 
-__all__ = ["Pair", "PairwiseAccuracy", "Ties", "compare_contenders", "outcomes", "pairwise_accuracy"]
+__all__ = ["Pair", "PairwiseAccuracy", "Ties", "mcnemar_test", "outcomes", "pairwise_accuracy"]
 
 Ties = Literal["random", "half", "loss", "exclude"]
 
@@ -100,7 +100,7 @@ def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> 
     return by_pair
 
 
-def compare_contenders(
+def mcnemar_test(
     first: Mapping[str, float | None],
     second: Mapping[str, float | None],
     *,

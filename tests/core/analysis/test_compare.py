@@ -65,7 +65,7 @@ def test_differences_are_b_less_a_over_the_pairs_scored_on_both_sides(store: Sto
     keep(store, answers("b", [ALL, ALL, HALF, NONE, ALL, None]))
     found = next(metric for metric in compare(store, "a", "b").metrics if metric.metric == FAITHFULNESS)
     assert found.pairs
-    assert (found.pairs.n, found.scored_a, found.scored_b, found.unscored) == (4, 1, 1, 0)
+    assert (found.pairs.n, found.scored_only_a, found.scored_only_b, found.scored_in_neither) == (4, 1, 1, 0)
     assert found.pairs.difference == pytest.approx((0 + 0.5 + 0.5 - 1) / 4)
     assert (found.pairs.sign.wins, found.pairs.ties, found.pairs.sign.losses) == (2, 1, 1)
     assert (found.reasons_a, found.reasons_b) == ({"undefined": 1}, {"skipped": 1})
@@ -79,9 +79,9 @@ def test_swapping_the_runs_mirrors_everything(store: Store) -> None:
         assert one.pairs
         assert other.pairs
         assert one.pairs.difference == -other.pairs.difference
-        assert (one.p, one.scored_a) == (other.p, other.scored_b)
+        assert (one.p, one.scored_only_a) == (other.p, other.scored_only_b)
     assert (forth.metrics[0].change, back.metrics[0].change) == ("worse", "better")
-    assert (forth.claims_a, forth.claims_b) == (back.claims_b, back.claims_a)
+    assert (forth.statements_a, forth.statements_b) == (back.statements_b, back.statements_a)
 
 
 def test_p_values_are_adjusted_for_the_number_of_metrics(store: Store) -> None:
@@ -215,7 +215,7 @@ def test_the_greatest_loss_comes_first_and_the_unscored_last(store: Store) -> No
     assert [row.change for row in page.rows] == ["worse", "worse", "same", "better", "unscored"]
     assert page.counts == {"all": 5, "worse": 2, "better": 1, "same": 1, "unscored": 1}
     assert page.rows[0].b == Score(value=0.0, counted="0 of 1 statements")
-    assert [(row.claims_a, row.claims_b) for row in page.rows[:2]] == [(1, 1), (1, 2)]
+    assert [(row.statements_a, row.statements_b) for row in page.rows[:2]] == [(1, 1), (1, 2)]
     second = pair_rows(store, a, b, pairing, PairQuery(metric=FAITHFULNESS, which="worse", limit=1, offset=1))
     assert ([row.sample_a for row in second.rows], second.total) == (["s0"], 2)
 
@@ -378,7 +378,7 @@ def test_cost_and_time_are_compared_over_the_pairs_that_have_them_and_less_is_be
     cost, latency = compare(store, "a", "b").costs
     assert (cost.metric, latency.metric) == ("metadata.cost", "metadata.latency_ms")
     assert latency.pairs
-    assert (latency.pairs.n, latency.unscored, latency.change) == (29, 1, "worse")
+    assert (latency.pairs.n, latency.scored_in_neither, latency.change) == (29, 1, "worse")
     assert (latency.pairs.first, latency.pairs.second, latency.pairs.difference) == pytest.approx((1150, 1400, 250))
     assert cost.pairs
     assert (cost.pairs.n, cost.direction, cost.change) == (30, "lower", "better")

@@ -14,12 +14,12 @@ from ragboard import EmbeddedJudge, JudgeError, Score, Unscored, evaluate, judge
 from ragboard.metrics.crag import Truthfulness
 from ragboard.records import JsonValue, Outcome
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
     MatchReference,
-    ReferenceMatched,
+    ReferenceMatch,
     Reply,
     Task,
 )
@@ -32,9 +32,9 @@ def reply(task: Task) -> Reply | Failure:
     if isinstance(task, ExtractStatements):
         refuses = "sorry" in task.text
         said = task.text.replace("sorry", "").strip(" .,")
-        return Extraction(statements=(Extracted(text=said),) if said else (), refuses=refuses)
+        return Extraction(statements=(ExtractedStatement(text=said),) if said else (), refuses=refuses)
     assert isinstance(task, MatchReference)
-    return ReferenceMatched(matches="1871" in task.answer, reason="By the year.")
+    return ReferenceMatch(matches="1871" in task.answer, reason="By the year.")
 
 
 def scored(answer: str, reference: str = "In 1871.", *, compat: bool = False) -> tuple[Outcome, list[str]]:

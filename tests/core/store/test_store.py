@@ -193,7 +193,7 @@ def test_writers_and_readers_of_several_processes_and_threads_take_turns(store: 
 
 def test_a_database_another_program_keeps_open_is_said(tmp_path: Path) -> None:
     path = tmp_path / "ragboard.duckdb"
-    with duckdb.connect(path), pytest.raises(StoreError, match="keeps it open"), Database(path, wait=0.1).read():
+    with duckdb.connect(path), pytest.raises(StoreError, match="has the file open"), Database(path, wait=0.1).read():
         pass
 
 

@@ -270,8 +270,8 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
             f"Refusals, in full or in part: {refusals.a / refusals.n:.0%} of A, {refusals.b / refusals.n:.0%} of B"
             f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p = {refusals.test.p:.2g})."
         )
-    if compared.claims_a is not None:
-        yield f"Statements per answer: mean {compared.claims_a:.1f} in A, {compared.claims_b:.1f} in B."
+    if compared.statements_a is not None:
+        yield f"Statements per answer: mean {compared.statements_a:.1f} in A, {compared.statements_b:.1f} in B."
     if compared.passages_a is not None:
         yield f"Passages per question: mean {compared.passages_a:.1f} in A, {compared.passages_b:.1f} in B."
     for one in compared.metrics:

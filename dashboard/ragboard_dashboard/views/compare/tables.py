@@ -193,12 +193,12 @@ def _counted(metric: MetricComparison) -> str:
 
 
 def _left_out(metric: MetricComparison) -> int:
-    return 0 if metric.note else metric.scored_a + metric.scored_b + metric.unscored
+    return 0 if metric.note else metric.scored_only_a + metric.scored_only_b + metric.scored_in_neither
 
 
 def unscored_in_words(metric: MetricComparison) -> str:
     """`1 unscored in B (1 refused in full)`; empty if all are scored."""
-    counts = {"in both": metric.unscored, "in A": metric.scored_b, "in B": metric.scored_a}
+    counts = {"in both": metric.scored_in_neither, "in A": metric.scored_only_b, "in B": metric.scored_only_a}
     reasons = {
         side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
         for side, given in (("A", metric.reasons_a), ("B", metric.reasons_b))
@@ -264,8 +264,8 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
         "where": strip_bidi_controls(f"sample {row.sample_a}{renamed}"),
         "change": f"{CHANGE_TEXTS[row.change]}{difference}",
         "look": CHANGE_CLASSES.get(row.change, "none"),
-        "a": _score(row.a, row.claims_a),
-        "b": _score(row.b, row.claims_b),
+        "a": _score(row.a, row.statements_a),
+        "b": _score(row.b, row.statements_b),
     }
 
 

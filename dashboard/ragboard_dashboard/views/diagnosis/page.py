@@ -110,12 +110,12 @@ def _findings(found: Diagnosis, name: str) -> None:
                 _link(one, name)
     hints = [one for one in found.ranked[len(found.leading) :] if one is not first]
     if hints:
-        more = "more " if first.held_back else ""
+        more = "more " if first.hint_reason else ""
         with st.expander(f"{len(hints)} {more}hint{'' if len(hints) == 1 else 's'}"):
-            for reason, group in groupby(hints, key=lambda one: one.held_back):
+            for reason, group in groupby(hints, key=lambda one: one.hint_reason):
                 plain(reason, "note")
                 for one in group:
-                    st.html(finding_html(replace(one, held_back=""), "rb-hint"))
+                    st.html(finding_html(replace(one, hint_reason=""), "rb-hint"))
                     _link(one, name)
 
 
@@ -286,7 +286,7 @@ def _rules_table(found: Diagnosis) -> None:
 
 def finding_html(found: Finding, css_class: str = "") -> str:
     """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
-    notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
+    notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     evidence = f"<p>{html_escaped(found.evidence)}</p>" if found.evidence else ""
     return (
@@ -345,7 +345,7 @@ def _row(one: Finding | NotTriggered) -> str:
     if isinstance(one, NotTriggered):
         result = f"○ not flagged: {why_not_triggered(one)}"
     else:
-        result = "◐ hint" if one.held_back else "● flagged"
+        result = "◐ hint" if one.hint_reason else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
         f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'

@@ -114,8 +114,8 @@ def draw() -> None:
     for spec in headline(list(summary.metrics)):
         trust_line(run, spec, column_title(spec))
     file_facts(list(summary_facts(summary.file_scores).values()))
-    if summary.spending:
-        plain(f"Cost: {summary.spending}", "note")
+    if summary.usage:
+        plain(f"Cost: {summary.usage}", "note")
     _failed(run)
     there = get_columns(run)
     if not there.metrics:

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from ragboard.analysis import (
-    STANDINGS,
+    STATUS_LABELS,
     ListedRun,
     MetricSummary,
     RunSummary,
@@ -277,8 +277,10 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "most": high,
         "shown": mean_shown(summary),
         "threshold": summary.threshold.value if summary.threshold else None,
-        "standing": f"{STANDINGS[summary.standing]} ({summary.threshold})" if summary.standing else "",
-        "look": summary.standing or "",
+        "standing": f"{STATUS_LABELS[summary.threshold_status]} ({summary.threshold})"
+        if summary.threshold_status
+        else "",
+        "look": summary.threshold_status or "",
         "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,

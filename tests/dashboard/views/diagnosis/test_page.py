@@ -64,7 +64,7 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             samples=1,
             references=0,
             attribution_note="",
-            findings=(found(RULES[0]), replace(found(RULES[1]), held_back="not validated")),
+            findings=(found(RULES[0]), replace(found(RULES[1]), hint_reason="not validated")),
             suspected=(),
             not_triggered=silent,
             missing=(),
