@@ -69,7 +69,8 @@ class Transport:
         """Send a request and return the response, whatever its status. Raises ClientError if there is none."""
         if route not in self._targets:
             self._targets[route] = asyncio.ensure_future(self._target(route))
-        target = await asyncio.shield(self._targets[route])
+        pending = self._targets[route]
+        target = pending.result() if pending.done() else await asyncio.shield(pending)
         async with target.http.post(target.url, data=to_json(body)) as response:
             return RawResponse(response.status, response.headers, await response.text(errors="replace"))
 
