@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -328,6 +328,12 @@ def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
 _FIELDS = {"said": "text", "cut": "truncated"}
 """Fields of `Exchange` by their keys in the journal, where the two differ."""
 
+_KEYS = {
+    next((key for key, renamed in _FIELDS.items() if renamed == each.name), each.name): each.name
+    for each in fields(Exchange)
+}
+"""All fields of `Exchange` by their keys in the journal."""
+
 _FLAGS = ("cut", "batch")
 """Keys that a line has only if they are true."""
 
@@ -363,8 +369,7 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
     """Return the fields of an exchange by their keys in the journal."""
-    keys = {name: key for key, name in _FIELDS.items()}
-    data = {keys.get(name, name): value for name, value in asdict(exchange).items()}
+    data = {key: getattr(exchange, name) for key, name in _KEYS.items()}
     return {key: value for key, value in data.items() if value or key not in _FLAGS}
 
 
