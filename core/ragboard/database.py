@@ -21,10 +21,13 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 
-__all__ = ["BUSY_MESSAGES", "WAIT_SECONDS", "Database"]
+__all__ = ["BUSY_MESSAGES", "LOAD_MEMORY", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
 """Seconds that a lease waits for other processes before it raises StoreBusyError."""
+
+LOAD_MEMORY = "1GB"
+"""Memory that DuckDB may use to load the samples of a run or the results of an evaluation."""
 
 BUSY_MESSAGES = (
     "Could not set lock on file",

@@ -16,7 +16,9 @@ The failure of one sample is never an exception: it is an `Unscored` with its re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import Self
 
 __all__ = [
@@ -84,6 +86,11 @@ class RunFileError(RagboardError):
         self.remedy = remedy
         where = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{where}: {field}: {message}{remedy}" if field else f"{where}: {message}{remedy}")
+
+    def __reduce__(self) -> tuple[Callable[..., RunFileError], tuple[str, str]]:
+        """Return how to build the error again in another process."""
+        rebuild = partial(RunFileError, line=self.line, field=self.field, remedy=self.remedy)
+        return rebuild, (self.path, self.message)
 
 
 class RunFileWarning(UserWarning):

@@ -78,6 +78,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
         if not evaluates():
             return
         if live.under_way:
+            plain("Scores are of the samples evaluated so far. Reload the page for newer ones.", "note")
             _cancel(live)
         elif live.state != "finished":
             _resume(live, run)

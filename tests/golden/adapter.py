@@ -383,11 +383,11 @@ def _agreement(store: Store, kept: Any) -> dict[str, Any]:
     for ties in ("random", "half", "loss", "exclude"):
         found[f"preferences {ties}"] = _tried(lambda ties=ties: preference_report(heard, ties=ties))
     for line in getattr(found["preferences random"], "lines", ()):
-        name = line.contender.name
+        name = line.scorer.name
         for dimension in line.cells:
             found[f"pairs {name} {dimension}"] = _tried(lambda d=dimension, n=name: pair_verdicts(heard, d, n))
     for line in getattr(found["grades"], "lines", ()):
-        name = line.contender.name
+        name = line.scorer.name
         found[f"graded {name}"] = _tried(lambda n=name: grade_verdicts(heard, found["grades"].dimension, n))
     return found
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from ragboard.analysis.metrics import described, in_order
 from ragboard.analysis.runs import RunSummary, dataset_label
-from ragboard.judges.panel import NOBODY
+from ragboard.judges.panel import NO_JUDGE
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import ScoredEvaluation, judges_of_task, scored_evaluations
 from ragboard.store.queries.metrics import changed_descriptions
@@ -52,7 +52,7 @@ def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
     tasks = a.tasks if a.tasks is not None else b.tasks
     if tasks == frozenset():  # no judge is needed
         return True
-    if a.reads_history != b.reads_history or (a.judge == NOBODY) != (b.judge == NOBODY):
+    if a.reads_history != b.reads_history or (a.judge == NO_JUDGE) != (b.judge == NO_JUDGE):
         return False
     if tasks is None:
         return a.identity == b.identity

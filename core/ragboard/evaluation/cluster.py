@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from ragboard.errors import JudgeError, RagboardError, SettingError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.draws import Draws
+from ragboard.evaluation.engine import ResultFiles
 from ragboard.evaluation.journal import Journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, StatusFile
@@ -59,8 +60,6 @@ class ClusterResults:
     covered: int
     """Samples with results."""
     unscored: int
-    paths: Mapping[str, Sequence[Path]]
-    """The Parquet files of each result table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +78,12 @@ def evaluate_on_cluster(
     runner: TaskRunner,
     status: StatusFile,
     address: str,
-    folder: Path,
+    results: ResultFiles,
 ) -> ClusterResults:
     """Evaluate `total` samples, given with their positions, in shards whose files are below `address`.
 
     The journal, the counts and the budget of `runner`, and `status`, are updated as by an evaluation in this process.
-    The result files are copied into the local `folder`. Raises SettingError if Ray is missing, the cluster cannot be
+    The shards' result files become parts of `results`. Raises SettingError if Ray is missing, the cluster cannot be
     reached or the options are not for clusters, JudgeError if no call can succeed, StoreError if files cannot be read
     or written.
     """
@@ -97,7 +96,10 @@ def evaluate_on_cluster(
         shards = min(total, options.shards or max(SHARDS_PER_SLOT * slots.count, ceil(total / MAX_SHARD_SAMPLES)))
         cluster = _Cluster(ray, slots, draws, options, address)
         counts = cluster.run(_chunks(samples, ceil(total / max(1, shards))), runner, status)
-    return _join(counts, address, runner.journal, folder)
+    _join(counts, address, runner.journal, results)
+    return ClusterResults(
+        covered=sum(shard.done for shard in counts.values()), unscored=sum(shard.unscored for shard in counts.values())
+    )
 
 
 def delete_shards(address: str) -> None:
@@ -434,24 +436,17 @@ class _Limits:
         return shards
 
 
-def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, folder: Path) -> ClusterResults:
+def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, results: ResultFiles) -> None:
     """Append the shards' journals to the evaluation's, and bring their result files here."""
-    tables: dict[str, list[Path]] = {}
     for shard in counts:
         files = ShardFolder(f"{address}/{shard}")
-        local = folder / shard
+        local = results.folder / shard
         journal.extend(files.lines(known=False))
         files.get_results(local)
         keys = local / f"{KEYS}.parquet"
         _write_offsets(keys, local / "answer_places.parquet", journal)
         keys.unlink()
-        for path in sorted(local.glob("*.parquet")):
-            tables.setdefault(path.stem, []).append(path)
-    return ClusterResults(
-        covered=sum(one.done for one in counts.values()),
-        unscored=sum(one.unscored for one in counts.values()),
-        paths=tables,
-    )
+        results.add_parts({path.stem: [path] for path in local.glob("*.parquet")})
 
 
 def _write_offsets(keys: Path, places: Path, journal: Journal) -> None:

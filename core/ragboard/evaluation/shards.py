@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,10 +75,10 @@ class ShardFolder:
         with self._errors("read"):
             return len(self._line_files())
 
-    def put_results(self, paths: Iterable[Path]) -> None:
-        """Write the shard's result files. Raises StoreError if they cannot be written."""
-        for path in paths:
-            self._put(f"{self._root}/results/{path.name}", path.read_bytes())
+    def put_results(self, paths: Mapping[str, Path]) -> None:
+        """Write the shard's result files, by table. Raises StoreError if they cannot be written."""
+        for table, path in paths.items():
+            self._put(f"{self._root}/results/{table}.parquet", path.read_bytes())
 
     def get_results(self, folder: Path) -> None:
         """Copy the shard's result files to a new local folder. Raises StoreError if they cannot be read."""
@@ -207,9 +207,9 @@ def evaluate_shard(
             loop = SampleLoop(draws, runner, results, status)
             asyncio.run(loop.run(samples, work.options.samples_at_a_time))
             upload.send()
-            results.close()
-            keys = _key_table(results.paths["answer_places"], journal)
-        folder.put_results([keys, *(place for table, place in results.paths.items() if table != "answer_places")])
+            files = {table: parts[-1] for table, parts in results.finish_part(()).items()}
+            files[KEYS] = _key_table(files.pop("answer_places"), journal)
+        folder.put_results(files)
         counts = replace(status.counts(runner.tally), done=loop.covered, unscored=loop.unscored)
         limits.report(counts)
         return counts

@@ -91,7 +91,7 @@ class Agreement:
     heuristic: bool
     seed: int
     """Seed of the coin."""
-    contenders: tuple[Scorer, ...]
+    scorers: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ def keep_agreement(
             agreement.judge,
             agreement.heuristic,
             agreement.seed,
-            as_json([asdict(scorer) for scorer in agreement.contenders]),
+            as_json([asdict(scorer) for scorer in agreement.scorers]),
             list(agreement.notes),
         ],
     )
@@ -232,7 +232,7 @@ def _stored(row: tuple[Any, ...]) -> StoredAgreement:
     names = ("id", "name", "form", "source", "judge", "heuristic", "seed")
     agreement = Agreement(
         **dict(zip(names, columns, strict=True)),
-        contenders=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
+        scorers=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
         notes=tuple(notes),
     )
     usual = sorted(dimensions, key=lambda one: (_USUAL.index(one) if one in _USUAL else len(_USUAL), one))
