@@ -119,13 +119,11 @@ def sample_list(
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
-    shown = [_row(row, titles, run) for row in rows]
     return {
         "caption": caption,
         "titles": [strip_bidi_controls(title) for title in titles.values()],
         "first": [spec in headline(list(titles)) for spec in titles],
-        "rows": shown,
-        "notes": any(row["note"] for row in shown),
+        "rows": [_row(row, titles, run) for row in rows],
     }
 
 
