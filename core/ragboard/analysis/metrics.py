@@ -61,12 +61,12 @@ def in_order(specs: Iterable[str]) -> tuple[str, ...]:
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
     """Choose up to 4 metrics of an evaluation to show where there is little space: default metrics, then the first.
 
-    Returns 5 metrics if there are only 5.
+    Those with `compat` come last. Returns 5 metrics if there are only 5.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
     usual = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
-    chosen = sorted(specs, key=lambda spec: spec not in usual)[:MAX_HEADLINE]
+    chosen = sorted(specs, key=lambda spec: (spec not in usual, "compat=True" in spec))[:MAX_HEADLINE]
     return tuple(spec for spec in specs if spec in chosen)
 
 

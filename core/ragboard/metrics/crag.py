@@ -83,7 +83,8 @@ class AnswerCheck(Need[CheckedAnswer]):
         return None
 
     def rows(self, found: CheckedAnswer, /) -> Iterable[Row]:
-        yield judgement("agreement with the reference", 1, found.truth, VALUES[found.truth], found.reason)
+        about = f"agreement with the reference{', as in CRAG' if self.compat else ''}"
+        yield judgement(about, 1, found.truth, VALUES[found.truth], found.reason)
 
 
 @dataclass(frozen=True)

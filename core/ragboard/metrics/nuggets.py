@@ -83,7 +83,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
 
     def rows(self, result: tuple[AssignedNugget, ...], /) -> Iterable[Row]:
         for number, one in enumerate(result):
-            yield "assignments", (number, one.text, one.importance, one.label, one.reason)
+            yield "assignments", (number, one.text, one.importance, one.label, one.reason, self.compat)
 
 
 VALUES: dict[str, float] = {"support": 1.0, "partial_support": 0.5}

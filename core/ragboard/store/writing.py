@@ -132,15 +132,18 @@ def _digest(
 def _content(sample: Sample) -> dict[str, Any]:
     """Return the content of a sample without fields at their default, so that a new field does not change old ids.
 
-    Nuggets are left out: they belong to the question, and change without the run.
+    What belongs to the question is left out, because it changes without the run.
     """
-    values = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name != "nuggets"}
+    values = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in OF_THE_QUESTION}
     content = {name: value for name, value in values.items() if value not in _EMPTY.get(name, ())}
     for name in ("contexts", "history"):
         if name in content:
             content[name] = [[getattr(item, field.name) for field in fields(item)] for item in content[name]]
     return content
 
+
+OF_THE_QUESTION = ("nuggets", "answerability")
+"""The fields of a sample that belong to its question in every run."""
 
 _EMPTY: dict[str, tuple[Any, ...]] = {
     field.name: (field.default if field.default_factory is MISSING else field.default_factory(),)

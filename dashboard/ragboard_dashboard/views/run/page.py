@@ -39,6 +39,7 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
+    get_bundling,
     get_columns,
     get_distribution,
     get_failed_evaluations,
@@ -50,6 +51,7 @@ from ragboard_dashboard.data import (
     get_run,
     get_scatter,
     get_self_agreement,
+    get_truthfulness,
     launch_context,
     save_threshold,
     store,
@@ -88,6 +90,11 @@ KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
+REFUSAL_SOURCES = {
+    "labels": "people's labels",
+    "file": "the run file",
+    "judge": "the judge, who looks for a sentence in the passages that helps",
+}
 LONG_QUESTION = 100
 """Characters of a question in a list."""
 LONG_NAME = 40
@@ -126,6 +133,7 @@ def draw() -> None:
     _origins(summary)
     _refusals(run)
     _self_agreement(run)
+    _bundling(run)
     column, between = _overview(run, there, unscored)
     list_samples(run, summary, column, between)
     _against(run, there, column)
@@ -212,19 +220,28 @@ def _origins(summary: RunSummary) -> None:
 
 
 def _refusals(run: RunRef) -> None:
-    """Draw which refusals were right, if the run file says which questions can be answered."""
+    """Draw which refusals were right, if it is known which questions can be answered, and the parts of truthfulness."""
+    for shares in get_truthfulness(run):
+        plain(str(shares))
     try:
-        found = get_refusals(run, source="file")
+        found = get_refusals(run)
     except NotFoundError:
         return
     except SettingError as error:
         plain(f"Refusals cannot be checked: {error}.", "note")
         return
-    wrong = f": {len(found.wrong):,} wrong" if found.wrong else ": all right"
+    by_judge = "judge" in found.sources
+    wrong = "" if by_judge else f": {len(found.wrong):,} wrong" if found.wrong else ": all right"
     with st.expander(f"Refusals{wrong}", icon=":material/block:"):
         table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
         st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
-        plain(f"Rows: what the run file says of the question. Columns: what the answer does, by {found.judge}.", "note")
+        who = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
+        plain(
+            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}.",
+            "note",
+        )
+        if found.unknown:
+            plain(f"Not counted, because nobody says whether the question can be answered: {found.unknown:,}.", "note")
         plain("\n".join(map(str, found.rates)))
         for number, one in enumerate(found.wrong[:KINDS]):
             question = markdown_escaped(strip_bidi_controls(shortened(one.question, LONG_QUESTION)))
@@ -247,6 +264,22 @@ def _self_agreement(run: RunRef) -> None:
         plain(
             "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
             " others have temperature 1 unless another one is set.",
+            "note",
+        )
+
+
+def _bundling(run: RunRef) -> None:
+    """Draw whether the judge replies alike asked together and as the source asks, if it was asked both ways."""
+    found = get_bundling(run)
+    if found is None:
+        return
+    same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
+    title = f": {same:,} of {items:,} judgements are the same" if items else ""
+    with st.expander(f"Asked together and as the source asks{title}", icon=":material/call_split:"):
+        plain("\n".join(map(str, (*found.replies, *found.scores))))
+        plain(
+            "By default one call asks for all nuggets or passages of an answer, and citations are counted from the"
+            " verdicts on its statements; with compat=True there are calls as in the source.",
             "note",
         )
 
