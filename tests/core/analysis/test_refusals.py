@@ -86,7 +86,7 @@ def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
 
 
 def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
-    with pytest.raises(NotFoundError, match="label them .*add a column answerable"):
+    with pytest.raises(NotFoundError, match=r"label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 
 

@@ -239,7 +239,8 @@ def _answerability(question: DatasetQuestion, number: int) -> None:
             width=320,
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            name = st.text_input("Your name", key="labeller", persist_state="session", width=220)
+            known = st.session_state.get("annotator") or ""
+            name = st.text_input("Your name", known, key="labeller", persist_state="session", width=220)
             saves = st.form_submit_button("Save", icon=":material/check:", type="primary")
     if saves:
         try:

@@ -222,7 +222,7 @@ def _origins(summary: RunSummary) -> None:
 def _refusals(run: RunRef) -> None:
     """Draw which refusals were right, if it is known which questions can be answered, and the parts of truthfulness."""
     for shares in get_truthfulness(run):
-        plain(str(shares))
+        plain(str(shares), "note")
     try:
         found = get_refusals(run)
     except NotFoundError:

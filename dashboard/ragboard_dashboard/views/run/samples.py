@@ -117,15 +117,16 @@ def sample_list(
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
+    drawn = any(row.flips for row in rows)  # a column beside those of metrics, if there are several draws
     return {
         "caption": caption,
-        "titles": [strip_bidi_controls(title) for title in titles.values()],
-        "first": [spec in headline(list(titles)) for spec in titles],
-        "rows": [_row(row, list(titles), run) for row in rows],
+        "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if drawn else [])],
+        "first": [*(spec in headline(list(titles)) for spec in titles), *([True] if drawn else [])],
+        "rows": [_row(row, list(titles), run, drawn=drawn) for row in rows],
     }
 
 
-def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
+def _row(row: SampleRow, specs: Sequence[str], run: str, *, drawn: bool) -> dict[str, Any]:
     outcomes = {**row.scores, **row.file_scores}
     reasons = dict.fromkeys(outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score))
     refuses = "" if "refusal" in reasons or not row.refuses else "refuses, in full or in part"
@@ -138,10 +139,14 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             for label, look in VERDICT_STYLES.items()
             if (count := row.labels.get(label, 0))
         ],
-        "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons), row.flips_in_words])),
+        "scores": [*(_score(outcomes.get(spec)) for spec in specs), *([_flips(row)] if drawn else [])],
+        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons)])),
         "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
+
+
+def _flips(row: SampleRow) -> dict[str, str]:
+    return {"shown": f"{row.flips[0]}" if row.flips else "–", "why": row.flips_in_words or "judged once"}
 
 
 def _score(outcome: Outcome | None) -> dict[str, str]:
