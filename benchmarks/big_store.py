@@ -110,14 +110,13 @@ _TABLES = {
 
 
 def _evaluate(store: Store, run_id: str, samples: int, number: int, scratch: Path) -> None:
-    empty = ResultFiles(scratch)
-    empty.close()
+    files = ResultFiles(scratch).finish_part(())
     with duckdb.connect() as connection:
         _prepare(connection)
         for table, sql in _TABLES.items():
             given = {"samples": samples, "number": number, "specs": list(SPECS)}
             bound = {key: value for key, value in given.items() if f"${key}" in sql}
-            connection.execute(f"COPY ({sql}) TO '{empty.paths[table]}'", bound)
+            connection.execute(f"COPY ({sql}) TO '{files[table][0]}'", bound)
     evaluation = Evaluation(
         id=f"evaluation{number}",
         run_id=run_id,
@@ -126,7 +125,7 @@ def _evaluate(store: Store, run_id: str, samples: int, number: int, scratch: Pat
         identity={"made": "by SQL"},
         metrics=SPECS,
     )
-    store.load(evaluation, empty.paths, [describe(METRICS[spec]) for spec in SPECS])
+    store.load(evaluation, files, [describe(METRICS[spec]) for spec in SPECS])
 
 
 if __name__ == "__main__":

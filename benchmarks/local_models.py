@@ -22,7 +22,7 @@ from typing import Any
 
 from ragboard.judges import LocalJudge
 from ragboard.judges.local import Hardware
-from ragboard.judges.local.heads import BATCH
+from ragboard.judges.local.heads import BATCH_SIZE
 from ragboard.tasks import Verify
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -84,8 +84,8 @@ def bare(judge: LocalJudge, tasks: list[Verify]) -> Callable[[], None]:
     def run() -> None:
         torch.set_num_threads(1)
         with torch.inference_mode():
-            for start in range(0, len(texts), BATCH):
-                batch = texts[start : start + BATCH]
+            for start in range(0, len(texts), BATCH_SIZE):
+                batch = texts[start : start + BATCH_SIZE]
                 columns = [list(column) for column in zip(*batch, strict=True)]
                 inputs = head.tokenizer(*columns, padding=True, return_tensors="pt")
                 if begin is not None:

@@ -1,6 +1,6 @@
-"""Evaluate RAG runs: which sentence of which answer no passage supports.
+"""Evaluate RAG runs: find the statements in answers that no retrieved passage supports.
 
-The names are those of `__init__.pyi`; each is imported when it is first used, so that `import ragboard` is quick.
+`__init__.pyi` lists the public names. Each is imported when it is first used, which keeps `import ragboard` fast.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""`python -m ragboard`."""
+"""Run the command line with `python -m ragboard`."""
 
 from ragboard.cli import run
 

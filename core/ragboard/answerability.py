@@ -1,4 +1,4 @@
-"""Whether a question can be answered, as people or the columns of the run file say."""
+"""Whether a question is answerable, read from columns of the run file."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ __all__ = ["ANSWERABILITY_CLASSES", "ANSWERABILITY_COLUMNS", "READ_COLUMNS", "an
 ANSWERABILITY_CLASSES: tuple[Answerability, ...] = get_args(Answerability)
 
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
-"""The columns of a run file that say it; the first that a sample has counts. `is_impossible` is SQuAD 2's."""
+"""Columns of a run file with the answerability of a question, in order of precedence; `is_impossible` is SQuAD 2's."""
 
 READ_COLUMNS = ("answerability", "Answerability", "answerable", "Answerable", "is_impossible")
-"""The same with MTRAG's spelling."""
+"""The same columns, also in MTRAG's spelling."""
 
 _TRUE, _FALSE = ("true", "yes", "y", "t", "1", "1.0"), ("false", "no", "n", "f", "0", "0.0")
 _EMPTY = ("", "null", "none", "nan", "n/a", "na")
 
 
 def answerability_of(metadata: Mapping[str, JsonValue], *, compat: bool = False) -> Answerability | None:
-    """Return what the columns of a sample say; None if none of them is there, or it is empty.
+    """Read the answerability of a sample's question from its metadata; None if no column has a value.
 
-    `answerability` has one of MTRAG's classes in any case, alone or as a list of one; `answerable` and `is_impossible`
-    are true or false, or such a class. Raises ValueError for anything else. `compat`: as MTRAG's program, the first
-    entry of a list counts, and None is returned for anything else.
+    A value is one of MTRAG's classes (in any case, also as a list of one), or true or false. Raises ValueError for
+    anything else. `compat`: as in MTRAG's program, the first entry of a list counts, and anything else is None.
     """
     for column in READ_COLUMNS:
         value = metadata.get(column)

@@ -58,9 +58,9 @@ __all__ = [
     "temporary_store",
 ]
 
-ALL = 2**31 - 1
-WARNED = 10
-"""Most changes that a warning names; the report lists all."""
+NO_LIMIT = 2**31 - 1
+MAX_WARNED = 10
+"""Maximum number of changes named in a warning; the report lists all."""
 
 _HEAD = ("metric", "mean", "95% CI", "n", "unscored")
 
@@ -74,24 +74,22 @@ class EvaluationResult:
 
     summary: RunSummary
     samples: tuple[SampleRow, ...]
-    """The evaluated samples, in order."""
+    """The evaluated samples, in the order of the run."""
     finished: FinishedEvaluation
+    """Calls, cost and failed tasks of the evaluation, and why it was stopped, if it was."""
     report: ImportReport
     """How the samples were read: columns, and values that were changed, left out or renamed."""
     store: Store
-    """Where the run is; a temporary store is deleted with the last result that uses it."""
+    """The store with the run. A temporary store is deleted with the last result that uses it."""
     run: RunRef
     """The run and its evaluation in `store`, for the functions of `ragboard.analysis`."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
-        """Return the summary of a metric by name, as in `evaluate`. Raises NotFoundError with the possible names."""
+        """Return the summary of a metric, named as in `evaluate`. Raises NotFoundError for a metric not evaluated."""
         return self.summary.metrics[self._spec(metric)]
 
     def __repr__(self) -> str:
-        """Return the judge, a line for each metric, and how many statements are not supported.
-
-        No more than a screen.
-        """
+        """Return a summary that fits on a screen: the judge, a table of the metrics, and the unsupported statements."""
         return "\n".join((one_line(self._title()), text_table(_HEAD, self._rows()), *map(one_line, self._notes())))
 
     def _repr_html_(self) -> str:
@@ -99,7 +97,7 @@ class EvaluationResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was changed, left out or renamed while the samples were read; RunFileWarning names the first of them."""
+        """What was changed, left out or renamed while the samples were read; RunFileWarning names the first 10."""
         return _changes(self.report)
 
     def outcomes(self, metric: str) -> tuple[Outcome, ...]:
@@ -110,17 +108,17 @@ class EvaluationResult:
     def hallucinations(self) -> tuple[Hallucination, ...]:
         """Return the statements that no passage supports: contradicted before unsupported, least supported first.
 
-        Each has its `sample_id`, `question`, `statement`, `verdict`, `reason` and `evidence`.
+        Each has `sample_id`, `question`, `statement`, `verdict`, `reason` and `evidence`.
         """
-        return hallucinations(self.store, HallucinationQuery(runs=(self.run,), limit=ALL)).rows
+        return hallucinations(self.store, HallucinationQuery(runs=(self.run,), limit=NO_LIMIT)).rows
 
     def compare(
         self, other: EvaluationResult, *, unscored: UnscoredPolicy = "excluded", allow_different_judges: bool = False
     ) -> Comparison:
         """Compare another result with this one, question by question; differences are `other` minus this result.
 
-        `unscored` says how samples without a score count. A metric that different judges scored gets no p value and no
-        verdict, unless `allow_different_judges`.
+        `unscored` says how samples without a score count. A metric scored by different judges gets no p value and no
+        verdict unless `allow_different_judges` is set.
         """
         store, a, b = self.store, self.run, other.run
         if other.store.folder.resolve() != store.folder.resolve():
@@ -130,11 +128,11 @@ class EvaluationResult:
         return compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a DataFrame with one row per sample: its texts, the value of each metric or why it is missing.
+        """Return a DataFrame with one row per sample.
 
-        Columns: id, question, answer, passages (a list of texts, or None), reference; for each metric its value, a
-        nullable float, and `METRIC: why`, the reason for a missing value; verdicts: a list with the statement, verdict,
-        score and reason of each statement of the answer.
+        Columns: `id`, `question`, `answer`, `passages` (a list of texts, or None) and `reference`; for each metric
+        `METRIC` (a nullable float) and `METRIC: why` (the reason for a missing value); `verdicts`, a list with the
+        statement, verdict, score and reason of each statement of the answer.
         """
         import pandas as pd
 
@@ -156,7 +154,9 @@ class EvaluationResult:
             values = [outcome.value if isinstance(outcome, Score) else None for outcome in outcomes]
             columns[spec] = pd.array(values, dtype="Float64")
             columns[f"{spec}: why"] = [_why(outcome) for outcome in outcomes]
-        columns["verdicts"] = [[one._asdict() for one in verdicts.get(row.position, ())] for row in self.samples]
+        columns["verdicts"] = [
+            [verdict._asdict() for verdict in verdicts.get(row.position, ())] for row in self.samples
+        ]
         return pd.DataFrame(columns)
 
     def _title(self) -> str:
@@ -171,12 +171,12 @@ class EvaluationResult:
         return [
             (
                 spec,
-                "none" if one.mean is None else f"{one.mean:.3f}",
-                interval_text(one.interval) or "none",
-                f"{one.scored:,}",
-                one.unscored_text or "0",
+                "none" if metric_summary.mean is None else f"{metric_summary.mean:.3f}",
+                interval_text(metric_summary.interval) or "none",
+                f"{metric_summary.scored:,}",
+                metric_summary.unscored_text or "0",
             )
-            for spec, one in self.summary.metrics.items()
+            for spec, metric_summary in self.summary.metrics.items()
         ]
 
     def _notes(self) -> list[str]:
@@ -192,19 +192,19 @@ class EvaluationResult:
         return notes
 
     def _spec(self, name: str) -> str:
-        there = self.summary.metrics
-        if name in there:
+        summaries = self.summary.metrics
+        if name in summaries:
             return name
         with suppress(SettingError):
-            found = [metric.spec for metric in metrics_named([name]) if metric.spec in there]
-            if len(found) == 1:
-                return found[0]
-        own = [spec for spec in there if spec.partition("(")[0].partition(".")[2] == name]
-        if len(own) != 1:
+            matches = [metric.spec for metric in metrics_named([name]) if metric.spec in summaries]
+            if len(matches) == 1:
+                return matches[0]
+        matches = [spec for spec in summaries if spec.partition("(")[0].partition(".")[2] == name]
+        if len(matches) != 1:
             raise NotFoundError(
-                f"{name!r} {'is ambiguous' if own else 'was not evaluated'}; there are {', '.join(there)}"
+                f"{name!r} {'is ambiguous' if matches else 'was not evaluated'}; there are {', '.join(summaries)}"
             )
-        return own[0]
+        return matches[0]
 
 
 def evaluate(
@@ -218,6 +218,7 @@ def evaluate(
     batch: bool = False,
     sample: int | None = None,
     max_cost: float | None = None,
+    ray: str | None = None,
     options: EvaluationOptions | None = None,
     store: Store | Path | str | None = None,
     name: str | None = None,
@@ -225,62 +226,69 @@ def evaluate(
     dataset: str | None = None,
     mapping: Mapping[str, str | None] | None = None,
 ) -> EvaluationResult:
-    """Evaluate samples, or rows with the columns that a run file may have, and wait for the result.
+    """Evaluate samples and wait for the result. Also works while an event loop runs, as in a notebook.
 
-    `samples` are the path of a run file, a Run, Samples, mappings or pydantic models, a dict of columns, a data frame
-    (pandas, polars), an Arrow table, or a dataset of Hugging Face, ragas or DeepEval; `mapping` says which column a
-    field is read from where its name does not tell (None: from none). `name` is the run's; None: the file's or the
-    Run's, else `run`. `metrics` are one or several, by name or as objects; None: faithfulness, answer relevance and
-    context relevance.
+    - `samples`: the path of a run file; a Run; Samples, mappings or pydantic models; a dict of columns; a data frame
+      (pandas, polars), an Arrow table, or a dataset of Hugging Face, ragas or DeepEval.
+    - `metrics`: one or several metrics, by name or as objects; by default faithfulness, answer relevance and context
+      relevance.
+    - `judge`: a name as on the command line, JudgeOptions, a judge, or a panel with a judge for each role. For judges
+      given by name, `embed` names the embedder and `base_url` is the URL of the model server.
+    - `concurrency`: the maximum number of concurrent requests. `sample`: the number of samples to draw at random.
+      `max_cost`: a limit in US dollars. `options`: all other options; these three arguments override it.
+    - `batch`: send requests in batches, at a lower price, with replies within a day. Also pass a `store`: if the
+      process ends before the replies arrive, call `evaluate` again to continue.
+    - `ray`: the address of a Ray cluster to evaluate on, `auto` for the one of this machine, or `local` to start one.
+    - `store`: keep the run there, under its name. Tasks answered before are not asked again, and the dashboard shows
+      the run. By default nothing is kept.
+    - `name`: the name of the run; by default that of the file or the Run, else `run`. `config` and `dataset` describe
+      the run.
+    - `mapping`: the column for each field (None: no column), if ragboard does not recognise the columns by name.
 
-    `judge` is a name as on the command line, JudgeOptions, a judge, or a panel of judges by role. `embed` names the
-    embedder and `base_url` is the URL of the model server, for judges given by name. `concurrency` is the maximum
-    number of concurrent requests, `sample` the number of samples to draw at random, `max_cost` a limit in US dollars;
-    `options` has the rest, and these arguments override it. `batch` sends requests in batches: at a lower price, with
-    replies within a day; give a `store`, so that a process that ends before them can be started again.
-
-    With a `store` the run is kept there under its name, what was answered before is not asked again, and the dashboard
-    shows it; without one nothing is kept. Works where an event loop runs already, as in a notebook. Warns with
-    RunFileWarning of what was read as something else, left out or renamed; the result's `report` lists it. Raises the
-    errors of the command line.
+    Warns with RunFileWarning about values that were converted, left out or renamed; the result's `report` lists all of
+    them. Raises the same errors as the command line: subclasses of RagboardError.
     """
     run, report = read_run(samples, name=name, config=config, dataset=dataset, mapping=mapping)
     panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency, batch=batch or None)
-    named = [metrics] if isinstance(metrics, str) else default_metrics(panel) if metrics is None else metrics
-    chosen = tuple(found for metric in named for found in _metrics(metric))
-    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost}
-    given = {option: value for option, value in limits.items() if value is not None}
-    given |= {"judge_options": judge_options} if judge_options else {}
-    kept = store if isinstance(store, Store) else Store(store) if store else temporary_store()
-    (added,) = kept.add_runs([run])
-    finished = evaluate_run(kept, added.id, chosen, panel, replace(options or EvaluationOptions(), **given))
+    if metrics is None:
+        metrics = default_metrics(panel)
+    elif isinstance(metrics, str):
+        metrics = [metrics]
+    chosen = tuple(resolved for metric in metrics for resolved in _metrics(metric))
+    limits: dict[str, Any] = {"concurrency": concurrency, "sample": sample, "max_cost": max_cost, "ray": ray}
+    overrides = {option: value for option, value in limits.items() if value is not None}
+    if judge_options:
+        overrides["judge_options"] = judge_options
+    run_store = store if isinstance(store, Store) else Store(store) if store else temporary_store()
+    (added,) = run_store.add_runs([run])
+    finished = evaluate_run(run_store, added.id, chosen, panel, replace(options or EvaluationOptions(), **overrides))
     ref = RunRef(run_id=added.id, name=added.name, evaluation_id=finished.evaluation.id)
-    rows = sample_rows(kept, ref, SampleQuery(limit=ALL)).rows
+    rows = sample_rows(run_store, ref, SampleQuery(limit=NO_LIMIT)).rows
     return EvaluationResult(
-        summary=run_summary(kept, ref),
+        summary=run_summary(run_store, ref),
         samples=tuple(row for row in rows if row.scores),
         finished=finished,
         report=report,
-        store=kept,
+        store=run_store,
         run=ref,
     )
 
 
 def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics that conditions name; of a name with several settings, the one of `default_metrics`.
+    """Return the metrics named in conditions; if a name fits several settings, those of `default_metrics`.
 
-    Names of other metrics are left out: they may be scores that the run file has.
+    Unknown names are left out: they may be scores in the run file.
     """
-    usual = {metric.spec: metric for metric in default_metrics(panel)}
-    found: dict[str, Metric] = {}
+    defaults = {metric.spec: metric for metric in default_metrics(panel)}
+    chosen: dict[str, Metric] = {}
     for name in names:
         try:
-            spec = resolve_spec(name, tuple(usual))
-            found[spec] = usual[spec]
+            spec = resolve_spec(name, tuple(defaults))
+            chosen[spec] = defaults[spec]
         except NotFoundError:
             with suppress(SettingError):
-                found |= {metric.spec: metric for metric in metrics_named([name], known)}
-    return tuple(found.values())
+                chosen |= {metric.spec: metric for metric in metrics_named([name], known)}
+    return tuple(chosen.values())
 
 
 def temporary_store() -> Store:
@@ -290,9 +298,9 @@ def temporary_store() -> Store:
     return store
 
 
-async def aevaluate(samples: Any, **given: Any) -> EvaluationResult:
+async def aevaluate(samples: Any, **arguments: Any) -> EvaluationResult:
     """Evaluate samples as `evaluate` does, without blocking the event loop."""
-    return await asyncio.to_thread(partial(evaluate, samples, **given))
+    return await asyncio.to_thread(partial(evaluate, samples, **arguments))
 
 
 def log(
@@ -309,14 +317,15 @@ def log(
     dataset: str = "logged",
     store: Store | Path | str = ".ragboard",
 ) -> str:
-    """Append one sample to the run of that name, from a pipeline, and return the sample's id.
+    """Append one sample of a pipeline to a run, and return the sample's id.
 
-    The run begins with its first sample, whose `config` and `dataset` are the run's. `contexts` are texts or
-    objects with `text` and where known `id` and `score`, in the order of retrieval. Without a `sample_id` the
-    sample gets one from its question; one that is taken gets a number. Several processes may log at once.
-    Nothing is judged: `ragboard evaluate RUN` asks for the samples that it has not seen. Warns with RunFileWarning
-    of what was read as something else or left out. Raises RunFileError
-    for what cannot be read, RunExistsError if the name is that of an imported run.
+    The first sample creates the run, with its `config` and `dataset`. `contexts` are the retrieved passages by rank:
+    texts, or objects with `text` and optionally `id` and `score`. Without a `sample_id`, the id is derived from the
+    question; if an id exists already, a number is appended. Several processes may log at the same time.
+
+    Nothing is judged: `ragboard evaluate RUN` judges the samples that are new since its last call. Warns with
+    RunFileWarning about values that were converted or left out. Raises RunFileError for a sample that cannot be read,
+    RunExistsError if an imported run has this name.
     """
     row = {
         "id": sample_id,
@@ -327,38 +336,40 @@ def log(
         "history": list(history),
         "metadata": metadata,
     }
-    given = {name: value for name, value in row.items() if value is not None}
-    sample, _ = read_run([given], name=run, config=config, dataset=dataset)
-    kept = store if isinstance(store, Store) else Store(store)
-    return kept.append(replace(sample, source="logged"))[0]
+    columns = {name: value for name, value in row.items() if value is not None}
+    sample, _ = read_run([columns], name=run, config=config, dataset=dataset)
+    run_store = store if isinstance(store, Store) else Store(store)
+    return run_store.append(replace(sample, source="logged"))[0]
 
 
-async def alog(run: str, **given: Any) -> str:
+async def alog(run: str, **arguments: Any) -> str:
     """Append one sample to a run as `log` does, without blocking the event loop, and return the sample's id."""
-    return await asyncio.to_thread(partial(log, run, **given))
+    return await asyncio.to_thread(partial(log, run, **arguments))
 
 
-def read_run(samples: Any, *, name: str | None, **given: Any) -> tuple[Run, ImportReport]:
-    """Return the run of samples and how they were read; warn, at the caller's line, about changes."""
+def read_run(samples: Any, *, name: str | None, **options: Any) -> tuple[Run, ImportReport]:
+    """Read samples as a run; return it with a report, and warn at the caller's line about changed values."""
     if isinstance(samples, (str, Path)):
-        result = read_runs(samples, name=name, **given)
+        result = read_runs(samples, name=name, **options)
         if len(result.runs) > 1:
             names = ", ".join(run.name for run in result.runs)
-            raise SettingError(f"{samples} holds {len(result.runs)} runs ({names}); pass one of `read_runs(...).runs`")
+            raise SettingError(
+                f"{samples} contains {len(result.runs)} runs ({names}); pass one of `read_runs(...).runs`"
+            )
     elif isinstance(samples, Run):
-        result = read_samples(samples.samples, name=name or samples.name, **given)
+        result = read_samples(samples.samples, name=name or samples.name, **options)
         (read,) = result.runs
         run = replace(
             samples, name=read.name, config={**samples.config, **read.config}, dataset=read.dataset or samples.dataset
         )
         result = replace(result, runs=(replace(run, samples=read.samples),))
     else:
-        result = read_samples(samples, name=name or "run", **given)
+        result = read_samples(samples, name=name or "run", **options)
     report = result.report
-    said = _changes(report)
-    if said:
-        more = f"; and {len(said) - WARNED} more" if len(said) > WARNED else ""
-        warnings.warn(f"{report.path}: {'; '.join(said[:WARNED])}{more}", RunFileWarning, stacklevel=3)
+    changes = _changes(report)
+    if changes:
+        more = f"; and {len(changes) - MAX_WARNED} more" if len(changes) > MAX_WARNED else ""
+        warnings.warn(f"{report.path}: {'; '.join(changes[:MAX_WARNED])}{more}", RunFileWarning, stacklevel=3)
     return next(iter(result.runs)), report
 
 
@@ -369,14 +380,19 @@ def _changes(report: ImportReport) -> tuple[str, ...]:
 
 
 def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
-    """Return the judges, and their options if they are given by name. Raises SettingError for options of others."""
+    """Return the panel of judges, and its options if the judge is given by name.
+
+    Raises SettingError for `embed`, `base_url` or `batch` with a judge that is not given by name.
+    """
     given = {option: value for option, value in given.items() if value is not None}
     if isinstance(judge, (str, JudgeOptions)):
         options = replace(JudgeOptions(judge=judge) if isinstance(judge, str) else judge, **given)
         return panel_named(options), options
     for option in ("embed", "base_url", "batch"):
         if option in given:
-            raise SettingError(f"{option} is for a judge given by name, not for {type(judge).__name__}; set it there")
+            raise SettingError(
+                f"{option} applies only to a judge given by name; set it on the {type(judge).__name__} itself"
+            )
     return judge if isinstance(judge, Panel) else Panel(judge=judge), None
 
 

@@ -1,8 +1,9 @@
 """Short leases on the DuckDB file, and its migrations.
 
-In DuckDB one writing process excludes all others, so no process keeps the file open: a lease opens it late and closes
-it early. Opening takes a lock file. A reader holds the lock only while it opens the database; a writer holds it until
-it has finished, also while it waits for earlier readers. So new readers cannot starve a writer.
+In DuckDB one writing process excludes all others. So no process keeps the file open: it leases a connection for as
+short a time as possible. Opening the file requires a lock file. A reader holds the lock only while it opens the
+database; a writer holds it until it has finished, also while it waits for earlier readers. So new readers cannot starve
+a writer.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 
-__all__ = ["BUSY_MESSAGES", "WAIT_SECONDS", "Database"]
+__all__ = ["BUSY_MESSAGES", "LOAD_MEMORY", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
 """Seconds that a lease waits for other processes before it raises StoreBusyError."""
+
+LOAD_MEMORY = "1GB"
+"""Memory that DuckDB may use to load the samples of a run or the results of an evaluation."""
 
 BUSY_MESSAGES = (
     "Could not set lock on file",
@@ -31,13 +35,13 @@ BUSY_MESSAGES = (
     "being used by another process",
     "Conflicting lock",
 )
-"""Parts of DuckDB's error messages if another process has the file open."""
+"""Parts of DuckDB's error messages that mean that another process has the file open."""
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-"""Settings that keep DuckDB from downloading an extension for another kind of file."""
+"""Settings that keep DuckDB from downloading extensions."""
 
 DAMAGE_ERRORS = (
     duckdb.IOException,
@@ -45,10 +49,10 @@ DAMAGE_ERRORS = (
     duckdb.InternalException,
     duckdb.SerializationException,
 )
-"""DuckDB's errors for a damaged file."""
+"""The errors that DuckDB raises for a damaged file."""
 
 MAGIC_BYTES = slice(8, 12), b"DUCK"
-"""The position of the magic bytes in a DuckDB file, and the bytes."""
+"""The position and value of the bytes that identify a DuckDB file."""
 
 
 class Database:
@@ -104,7 +108,7 @@ class Database:
         return self._connect_migrated()
 
     def _exists(self) -> bool:
-        """Return whether there is a database. An empty file is none: creating it was interrupted."""
+        """Return whether the database exists. An empty file does not count: its creation was interrupted."""
         try:
             return self.path.stat().st_size > 0
         except FileNotFoundError:
@@ -113,7 +117,7 @@ class Database:
             raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def _migrate_for_reading(self) -> None:
-        """Create or migrate the database, also for a reader."""
+        """Create or migrate the database, even if this instance is read-only."""
         try:
             with Database(self.path, wait=self._wait).write():
                 pass
@@ -137,23 +141,25 @@ class Database:
                     connection.execute("CHECKPOINT")
                 new.replace(self.path)
         except (OSError, duckdb.Error) as error:
-            raise StoreError(f"{self.path}: cannot make the store: {_first_line(error)}") from error
+            raise StoreError(f"{self.path}: cannot create the store: {_first_line(error)}") from error
 
     def _create_folder(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(f"{self.path.parent}: cannot make the store: {error.strerror or error}") from error
+            raise StoreError(f"{self.path.parent}: cannot create the store: {error.strerror or error}") from error
 
     @contextmanager
     def _lock(self, *, needed: bool = True) -> Generator[None]:
-        """Hold the lock file. Unless it is `needed`, as for writing, go on without it where no file can be created."""
+        """Hold the lock file; if it cannot be created, raise StoreError if it is `needed`, else go on without it."""
         try:
             held: AbstractContextManager[object] = FileLock(
                 self.lock_path, timeout=self._wait, is_singleton=False
             ).acquire()
         except Timeout:
-            raise StoreBusyError(f"{self.path}: another process kept the store for {self._wait:.0f} s") from None
+            raise StoreBusyError(
+                f"{self.path}: another process has been using the store for {self._wait:.0f} s; try again later"
+            ) from None
         except OSError as error:
             if needed:
                 why = "no permission" if isinstance(error, PermissionError) else error.strerror or error
@@ -175,22 +181,26 @@ class Database:
                 if not any(message in str(error) for message in BUSY_MESSAGES):
                     raise _damaged(self.path, error) from error
                 if time.monotonic() > until:
-                    raise StoreBusyError(f"{self.path}: another process keeps it open: {_first_line(error)}") from error
+                    raise StoreBusyError(
+                        f"{self.path}: another process has the file open: {_first_line(error)}"
+                    ) from error
             except duckdb.Error as error:
                 raise _damaged(self.path, error) from error
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
 
     def _check_kind(self) -> None:
-        """Raise StoreError for another kind of file, for which DuckDB would download an extension."""
+        """Raise StoreError unless this is a DuckDB file: for other files DuckDB would download an extension."""
         position, magic = MAGIC_BYTES
         try:
             with self.path.open("rb") as file:
-                start = file.read(position.stop)
+                header = file.read(position.stop)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        if start[position] != magic:
-            raise StoreError(f"{self.path}: not a valid DuckDB database; move it away, or name another --store")
+        if header[position] != magic:
+            raise StoreError(
+                f"{self.path}: not a valid DuckDB database; move the file away, or choose another folder with --store"
+            )
 
 
 @contextmanager
@@ -210,7 +220,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
 
 @contextmanager
 def _damage_as_store_error(path: Path) -> Generator[None]:
-    """Turn errors from a damaged file into StoreError; errors in SQL statements stay as they are."""
+    """Turn errors about a damaged file into StoreError; errors in SQL statements pass unchanged."""
     try:
         yield
     except duckdb.Error as error:
@@ -220,7 +230,7 @@ def _damage_as_store_error(path: Path) -> Generator[None]:
 
 
 def _damaged(path: Path, error: Exception) -> StoreError:
-    return StoreError(f"{path}: {_first_line(error)}; see `ragboard doctor`")
+    return StoreError(f"{path}: {_first_line(error)}; run `ragboard doctor`")
 
 
 def _first_line(error: Exception) -> str:
@@ -230,8 +240,8 @@ def _first_line(error: Exception) -> str:
 @cache
 def _migrations() -> tuple[tuple[str, str], ...]:
     folder = files("ragboard") / "schema"
-    found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return tuple((name, (folder / name).read_text("utf-8")) for name in found)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return tuple((name, (folder / name).read_text("utf-8")) for name in names)
 
 
 def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:

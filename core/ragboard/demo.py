@@ -1,4 +1,4 @@
-"""The demo: the sample runs, judged by their authors and by rules."""
+"""The demo: the sample runs, with the recorded verdicts of their authors and those of the embedded judge."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ RECORDED_METRICS = (
         )
     ),
 )
-"""The metrics of the recorded verdicts: the default ones, what a diagnosis takes, and nuggets."""
+"""The metrics computed from the recorded verdicts: the default ones, those for a diagnosis, and nuggets."""
 
 Evaluate: TypeAlias = Callable[[Store, RunRef, tuple[Metric, ...], Panel], object]
+"""Evaluates a run with these metrics and judges."""
 
 
 def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
-    """Load both sample runs, and evaluate each twice; yield what was done, in words.
+    """Load both sample runs and evaluate them; yield what was done, in words.
 
-    First by the embedded judge, then by the verdicts that the authors of the sample recorded, so that pages show
-    these. At last the embedded judge is compared with the authors.
+    Each run is evaluated by the embedded judge and then with the verdicts that the authors recorded, because pages show
+    the newest evaluation. Finally the embedded judge is compared with the authors.
     """
     rules, recorded = panel_named(JudgeOptions()), panel_named(JudgeOptions(judge="recorded"))
     added_runs = store.add_runs(sample_runs())
@@ -57,13 +58,16 @@ def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
         evaluate(store, run, RECORDED_METRICS, recorded)
         yield f"sample run {added.name}: {added.samples} samples, judged by {recorded.name}"
     agree(store, _labels(), rules)
-    yield "beside it the verdicts of the embedded judge (rule-based); the Agreement page compares the two"
+    yield "also judged by the embedded judge (rule-based); the Agreement page compares it with the authors"
 
 
 def remove_demo(store: Store) -> int:
-    """Delete the sample runs that still have their tag, and the comparison with the authors. Returns how many runs."""
-    ours = {found for run in sample_runs() if (found := store.same_run(run))}
-    ids = ours.intersection(store.runs_tagged(SAMPLE_TAG))
+    """Delete the sample runs that are still tagged `sample`, and the agreement with the authors.
+
+    Returns the number of deleted runs.
+    """
+    sample_ids = {run_id for run in sample_runs() if (run_id := store.same_run(run))}
+    ids = sample_ids.intersection(store.runs_tagged(SAMPLE_TAG))
     store.remove_runs(ids)
     with suppress(NotFoundError):
         store.remove_agreement(agreement_of(_labels(), panel_named(JudgeOptions())).id)

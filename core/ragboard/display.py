@@ -17,7 +17,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`plain` text on one line: a build server may read a line of foreign text as a command."""
+    """Return the text on one line, made `plain`. A build server may run a line that begins like one of its commands."""
     return plain(text).replace("\n", " ")
 
 

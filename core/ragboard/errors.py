@@ -16,7 +16,9 @@ The failure of one sample is never an exception: it is an `Unscored` with its re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import Self
 
 __all__ = [
@@ -42,7 +44,7 @@ class ExitCode(IntEnum):
     meaning: str
 
     def __new__(cls, code: int, meaning: str) -> Self:
-        """Attach the meaning, as the documentation lists it."""
+        """Create a code with its meaning."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.meaning = meaning
@@ -85,13 +87,18 @@ class RunFileError(RagboardError):
         where = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{where}: {field}: {message}{remedy}" if field else f"{where}: {message}{remedy}")
 
+    def __reduce__(self) -> tuple[Callable[..., RunFileError], tuple[str, str]]:
+        """Return how to build the error again in another process."""
+        rebuild = partial(RunFileError, line=self.line, field=self.field, remedy=self.remedy)
+        return rebuild, (self.path, self.message)
+
 
 class RunFileWarning(UserWarning):
-    """Rows were converted or read incompletely; the message says what was changed, how often, and in which rows."""
+    """Values were converted, left out or renamed; the message says what was changed, how often, and in which rows."""
 
 
 class InconclusiveWarning(UserWarning):
-    """An assertion on an evaluation passed, but the data cannot decide: the threshold is inside the 95% CI."""
+    """An assertion passed, but the evaluation is inconclusive: the threshold is inside the 95% CI, or tasks failed."""
 
 
 class StoreError(RagboardError):

@@ -1,4 +1,4 @@
-"""Prices of models: the package's list, and a file of the user that overrides it."""
+"""Prices of models: the list that comes with ragboard, and a user's file that overrides it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """US dollars per million tokens."""
+    """The prices of a model, in US dollars per million tokens."""
 
     prompt: float
+    """Price of prompt tokens."""
     completion: float = 0.0
     """Price of completion tokens; 0 for embedding models."""
     cached: float | None = None
-    """Price of cached prompt tokens; None: that of other prompt tokens."""
+    """Price of cached prompt tokens; None: the same as of other prompt tokens."""
     batch: float = 0.5
-    """What a request in a batch costs, as a share of these prices."""
+    """Price of a request in a batch, as a share of these prices."""
     date: str = ""
-    """Date of the price."""
+    """When the price was looked up."""
     source: str = ""
+    """Where the price was looked up."""
 
     @property
     def in_batch(self) -> Price:
@@ -39,29 +41,29 @@ class Price:
         return replace(self, prompt=self.prompt * self.batch, completion=self.completion * self.batch, cached=cached)
 
 
-_ENTRIES = tuple(field.name for field in fields(Price))
+_KEYS = tuple(field.name for field in fields(Price))
 
 Prices: TypeAlias = Mapping[str, Price]
-"""Prices by exact name of the model; a missing model has no known price, which is not 0."""
+"""Prices by exact name of the model; the price of a model that is missing here is unknown, not 0."""
 
 
 def read_prices(file: Path | None = None) -> Prices:
-    """Return the package's prices, overridden model by model by those of a TOML file.
+    """Return the prices that come with ragboard, overridden for each model in a TOML file.
 
-    A table for each model: `["my-model"]`, `prompt = 0.1`, `completion = 0.4`, and where wished
-    `cached`, `batch` (a share), `date`, `source`. Raises SettingError naming what is off.
+    The file has a table for each model: `["my-model"]` with `prompt = 0.1`, `completion = 0.4` and optionally `cached`,
+    `batch` (a share), `date` and `source`. Raises SettingError for an invalid file.
     """
-    own = {} if file is None else _read(str(file), _text(file))
+    overrides = {} if file is None else _read(str(file), _text(file))
     packaged = files("ragboard").joinpath("prices.toml").read_text("utf-8")
-    return _read("prices.toml", packaged) | own
+    return _read("prices.toml", packaged) | overrides
 
 
 def cost(price: Price | None, *, prompt: float, completion: float, cached: float = 0) -> float | None:
-    """Return US dollars for these tokens, of which `cached` are part of `prompt`; None without a price."""
+    """Return the cost of these numbers of tokens in US dollars; `prompt` includes `cached`. None without a price."""
     if price is None:
         return None
-    kept = price.prompt if price.cached is None else price.cached
-    return ((prompt - cached) * price.prompt + cached * kept + completion * price.completion) / MILLION
+    cached_price = price.prompt if price.cached is None else price.cached
+    return ((prompt - cached) * price.prompt + cached * cached_price + completion * price.completion) / MILLION
 
 
 def _text(file: Path) -> str:
@@ -70,32 +72,32 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise SettingError(f"{file}: {error.strerror or error}, expected a TOML file of prices") from error
     except UnicodeDecodeError as error:
-        raise SettingError(f"{file}: is not UTF-8: {error}") from error
+        raise SettingError(f"{file}: not UTF-8: {error}") from error
 
 
 def _read(where: str, text: str) -> dict[str, Price]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingError(f"{where}: is not TOML: {error}") from error
-    return {model: _price(f"{where}: {model}", given) for model, given in tables.items()}
+        raise SettingError(f"{where}: invalid TOML: {error}") from error
+    return {model: _price(f"{where}: {model}", table) for model, table in tables.items()}
 
 
-def _price(where: str, given: Any) -> Price:
-    if not isinstance(given, dict) or "prompt" not in given:
+def _price(where: str, table: Any) -> Price:
+    if not isinstance(table, dict) or "prompt" not in table:
         raise SettingError(f'{where}: expected a table ["{where.rpartition(": ")[2]}"] with at least `prompt`')
-    if unknown := sorted(given.keys() - set(_ENTRIES)):
-        raise SettingError(f"{where}: no entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
+    if unknown := sorted(table.keys() - set(_KEYS)):
+        raise SettingError(f"{where}: unknown key {unknown[0]!r}; expected one of {', '.join(_KEYS)}")
     dollars = {
-        key: _dollars(f"{where}: {key}", given[key]) for key in ("prompt", "completion", "cached") if key in given
+        key: _dollars(f"{where}: {key}", table[key]) for key in ("prompt", "completion", "cached") if key in table
     }
     return Price(
         prompt=dollars["prompt"],
         completion=dollars.get("completion", 0.0),
         cached=dollars.get("cached"),
-        batch=_dollars(f"{where}: batch", given["batch"], "a share of the prices") if "batch" in given else Price.batch,
-        date=str(given.get("date", "")),
-        source=str(given.get("source", "")),
+        batch=_dollars(f"{where}: batch", table["batch"], "a share of the prices") if "batch" in table else Price.batch,
+        date=str(table.get("date", "")),
+        source=str(table.get("source", "")),
     )
 
 

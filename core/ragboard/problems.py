@@ -1,4 +1,4 @@
-"""Kinds of problems: equal for messages that differ only in numbers, names and texts."""
+"""Grouping of error messages that differ only in numbers, names and quoted texts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 __all__ = ["kind_of_problem"]
 
-SHOWN = 160
-"""Most characters of a kind."""
+MAX_LENGTH = 160
+"""Maximum number of characters of a kind."""
 
-_VARYING = (
+_PLACEHOLDERS = (
     (re.compile(r"; reply: .*", re.DOTALL), ""),
     (re.compile(r"https?://\S+"), "URL"),
     (re.compile(r"'[^']*'|\"[^\"]*\""), "'…'"),
@@ -20,7 +20,7 @@ _VARYING = (
 
 
 def kind_of_problem(message: str) -> str:
-    """Return the message with variable parts replaced, cut to one line."""
-    for varying, instead in _VARYING:
-        message = varying.sub(instead, message)
-    return message.strip()[:SHOWN]
+    """Return the message on one line, with placeholders for numbers, URLs, ids and quoted texts."""
+    for pattern, placeholder in _PLACEHOLDERS:
+        message = pattern.sub(placeholder, message)
+    return message.strip()[:MAX_LENGTH]

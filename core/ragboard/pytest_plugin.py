@@ -1,4 +1,4 @@
-"""The pytest plugin: samples are judged once per session, and the marker `ragboard` gives tests their judge."""
+"""The pytest plugin: samples are judged once per session, and the marker `ragboard` sets the judge of a test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragboard.testing import SESSION
 
 __all__ = ["pytest_configure", "pytest_runtest_setup", "pytest_sessionfinish", "pytest_sessionstart"]
 
-MARKER = "ragboard(judge=..., **arguments): a test of answers; the arguments are defaults of assert_evaluation"
+MARKER = "ragboard(judge=..., **arguments): sets default arguments of assert_evaluation for this test"
 
 
 def pytest_configure(config: Any) -> None:
@@ -17,19 +17,19 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_sessionstart() -> None:
-    """Begin to keep what is judged, until the session ends."""
+    """Keep evaluations until the session ends."""
     SESSION.active = True
 
 
 def pytest_runtest_setup(item: Any) -> None:
-    """Take the defaults of a test from its markers, the closest one first."""
+    """Set the defaults of a test from its markers; the closest marker wins."""
     SESSION.defaults = {
         name: value for marker in reversed(list(item.iter_markers("ragboard"))) for name, value in marker.kwargs.items()
     }
 
 
 def pytest_sessionfinish() -> None:
-    """Forget what was judged."""
+    """Delete the evaluations of the session."""
     SESSION.active = False
     SESSION.defaults = {}
     SESSION.stores.clear()

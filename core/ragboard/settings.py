@@ -22,12 +22,12 @@ def split_pair(text: str, *, expected: str = "KEY=VALUE") -> tuple[str, str]:
 
 
 def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
-    """Read `key=value` pairs as a configuration; a JSON value (`3`, `true`) is parsed."""
+    """Read `key=value` pairs as a configuration; a value that is valid JSON (`3`, `true`) is parsed."""
     return {key: _json_or_text(value) for key, value in map(split_pair, pairs)}
 
 
 def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict[str, JsonValue]:
-    """Read a JSON or TOML file with one object of settings. Raises SettingError."""
+    """Read a JSON or TOML file with one object of settings. Raises SettingError for an unreadable or invalid file."""
     import tomllib
 
     toml = kind == "toml" or path.suffix == ".toml"

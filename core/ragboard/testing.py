@@ -1,6 +1,6 @@
-"""Assert the scores of an evaluation in a test, of any test framework.
+"""Assertions on the scores of an evaluation, for any test framework.
 
-Heavy modules are imported when an assertion runs: the pytest plugin imports this module in every session.
+The pytest plugin imports this module in every session, so heavy modules are imported only when an assertion runs.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
 __all__ = ["SESSION", "OnInconclusive", "Session", "assert_evaluation"]
 
 OnInconclusive = Literal["mean", "warn", "fail"]
-"""What an inconclusive gate means: mean: the mean decides; warn: it passes; fail: it fails. A pass warns."""
+"""What happens to an inconclusive gate: mean: the mean decides; warn: it passes; fail: it fails. A pass warns."""
 
-SHOWN = 10
-"""Maximum number of statements in the message of a failed assertion, and of samples per metric."""
+MAX_SHOWN = 10
+"""Maximum number of statements, and of samples per metric, in the message of a failed assertion."""
 
 _THRESHOLD = re.compile(r"\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")
 
 
 @dataclass
 class Session:
-    """What the assertions of one test session share."""
+    """State shared by the assertions of a test session."""
 
     active: bool = False
+    """Whether a session keeps evaluations in `stores`."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Defaults of the current test: arguments of `evaluate`, `on_inconclusive` and `unscored`."""
     stores: dict[str, Store] = field(default_factory=dict[str, "Store"])
-    """A temporary store for each set of samples, by digest, so that nothing is judged twice."""
+    """A temporary store for each set of samples, by digest; samples in it are not judged again."""
 
 
 SESSION = Session()
@@ -51,7 +52,7 @@ def assert_evaluation(
     on_inconclusive: OnInconclusive | None = None,
     unscored: UnscoredPolicy | None = None,
     metrics: Iterable[Metric] = (),
-    **given: Any,
+    **keywords: Any,
 ) -> EvaluationResult:
     """Evaluate samples and assert that the means of metrics reach their thresholds; return the result.
 
@@ -61,15 +62,15 @@ def assert_evaluation(
     with the name of the metric, or in `thresholds` for a name with a dot or settings. `metrics` are metrics of your
     own that thresholds name. All other keywords are arguments of `evaluate`: judge, embed, base_url, mapping and so on.
 
-    The 95% CI decides, as in `ragboard check`: a gate passes or fails if the whole interval is on that side of the
-    threshold. If the threshold is inside, or there is no interval, `on_inconclusive` decides: `mean` (the default):
-    the mean does; `fail`: the assertion fails; `warn`: it passes. A pass that is inconclusive, or in which tasks
-    failed, warns with InconclusiveWarning. `unscored` says how samples without a score count. Without a single score,
-    and if a limit stopped the evaluation, the assertion fails.
+    The 95% CI decides, as in `ragboard check`: a gate passes if the whole interval meets the threshold, and fails if
+    the whole interval misses it. Otherwise the gate is inconclusive and `on_inconclusive` decides: with `mean` (the
+    default) the mean must meet the threshold, with `fail` the assertion fails, with `warn` it passes. If an
+    inconclusive gate passes, or tasks failed, InconclusiveWarning is issued. `unscored` says how samples without a
+    score count. The assertion fails if no sample is scored, or if a limit stopped the evaluation.
 
-    In pytest, the same samples are judged once per session, and `@pytest.mark.ragboard(judge=...)` gives defaults.
-    Raises AssertionError with the values, intervals and worst statements, SettingError for a wrong threshold, and the
-    errors of `evaluate`.
+    In pytest, the same samples are judged once per session, and `@pytest.mark.ragboard(judge=...)` sets defaults.
+    Raises AssertionError with the values, intervals and worst statements, SettingError for an invalid threshold, and
+    the errors of `evaluate`.
     """
     __tracebackhide__ = True
     from ragboard.analysis import check_run, check_thresholds, metric_descriptions, run_summary
@@ -80,14 +81,16 @@ def assert_evaluation(
     policy: UnscoredPolicy = unscored or defaults.pop("unscored", "excluded")
     if on_inconclusive not in ("mean", "warn", "fail"):
         raise SettingError(f"on_inconclusive is {on_inconclusive!r}, expected 'mean', 'warn' or 'fail'")
-    arguments = _arguments()
-    options = {name: given.pop(name) for name in tuple(given) if name in arguments}
-    conditions = [_condition(name, text) for name, text in {**(thresholds or {}), **given}.items()]
+    arguments = _evaluate_arguments()
+    options = {name: keywords.pop(name) for name in tuple(keywords) if name in arguments}
+    conditions = [_condition(name, text) for name, text in {**(thresholds or {}), **keywords}.items()]
     if not conditions:
         raise SettingError("nothing to assert: pass a threshold such as faithfulness='>= 0.9'")
     if isinstance(samples, EvaluationResult):
         if options:
-            raise SettingError(f"{', '.join(options)}: only for samples; this result is evaluated already")
+            raise SettingError(
+                f"{', '.join(options)} cannot be set for an EvaluationResult, because it is evaluated already"
+            )
         result = samples
     else:
         defaults = {name: value for name, value in defaults.items() if name in arguments}
@@ -96,16 +99,16 @@ def assert_evaluation(
         raise AssertionError(f"the evaluation was stopped: {result.finished.stopped}")
     gated = check_run(run_summary(result.store, result.run, unscored=policy), conditions)
     check_thresholds(gated, metric_descriptions(result.store))
-    failed = [one for one in gated if _fails(one, on_inconclusive)]
+    failed = [gate for gate in gated if _fails(gate, on_inconclusive)]
     if failed:
         raise AssertionError("\n".join(_message(result, gated, failed)))
-    doubts = [line for one in gated if (line := _doubt(result, one))]
-    if doubts:
-        warnings.warn("; ".join(doubts), InconclusiveWarning, stacklevel=2)
+    cautions = [caution for gate in gated if (caution := _caution(result, gate))]
+    if cautions:
+        warnings.warn("; ".join(cautions), InconclusiveWarning, stacklevel=2)
     return result
 
 
-def _arguments() -> frozenset[str]:
+def _evaluate_arguments() -> frozenset[str]:
     from inspect import signature
 
     from ragboard.api import evaluate
@@ -116,14 +119,14 @@ def _arguments() -> frozenset[str]:
 def _condition(metric: str, text: object) -> Condition:
     from ragboard.analysis import Condition
 
-    found = _THRESHOLD.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _THRESHOLD.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise SettingError(f"{metric}={text!r} is not a threshold: expected '>= NUMBER' or '<= NUMBER'")
-    return Condition(metric=metric, fail="below" if found[1] == ">=" else "above", threshold=float(found[2]))
+    return Condition(metric=metric, fail="below" if match[1] == ">=" else "above", threshold=float(match[2]))
 
 
 def _evaluated(
-    samples: Any, conditions: Iterable[Condition], own: tuple[Metric, ...], given: Mapping[str, Any]
+    samples: Any, conditions: Iterable[Condition], own_metrics: tuple[Metric, ...], arguments: Mapping[str, Any]
 ) -> EvaluationResult:
     """Evaluate the samples with the metrics that the conditions name, in the store of the session."""
     from dataclasses import replace
@@ -132,61 +135,63 @@ def _evaluated(
     from ragboard.evaluation.defaults import default_metrics
     from ragboard.store.writing import run_digest
 
-    of_own = {name for metric in own for name in (metric.name, metric.spec)}
-    names = [condition.metric for condition in conditions if condition.metric not in of_own]
-    panel, _ = panel_of(given.get("judge") or "embedded", embed=given.get("embed"), base_url=given.get("base_url"))
-    metrics = (*own, *gate_metrics(names, panel)) or default_metrics(panel)
-    if not SESSION.active or given.get("store") is not None:
-        return evaluate(samples, metrics=metrics, **given)
-    reading = {name: given.get(name) for name in ("name", "config", "dataset", "mapping")}
-    run, report = read_run(samples, **reading)
+    own_names = {name for metric in own_metrics for name in (metric.name, metric.spec)}
+    names = [condition.metric for condition in conditions if condition.metric not in own_names]
+    panel, _ = panel_of(
+        arguments.get("judge") or "embedded", embed=arguments.get("embed"), base_url=arguments.get("base_url")
+    )
+    metrics = (*own_metrics, *gate_metrics(names, panel)) or default_metrics(panel)
+    if not SESSION.active or arguments.get("store") is not None:
+        return evaluate(samples, metrics=metrics, **arguments)
+    read_options = {name: arguments.get(name) for name in ("name", "config", "dataset", "mapping")}
+    run, report = read_run(samples, **read_options)
     digest = run_digest(run)
     if digest not in SESSION.stores:
         SESSION.stores[digest] = temporary_store()
-    judging = {name: value for name, value in given.items() if name not in reading}
-    return replace(evaluate(run, metrics=metrics, store=SESSION.stores[digest], **judging), report=report)
+    judge_options = {name: value for name, value in arguments.items() if name not in read_options}
+    return replace(evaluate(run, metrics=metrics, store=SESSION.stores[digest], **judge_options), report=report)
 
 
-def _fails(one: GateResult, on_inconclusive: OnInconclusive) -> bool:
-    if one.estimate is None or one.verdict != "inconclusive":
-        return one.verdict != "pass"
+def _fails(gate: GateResult, on_inconclusive: OnInconclusive) -> bool:
+    if gate.estimate is None or gate.verdict != "inconclusive":
+        return gate.verdict != "pass"
     if on_inconclusive == "mean":
-        return one.estimate < one.threshold if one.fail == "below" else one.estimate > one.threshold
+        return gate.estimate < gate.threshold if gate.fail == "below" else gate.estimate > gate.threshold
     return on_inconclusive == "fail"
 
 
-def _doubt(result: EvaluationResult, one: GateResult) -> str:
-    """Return why a gate that passes may be wrong; empty if nothing speaks against it."""
+def _caution(result: EvaluationResult, gate: GateResult) -> str:
+    """Return the gate in words if it is inconclusive or tasks failed; otherwise empty."""
     from ragboard.analysis import gate_text
 
-    summary = result.summary.metrics.get(one.metric)
+    summary = result.summary.metrics.get(gate.metric)
     failures = summary.unscored.get("failed", 0) if summary else 0
     missing = f" ({failures} samples failed)" if failures else ""
-    return f"{gate_text(one)}{missing}" if one.verdict == "inconclusive" or failures else ""
+    return f"{gate_text(gate)}{missing}" if gate.verdict == "inconclusive" or failures else ""
 
 
 def _message(result: EvaluationResult, gated: Iterable[GateResult], failed: Iterable[GateResult]) -> Iterator[str]:
-    """Yield the gates, the worst samples of those that failed, and the statements that no passage supports."""
+    """Yield the lines of the failure message: all gates, the worst samples of each failed gate, and hallucinations."""
     from ragboard.analysis import gate_text
     from ragboard.display import one_line
     from ragboard.records import Score
 
     yield "the evaluation does not reach its thresholds"
-    for one in gated:
-        yield one_line(f"  {gate_text(one)}")
+    for gate in gated:
+        yield one_line(f"  {gate_text(gate)}")
     yield one_line(f"  {str(result).splitlines()[0]}")
-    for one in failed:
-        if one.metric not in result.summary.metrics:
+    for gate in failed:
+        if gate.metric not in result.summary.metrics:
             continue
-        scored = [(row, outcome) for row in result.samples if isinstance(outcome := row.scores[one.metric], Score)]
-        scored.sort(key=lambda pair: pair[1].value if one.fail == "below" else -pair[1].value)
-        yield f"  worst {one.metric}:"
-        for row, outcome in scored[:SHOWN]:
+        scored = [(row, outcome) for row in result.samples if isinstance(outcome := row.scores[gate.metric], Score)]
+        scored.sort(key=lambda pair: pair[1].value if gate.fail == "below" else -pair[1].value)
+        yield f"  worst {gate.metric}:"
+        for row, outcome in scored[:MAX_SHOWN]:
             yield one_line(f"    {outcome.value:.2f} ({outcome.counted}), sample {row.sample_id}: {row.question}")
-        if unscored := result.summary.metrics[one.metric].unscored_text:
+        if unscored := result.summary.metrics[gate.metric].unscored_text:
             yield f"    unscored: {unscored}"
     statements = result.hallucinations()
     if statements:
         yield f"  statements that no passage supports ({len(statements):,}):"
-        for statement in statements[:SHOWN]:
+        for statement in statements[:MAX_SHOWN]:
             yield one_line(f"    {statement}")

@@ -21,7 +21,15 @@ from ragboard.export import TABLE_FORMATS, table_bytes
 from ragboard.sample_files import SAMPLE_TAG
 from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
-from ragboard_dashboard.data import get_evaluations, get_label_files, get_runs, get_trust, resolve, store, writable
+from ragboard_dashboard.data import (
+    get_evaluations,
+    get_judge_validation,
+    get_label_files,
+    get_runs,
+    resolve,
+    store,
+    writable,
+)
 from ragboard_dashboard.links import (
     STETHOSCOPE,
     bound,
@@ -177,7 +185,7 @@ def evaluations_help(choices: Mapping[str, str]) -> str | None:
 
 def trust_line(run: RunRef, metric: str, what: str) -> None:
     """Draw the agreement of a metric's judge with labels, with a link; nothing without labels."""
-    trust = get_trust(run, metric)
+    trust = get_judge_validation(run, metric)
     if trust is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")

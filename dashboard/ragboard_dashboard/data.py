@@ -78,10 +78,16 @@ from ragboard.human.annotation import annotation_queue, annotator_agreement, bat
 from ragboard.human.baselines import BaselineComparison, compare_with_baselines
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.judge_validation import (
+    RUN_LABELS,
+    load_run_label_agreement,
+    run_label_agreements,
+    run_label_texts,
+    validate_judge,
+)
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.questions import label_of_question
-from ragboard.human.trust import RUN_LABELS, labelled_runs, run_of_labels, texts_of_labels, trust_in
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -200,7 +206,7 @@ get_tables = cached(4)(store_tables)
 get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
-get_trust = cached(64)(trust_in)
+get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
@@ -299,7 +305,7 @@ def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     """Return every agreement, newest first: those with label files, and those with the runs' own labels."""
-    return tuple(sorted((*labelled_runs(store), *agreements(store)), key=lambda one: one.made, reverse=True))
+    return tuple(sorted((*run_label_agreements(store), *agreements(store)), key=lambda one: one.made, reverse=True))
 
 
 @cached(4)
@@ -311,7 +317,7 @@ def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
-        return run_of_labels(store, agreement_id)
+        return load_run_label_agreement(store, agreement_id)
     return load_agreement(store, agreement_named(store, agreement_id))
 
 
@@ -368,7 +374,7 @@ def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
     """Question and answer (or statement) of items, by position."""
     if agreement_id.startswith(RUN_LABELS):
-        return texts_of_labels(store(), agreement_id, positions)
+        return run_label_texts(store(), agreement_id, positions)
     return questions_of(store(), get_agreement(agreement_id), positions)
 
 

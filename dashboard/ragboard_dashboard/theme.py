@@ -76,7 +76,7 @@ STYLE = """<style>
 phone a result comes before the choice of what it is of, and choices are side by side."""
 
 
-Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
+Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right"], str]
 CHART_LIGHT: Palette = {
     "ink": "#1d1c1a",
     "quiet": "#5c5952",
@@ -85,7 +85,6 @@ CHART_LIGHT: Palette = {
     "mean": "#24508f",
     "paper": "#fdfcf9",
     "right": "#0b5f5a",
-    "wrong": "#8c1459",
 }
 CHART_DARK: Palette = {
     "ink": "#e9e6df",
@@ -95,7 +94,6 @@ CHART_DARK: Palette = {
     "mean": "#a9c5f5",
     "paper": "#15171b",
     "right": "#6fd0c4",
-    "wrong": "#f39ac7",
 }
 
 

@@ -23,7 +23,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
-    expect(page.get_by_text("Refusals: 1 wrong")).to_be_visible()
+    expect(page.get_by_text("1 question handled wrongly: 1 answerable one refused")).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
     page.get_by_text("Say whether it can be answered").click()
@@ -40,5 +40,5 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     assert found.answerability == "unanswerable"
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
-    page.get_by_text("Refusals: all right").click()
+    page.get_by_text("Refusals: every unanswerable question refused, every answerable one answered").click()
     expect(page.get_by_text("whether the question can be answered, by people's labels (1)")).to_be_visible()

@@ -11,14 +11,14 @@ import pytest
 from ragboard import Passage, Run, Sample, Store, Verdict
 from ragboard.tasks import (
     TASKS,
-    AnswerRated,
+    AnswerRating,
     AssignNuggets,
-    Classified,
+    Classification,
     Classify,
     Critique,
-    Critiqued,
+    CritiqueVerdict,
     Entities,
-    Extracted,
+    ExtractedStatement,
     ExtractEntities,
     Extraction,
     ExtractStatements,
@@ -35,7 +35,7 @@ from ragboard.tasks import (
     RateAnswer,
     RateTurn,
     Rating,
-    ReferenceMatched,
+    ReferenceMatch,
     Reply,
     Selection,
     SelectSentences,
@@ -84,7 +84,7 @@ def _plain(task: Task) -> Reply:
     match task:
         case ExtractStatements():
             said = [part.strip() for part in task.text.split(".") if part.strip()]
-            return Extraction(statements=tuple(Extracted(text=text) for text in said), refuses=False)
+            return Extraction(statements=tuple(ExtractedStatement(text=text) for text in said), refuses=False)
         case Verify():
             verdicts = tuple(Verdict(label="supported" if "red" in text else "unsupported") for text in task.statements)
             rows = tuple((verdict,) * len(task.passages) for verdict in verdicts)
@@ -111,17 +111,17 @@ def _opinion(task: Task) -> Reply:
             count = len(task.nuggets)
             return NuggetLabels(labels=("support",) * count, reasons=("",) * count)
         case Critique():
-            return Critiqued(yes="red" in task.answer)
+            return CritiqueVerdict(yes="red" in task.answer)
         case ExtractEntities():
             return Entities(names=tuple(dict.fromkeys(word for word in task.text.split() if word.istitle())))
         case MatchReference():
-            return ReferenceMatched(matches="red" in task.answer)
+            return ReferenceMatch(matches="red" in task.answer)
         case Rate() | RateTurn():
             return Rating(value=7)
         case RateAnswer():
-            return AnswerRated(score=0.7)
+            return AnswerRating(score=0.7)
         case Classify():
-            return Classified(holds="red" in f"{task.contexts}{task.answer}", probability=0.75)
+            return Classification(holds="red" in f"{task.contexts}{task.answer}", probability=0.75)
         case _:
             raise NotImplementedError(type(task).__name__)
 

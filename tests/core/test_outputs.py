@@ -44,7 +44,7 @@ def test_a_file_that_exists_is_overwritten_by_force_alone(folder: Path, tmp_path
     out.write_text("mine", encoding="utf-8")
     refused = written(folder, writer, out)
     assert (refused.exit_code, out.read_text(encoding="utf-8")) == (2, "mine")
-    assert refused.stderr == f"ragboard: {out}: the file already exists; --force overwrites it\n"
+    assert refused.stderr == f"ragboard: {out}: the file already exists; pass --force to overwrite it\n"
     assert written(folder, writer, out, "--force").exit_code == 0
     assert out.read_text(encoding="utf-8") != "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"mine.txt", "store"}
@@ -132,7 +132,7 @@ def test_a_trained_judge_is_overwritten_by_force_alone(tmp_path: Path, name: str
     (tmp_path / name).write_text(json.dumps({"mine": True}), encoding="utf-8")
     words = ["train-judge", str(tmp_path), "--out", str(tmp_path)]
     refused = CliRunner().invoke(main, words, catch_exceptions=False)
-    assert refused.stderr == f"ragboard: {tmp_path / name}: the file already exists; --force overwrites it\n"
+    assert refused.stderr == f"ragboard: {tmp_path / name}: the file already exists; pass --force to overwrite it\n"
     assert "already exists" not in CliRunner().invoke(main, [*words, "--force"], catch_exceptions=False).stderr
 
 

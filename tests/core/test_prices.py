@@ -48,7 +48,7 @@ def test_a_cost_is_dollars_per_million_tokens(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[m", "is not TOML"),
+        ("[m", "invalid TOML"),
         ("m = 3", "expected a table"),
         ("[m]\ncompletion = 1", "with at least `prompt`"),
         ("[m]\nprompt = -1", "m: prompt: got -1, expected US dollars"),
@@ -58,7 +58,7 @@ def test_a_cost_is_dollars_per_million_tokens(
         ('[m]\nprompt = "1"', "m: prompt: got '1'"),
         (
             "[m]\nprompt = 1\ninput = 2",
-            "m: no entry 'input'; there are prompt, completion, cached, batch, date, source",
+            "m: unknown key 'input'; expected one of prompt, completion, cached, batch, date, source",
         ),
         ("[m]\nprompt = 1\nbatch = -1", "m: batch: got -1, expected a share of the prices, 0 or more"),
     ],

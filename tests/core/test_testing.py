@@ -112,7 +112,7 @@ def test_a_result_is_not_evaluated_again() -> None:
     asked = len(judge.asked)
     assert assert_evaluation(result, faithfulness=">= 0.5") is result
     assert len(judge.asked) == asked
-    with pytest.raises(SettingError, match="judge: only for samples"):
+    with pytest.raises(SettingError, match="judge cannot be set for an EvaluationResult"):
         assert_evaluation(result, judge="embedded", faithfulness=">= 0.5")
     with pytest.raises(NotFoundError, match="no metric 'refusal' here"):
         assert_evaluation(result, refusal=">= 0.5")

@@ -122,6 +122,15 @@ RENAMED: Mapping[str, str] = {
     "tokens_to_plan_ratio": "tokens_of_plan",
     "effective_labels": "worth",
     "other_evaluation_id": "other",
+    "hint_reason": "held_back",
+    "imputed_value": "stands_for",
+    "scored_in_neither": "unscored",
+    "scored_only_a": "scored_a",
+    "scored_only_b": "scored_b",
+    "statements_a": "claims_a",
+    "statements_b": "claims_b",
+    "threshold_status": "standing",
+    "usage": "spending",
 }
 """JSON keys and fields by their names now, and what they were called when the golden files were written."""
 
@@ -374,11 +383,11 @@ def _agreement(store: Store, kept: Any) -> dict[str, Any]:
     for ties in ("random", "half", "loss", "exclude"):
         found[f"preferences {ties}"] = _tried(lambda ties=ties: preference_report(heard, ties=ties))
     for line in getattr(found["preferences random"], "lines", ()):
-        name = line.contender.name
+        name = line.scorer.name
         for dimension in line.cells:
             found[f"pairs {name} {dimension}"] = _tried(lambda d=dimension, n=name: pair_verdicts(heard, d, n))
     for line in getattr(found["grades"], "lines", ()):
-        name = line.contender.name
+        name = line.scorer.name
         found[f"graded {name}"] = _tried(lambda n=name: grade_verdicts(heard, found["grades"].dimension, n))
     return found
 

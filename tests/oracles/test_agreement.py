@@ -20,11 +20,11 @@ from ragboard.stats import (
     calibration,
     clustered_interval,
     cohen_kappa,
-    compare_contenders,
     confusion,
     fit_platt,
     kappa_interval,
     krippendorff_alpha,
+    mcnemar_test,
     pairwise_accuracy,
     roc,
     sign_test,
@@ -226,7 +226,7 @@ def test_duels_of_groups_are_sign_tests_of_their_sums(rng: np.random.Generator) 
     first, second = (rng.random((2, 40)) < 0.5).astype(float)
     groups = rng.integers(0, 9, 40)
     named = [{str(n): float(value) for n, value in enumerate(side)} for side in (first, second)]
-    found = compare_contenders(*named, groups={str(n): int(group) for n, group in enumerate(groups)})
+    found = mcnemar_test(*named, groups={str(n): int(group) for n, group in enumerate(groups)})
     sums = np.bincount(groups, weights=second - first)
     assert found.p == pytest.approx(sign_test(int((sums > 0).sum()), int((sums < 0).sum())).p, abs=1e-12)
     assert (found.wins, found.losses) == (int((second > first).sum()), int((second < first).sum()))

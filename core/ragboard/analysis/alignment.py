@@ -1,4 +1,4 @@
-"""Alignment of statements of two answers that say the same."""
+"""Matching the statements of two answers that say the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MatchKind = Literal["exact", "normalised", "fuzzy"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aligned:
-    """The positions, from 0, of two texts that say the same, and how they match.
+    """Two texts that say the same: their positions, from 0, and how they match.
 
     exact: the same characters; normalised: the same words, ignoring case and punctuation; fuzzy: enough common words.
     """
@@ -35,7 +35,7 @@ class Aligned:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alignment:
-    """All positions of both sides: aligned ones, and those only on one side."""
+    """The matched pairs of texts, and the positions without a match on either side."""
 
     aligned: tuple[Aligned, ...]
     """In the order of the first side."""
@@ -44,17 +44,19 @@ class Alignment:
 
 
 def align(a: Sequence[str], b: Sequence[str], *, threshold: float = FUZZY) -> Alignment:
-    """Align texts one to one: exact matches first, then normalised, then fuzzy from `threshold` on."""
+    """Align texts one to one: exact matches first, then normalised, then fuzzy ones with at least `threshold`."""
     left_a, left_b = list(range(len(a))), list(range(len(b)))
-    found = _align_equal(a, b, left_a, left_b, str, "exact")
-    found += _align_equal(a, b, left_a, left_b, _normalised, "normalised")
-    found += _align_similar(a, b, left_a, left_b, threshold)
-    return Alignment(aligned=tuple(sorted(found, key=lambda pair: pair.a)), only_a=tuple(left_a), only_b=tuple(left_b))
+    aligned = _align_equal(a, b, left_a, left_b, str, "exact")
+    aligned += _align_equal(a, b, left_a, left_b, _normalised, "normalised")
+    aligned += _align_similar(a, b, left_a, left_b, threshold)
+    return Alignment(
+        aligned=tuple(sorted(aligned, key=lambda pair: pair.a)), only_a=tuple(left_a), only_b=tuple(left_b)
+    )
 
 
-def content_similarity(one: str, other: str) -> float:
+def content_similarity(a: str, b: str) -> float:
     """Return the Dice similarity, in [0, 1], of the words of two texts, without function words such as `the`."""
-    return _dice(*(set(_words(text)) - _FUNCTION_WORDS for text in (one, other)))
+    return _dice(set(_words(a)) - _FUNCTION_WORDS, set(_words(b)) - _FUNCTION_WORDS)
 
 
 def _words(text: str) -> list[str]:
@@ -77,40 +79,40 @@ def _align_equal(
     by_key: dict[Hashable, list[int]] = {}
     for index in left_b:
         by_key.setdefault(key(b[index]), []).append(index)
-    found = [
+    aligned = [
         Aligned(a=index, b=candidates.pop(0), how=how, similarity=1.0)
         for index in left_a
         if (candidates := by_key.get(key(a[index])))
     ]
-    _remove(found, left_a, left_b)
-    return found
+    _remove(aligned, left_a, left_b)
+    return aligned
 
 
 def _align_similar(
     a: Sequence[str], b: Sequence[str], left_a: list[int], left_b: list[int], threshold: float
 ) -> list[Aligned]:
-    """Align the most similar texts first; ties go to the nearest positions, whichever side is first."""
+    """Align the most similar texts first, and of equally similar ones the nearest; swapping a and b changes nothing."""
     words_a = {index: set(_words(a[index])) for index in left_a}
     words_b = {index: set(_words(b[index])) for index in left_b}
     candidates = [
-        (-similarity, abs(one - other), one + other, one, other)
-        for one, in_a in words_a.items()
-        for other, in_b in words_b.items()
-        if (similarity := _dice(in_a, in_b)) >= threshold
+        (-similarity, abs(index_a - index_b), index_a + index_b, index_a, index_b)
+        for index_a, set_a in words_a.items()
+        for index_b, set_b in words_b.items()
+        if (similarity := _dice(set_a, set_b)) >= threshold
     ]
-    found: list[Aligned] = []
+    aligned: list[Aligned] = []
     taken_a, taken_b = set[int](), set[int]()
-    for negative_similarity, _, _, one, other in sorted(candidates):
-        if one not in taken_a and other not in taken_b:
-            taken_a.add(one)
-            taken_b.add(other)
-            found.append(Aligned(a=one, b=other, how="fuzzy", similarity=-negative_similarity))
-    _remove(found, left_a, left_b)
-    return found
+    for negative_similarity, _, _, index_a, index_b in sorted(candidates):
+        if index_a not in taken_a and index_b not in taken_b:
+            taken_a.add(index_a)
+            taken_b.add(index_b)
+            aligned.append(Aligned(a=index_a, b=index_b, how="fuzzy", similarity=-negative_similarity))
+    _remove(aligned, left_a, left_b)
+    return aligned
 
 
-def _remove(found: Sequence[Aligned], left_a: list[int], left_b: list[int]) -> None:
-    taken_a, taken_b = {pair.a for pair in found}, {pair.b for pair in found}
+def _remove(aligned: Sequence[Aligned], left_a: list[int], left_b: list[int]) -> None:
+    taken_a, taken_b = {pair.a for pair in aligned}, {pair.b for pair in aligned}
     left_a[:] = [index for index in left_a if index not in taken_a]
     left_b[:] = [index for index in left_b if index not in taken_b]
 

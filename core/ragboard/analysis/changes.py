@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ragboard.analysis.alignment import align
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
 from ragboard.analysis.metrics import described
@@ -21,19 +22,25 @@ from ragboard.analysis.paired import (
     paired_refusals,
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import metric_of
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import TOLERANCE, PairedRuns
 from ragboard.store.queries.samples import sample_texts
+from ragboard.text.sentences import sentence_spans
 
-__all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
+__all__ = ["ChangedQuestion", "ScoreChange", "judged_inconsistently", "most_changed"]
 
 MAX_QUESTIONS = 3
 """Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
 """Statements that are not listed as changed."""
+MAX_LEFT_OUT = 30
+"""Maximum number of times that inconsistently judged pairs are replaced by the next largest changes."""
+NEARLY_THE_SAME = 0.8
+"""Minimum Dice similarity of the words of two sentences that are nearly the same."""
 MAX_METRICS = 3
 """Maximum number of metrics listed for a question."""
 
@@ -64,7 +71,7 @@ class ChangedQuestion:
     refuses: Literal["A", "B", ""]
     """The run whose answer is the only refusal; empty if neither or both refuse, or if that is unknown."""
     in_part: bool
-    """Whether that answer refuses only in part: it also states something."""
+    """Whether the refusing answer also states something."""
     statements: Mapping[ChangeKind, int]
     """Number of statements by change; unchanged ones are left out."""
     passages: int
@@ -90,11 +97,15 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
 
-    If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
-    pair keeps its place; others come after all other pairs, which would otherwise be crowded out. A refusal in part
-    does not count, nor does a relevance metric if one of the answers refuses. Metrics without bounds, and metrics with
-    different judges in A and B, do not count. If all of these pairs got better, or all got worse, the last one is
-    replaced by the largest change in the other direction. Swapping the runs gives the same questions.
+    - If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
+      pair keeps its rank; the others come last, because they would crowd out all other pairs.
+    - Not counted: partial refusals, relevance metrics of a pair with a refusal, metrics without bounds, and metrics
+      with different judges in A and B.
+    - Pairs in which a sentence is a refusal in one answer and an unsupported statement in the other are left out.
+    - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
+      direction.
+
+    Swapping the runs gives the same questions.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -119,11 +130,25 @@ def most_changed(
         ]
         improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
-        rows = _largest(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
-        texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
+    improved = np.sum([0 * refusals, *improvements], axis=0)
+    reports: dict[int, PairReport] = {}
+    rows = _largest(paired, counted, improved, refused, limit)
+    for _ in range(MAX_LEFT_OUT):
+        with store.database.read() as connection:
+            texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
+        for row in rows:
+            if row not in reports:
+                reports[row] = pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id)
+        inconsistent = [row for row in rows if judged_inconsistently(reports[row])]
+        if not inconsistent:
+            break
+        for changed in counted:
+            changed[inconsistent] = 0.0
+        rows = _largest(paired, counted, improved, refused, limit)
+    rows = [row for row in rows if row in reports and not judged_inconsistently(reports[row])]
     return tuple(
         _changed(
-            pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id),
+            reports[row],
             [
                 (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
@@ -134,6 +159,28 @@ def most_changed(
         )
         for row in rows
     )
+
+
+def judged_inconsistently(found: PairReport) -> bool:
+    """Return whether one sentence counts as a refusal in one answer and as an unsupported statement in the other.
+
+    Then the scores of the pair differ by the judge, not by the answers.
+    """
+    return any(
+        one.refuses and _states_a_skipped_sentence(one, other)
+        for one, other in ((found.a, found.b), (found.b, found.a))
+    )
+
+
+def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> bool:
+    answer = refusing.sample.answer or ""
+    sentences = [answer[start:end] for start, end in sentence_spans(answer)]
+    stated = align(sentences, [one.statement.text for one in refusing.statements])
+    skipped = [sentences[place] for place in stated.only_a]
+    unsupported = [
+        one.statement.text for one in other.statements if one.verdict is not None and one.verdict.label != "supported"
+    ]
+    return bool(align(skipped, unsupported, threshold=NEARLY_THE_SAME).aligned)
 
 
 def _is_relevance(spec: str) -> bool:
@@ -156,7 +203,7 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
 def _largest(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
-    """Rows of the pairs with the largest change; the order of ties does not depend on which run is A."""
+    """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
     total = np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
     changed = [row for row in order if total[row] > TOLERANCE]
@@ -171,18 +218,18 @@ def _largest(
 
 
 def _changed(
-    found: PairReport,
+    pair: PairReport,
     scores: Sequence[tuple[MetricDescription, float, float]],
     refuses: Literal["A", "B", ""],
     *,
     in_part: bool,
 ) -> ChangedQuestion:
-    kinds: Counter[ChangeKind] = Counter(change.kind for change in found.statements)
+    kinds: Counter[ChangeKind] = Counter(change.kind for change in pair.statements)
     changed: dict[ChangeKind, int] = {kind: count for kind, count in kinds.items() if kind not in UNCHANGED}
     return ChangedQuestion(
-        sample_a=found.a.sample.id,
-        sample_b=found.b.sample.id,
-        question=found.a.sample.question,
+        sample_a=pair.a.sample.id,
+        sample_b=pair.b.sample.id,
+        question=pair.a.sample.question,
         scores=tuple(
             ScoreChange(label=metric.label, a=before, b=after, change=change_of(after - before, metric.direction))
             for metric, before, after in scores[:MAX_METRICS]
@@ -190,6 +237,6 @@ def _changed(
         refuses=refuses,
         in_part=in_part,
         statements=changed,
-        passages=len(found.b.sample.contexts or ()),
-        new_passages=len(found.gained),
+        passages=len(pair.b.sample.contexts or ()),
+        new_passages=len(pair.gained),
     )

@@ -1,4 +1,4 @@
-"""The evaluations that two runs are compared on, the metrics with different judges, and warnings."""
+"""Whether two runs are comparable: which evaluations to compare, which metrics had different judges, and warnings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.runs import RunSummary
-from ragboard.judges.panel import NOBODY
+from ragboard.analysis.runs import RunSummary, dataset_label
+from ragboard.judges.panel import NO_JUDGE
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import ScoredEvaluation, judges_of_task, scored_evaluations
 from ragboard.store.queries.metrics import changed_descriptions
@@ -47,16 +47,16 @@ class JudgePair:
         return f"{self.a} in A, {self.b} in B"
 
 
-def same_judges(one: ScoredEvaluation, other: ScoredEvaluation) -> bool:
+def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
     """Return whether all tasks of a metric were answered by the same judges with the same settings."""
-    tasks = one.tasks if one.tasks is not None else other.tasks
+    tasks = a.tasks if a.tasks is not None else b.tasks
     if tasks == frozenset():  # no judge is needed
         return True
-    if one.reads_history != other.reads_history or (one.judge == NOBODY) != (other.judge == NOBODY):
+    if a.reads_history != b.reads_history or (a.judge == NO_JUDGE) != (b.judge == NO_JUDGE):
         return False
     if tasks is None:
-        return one.identity == other.identity
-    return all(one.identity.get(task) == other.identity.get(task) for task in tasks)
+        return a.identity == b.identity
+    return all(a.identity.get(task) == b.identity.get(task) for task in tasks)
 
 
 def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
@@ -69,39 +69,36 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
         return a, b
     with store.database.read() as connection:
         by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
-    found: dict[str, tuple[ScoredEvaluation, ScoredEvaluation]] = {}
+    matched: dict[str, tuple[ScoredEvaluation, ScoredEvaluation]] = {}
     for spec in in_order(by_metric_a.keys() & by_metric_b.keys()):
-        matching = [(one, other) for one in by_metric_a[spec] for other in by_metric_b[spec] if same_judges(one, other)]
+        matching = [
+            (evaluation_a, evaluation_b)
+            for evaluation_a in by_metric_a[spec]
+            for evaluation_b in by_metric_b[spec]
+            if same_judges(evaluation_a, evaluation_b)
+        ]
         if matching:
-            found[spec] = max(matching, key=_recency)
+            matched[spec] = max(matching, key=_recency)
     with_statements = next(
-        (pair for pair in found.values() if all(_has_extracted_statements(one) for one in pair)), None
+        (pair for pair in matched.values() if all(_has_extracted_statements(evaluation) for evaluation in pair)), None
     )
-    first = {spec: pair[0].evaluation_id for spec, pair in found.items()}
-    second = {spec: pair[1].evaluation_id for spec, pair in found.items()}
-    return (
-        _with_evaluations(
-            a,
-            {spec: a.evaluation_of(spec) for spec in by_metric_a} | first,
-            with_statements[0] if with_statements else None,
-        ),
-        _with_evaluations(
-            b,
-            {spec: b.evaluation_of(spec) for spec in by_metric_b} | second,
-            with_statements[1] if with_statements else None,
-        ),
-    )
+    statements_a, statements_b = with_statements or (None, None)
+    metrics_a = {spec: a.evaluation_of(spec) for spec in by_metric_a}
+    metrics_b = {spec: b.evaluation_of(spec) for spec in by_metric_b}
+    metrics_a |= {spec: evaluation_a.evaluation_id for spec, (evaluation_a, _) in matched.items()}
+    metrics_b |= {spec: evaluation_b.evaluation_id for spec, (_, evaluation_b) in matched.items()}
+    return _with_evaluations(a, metrics_a, statements_a), _with_evaluations(b, metrics_b, statements_b)
 
 
 def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequence[str]) -> dict[str, JudgePair]:
     """Return the metrics among `specs` that different judge setups evaluated in A and B, with the judges."""
     by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
-    found: dict[str, JudgePair] = {}
+    differing: dict[str, JudgePair] = {}
     for spec in specs:
-        one, other = _evaluation_used(a, spec, by_metric_a), _evaluation_used(b, spec, by_metric_b)
-        if one and other and not same_judges(one, other):
-            found[spec] = JudgePair(a=one.judge, b=other.judge)
-    return found
+        evaluation_a, evaluation_b = _evaluation_used(a, spec, by_metric_a), _evaluation_used(b, spec, by_metric_b)
+        if evaluation_a and evaluation_b and not same_judges(evaluation_a, evaluation_b):
+            differing[spec] = JudgePair(a=evaluation_a.judge, b=evaluation_b.judge)
+    return differing
 
 
 def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
@@ -109,14 +106,16 @@ def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
     return len(set(judges_of_task(connection, EXTRACTION_TASK, [a.evaluation_id, b.evaluation_id]))) == 1
 
 
-def _has_extracted_statements(one: ScoredEvaluation) -> bool:
+def _has_extracted_statements(evaluation: ScoredEvaluation) -> bool:
     """Return whether the metric is computed from statements of the answers, and the evaluation has statements."""
-    return one.has_statements and EXTRACTION_TASK in (one.identity if one.tasks is None else one.tasks)
+    return evaluation.has_statements and EXTRACTION_TASK in (
+        evaluation.identity if evaluation.tasks is None else evaluation.tasks
+    )
 
 
 def _recency(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
     """Return a sort key, larger for complete pairs of evaluations, then for those that were finished later."""
-    return all(one.complete for one in pair), min(one.finished for one in pair)
+    return all(evaluation.complete for evaluation in pair), min(evaluation.finished for evaluation in pair)
 
 
 def _with_evaluations(run: RunRef, metrics: Mapping[str, str | None], statements: ScoredEvaluation | None) -> RunRef:
@@ -124,7 +123,11 @@ def _with_evaluations(run: RunRef, metrics: Mapping[str, str | None], statements
     if run.chosen:
         return run
     main = statements.evaluation_id if statements else run.evaluation_id
-    other_evaluations = tuple(sorted((spec, one) for spec, one in metrics.items() if one and one != main))
+    other_evaluations = tuple(
+        sorted(
+            (spec, evaluation_id) for spec, evaluation_id in metrics.items() if evaluation_id and evaluation_id != main
+        )
+    )
     return replace(run, evaluation_id=main, other_evaluations=other_evaluations)
 
 
@@ -132,7 +135,7 @@ def _evaluation_used(
     run: RunRef, spec: str, by_metric: Mapping[str, Sequence[ScoredEvaluation]]
 ) -> ScoredEvaluation | None:
     used = run.evaluation_of(spec)
-    return next((one for one in by_metric.get(spec, ()) if one.evaluation_id == used), None)
+    return next((evaluation for evaluation in by_metric.get(spec, ()) if evaluation.evaluation_id == used), None)
 
 
 def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
@@ -150,7 +153,7 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
 def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """Return what limits the comparison of A and B, one sentence each: datasets, judges, metric settings, samples.
+    """Return warnings about differences in datasets, judges, metric settings and evaluated samples, a sentence each.
 
     `judges`: the metrics with different judge setups in A and B, by the label that pages show.
     """
@@ -163,24 +166,29 @@ def comparison_warnings(
 
 
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
-    """Return the runs to evaluate for a fuller comparison, each with the metrics that only the other run has.
+    """Return the runs that need evaluating before they can be fully compared, each with the metrics it lacks.
 
-    If a run has no such metrics, it was not evaluated, or only some of its samples were.
+    A run whose tuple is empty lacks no metric, but it was not evaluated, or only some of its samples were.
     """
     sides: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
-    found: dict[Literal["A", "B"], tuple[str, ...]] = {}
+    missing: dict[Literal["A", "B"], tuple[str, ...]] = {}
     for side, run, other in sides:
         only = tuple(spec for spec in other.metrics if spec not in run.metrics)
-        if only or run.judged is None or any(one.judged and one.judged.part for one in run.metrics.values()):
-            found[side] = only
-    return found
+        if (
+            only
+            or run.judged is None
+            or any(summary.judged and summary.judged.part for summary in run.metrics.values())
+        ):
+            missing[side] = only
+    return missing
 
 
 def _run_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
     if a.run_id == b.run_id:
         yield "A and B are the same run: the judge setup differs, the answers do not."
     elif a.dataset_key != b.dataset_key:
-        yield f"The runs use different question sets: {a.dataset} in A, {b.dataset} in B."
+        in_a, in_b = (dataset_label(run.dataset, (a.dataset, b.dataset)) for run in (a, b))
+        yield f"The runs use different question sets: {in_a} in A, {in_b} in B."
 
 
 def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
@@ -192,22 +200,24 @@ def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair
     by_judges: dict[str, list[str]] = {}
     for label, pair in judges.items():
         by_judges.setdefault(str(pair), []).append(label)
-    for who, labels in by_judges.items():
-        yield f"Not comparable, different judges ({who}): {', '.join(labels)}."
+    for judge_names, labels in by_judges.items():
+        yield f"Not comparable, different judges ({judge_names}): {', '.join(labels)}."
 
 
 def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
     named = _labels(connection)
     only_a, only_b = sorted(a.metrics.keys() - b.metrics.keys()), sorted(b.metrics.keys() - a.metrics.keys())
     for spec in only_a:
-        other = next((one for one in only_b if _without_settings(one) == _without_settings(spec)), None)
+        other = next(
+            (candidate for candidate in only_b if _without_settings(candidate) == _without_settings(spec)), None
+        )
         if other:
             yield f"Not compared, different settings: {spec} in A, {other} in B."
     bare_a, bare_b = set(map(_without_settings, only_a)), set(map(_without_settings, only_b))
     for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
-        left = [spec for spec in specs if _without_settings(spec) not in others]
-        if left:
-            yield f"Not compared, only in {side}: {', '.join(map(named, left))}."
+        only_here = [spec for spec in specs if _without_settings(spec) not in others]
+        if only_here:
+            yield f"Not compared, only in {side}: {', '.join(map(named, only_here))}."
     changed = changed_descriptions(connection, _evaluations_used(a), _evaluations_used(b))
     if changed:
         yield f"The definition changed between the evaluations of A and B: {', '.join(map(named, changed))}."
@@ -224,7 +234,7 @@ def _without_settings(spec: str) -> str:
 
 
 def _labels(connection: Connection) -> Callable[[str], str]:
-    """Return a function that names a metric as pages do."""
+    """Return a function from a metric's spec to its label on pages."""
     known = described(connection)
     return lambda spec: known[spec].label if spec in known else spec
 

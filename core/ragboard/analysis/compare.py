@@ -20,14 +20,18 @@ from ragboard.analysis.comparability import (
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
 from ragboard.analysis.metrics import MORE_PASSAGES, described, in_order
 from ragboard.analysis.paired import (
+    MetricColumn,
     cost_columns,
     difference_of,
+    grade_columns,
     mean_statement_counts,
     metric_columns,
     pair_clusters,
     pair_runs,
     paired_refusals,
     passages_per_question,
+    same_passages,
+    same_scores,
     unscored_reasons,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
@@ -35,6 +39,7 @@ from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
 from ragboard.display import html_table, one_line, text_table
 from ragboard.records import Direction, JsonValue, MetricDescription
 from ragboard.stats import (
+    SMALL_SAMPLE,
     Interval,
     PairedDifference,
     SignTest,
@@ -59,19 +64,32 @@ __all__ = [
     "compare_runs",
     "cost_texts",
     "detectable_in_words",
+    "grades_in_words",
     "in_words",
+    "methods_in_words",
+    "short_name",
     "verdict_in_words",
 ]
 
-Change = Literal["better", "worse", "differs", "no significant difference", "different judges", "not compared"]
+Change = Literal[
+    "better",
+    "worse",
+    "differs",
+    "explained by passages",
+    "no significant difference",
+    "different judges",
+    "not compared",
+]
 
 ALPHA = 0.05
-LARGE_REFUSALS = 0.10
-"""Difference of refusal rates from which there is a warning: means over answers favour the run that refuses more."""
+LARGE_REFUSAL_GAP = 0.10
+"""Refusal rates that differ at least this much cause a warning: means over answers favour the run that refuses more."""
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
 MAX_NAMED = 3
 """Maximum number of metrics named in the verdict."""
+MAX_NAME_LENGTH = 40
+"""Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
 """Maximum number of metrics in the sentence."""
 
@@ -94,23 +112,27 @@ class MetricComparison:
     """Its name on pages."""
     direction: Direction
     pairs: PairedDifference | None
-    """The difference over pairs scored in both runs, under `zero` over all pairs; None without any. Under `bounds`, the
-    interval and p are the widest that the unscored samples allow; all else is over pairs scored in both runs."""
+    """The difference over the pairs scored in both runs, or over all pairs with the policy `zero`; None if there are no
+    such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
+    these allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of metrics (Holm 1979); None if not comparable."""
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable."""
     change: Change
     """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
-    without a better direction; different judges: not comparable; not compared: no pair is scored in both runs."""
-    scored_a: int
-    """Number of pairs scored only in A."""
-    scored_b: int
-    unscored: int
+    without a better direction; explained by passages: the same, but A and B differ in their number of passages, which
+    alone moves the metric in this direction; different judges: not comparable; not compared: no pair is scored in both
+    runs."""
+    scored_only_a: int
+    """Number of pairs scored in A but not in B."""
+    scored_only_b: int
+    scored_in_neither: int
     """Number of pairs scored in neither run."""
     reasons_a: Mapping[str, int]
     """Number of paired samples without a score in A, by reason."""
     reasons_b: Mapping[str, int]
     bounds: tuple[float, float] | None = None
-    """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
+    """The smallest and largest possible difference, whatever the unscored samples would score; None unless the policy
+    is `bounds`."""
     note: str = ""
     """How unscored samples count; empty if there are none or the policy is `excluded`."""
     judges: JudgePair | None = None
@@ -118,7 +140,25 @@ class MetricComparison:
     range: tuple[float, float] | None = None
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
-    """A warning if the metric depends on the number of passages and A and B differ in it; else empty."""
+    """A warning if the metric depends on the number of passages and A and B retrieved different numbers; else empty."""
+    same_as: str = ""
+    """The label of an earlier metric with the same scores in every pair: the two are one comparison; else empty."""
+    same_passages: bool = False
+    """Whether it does not read the answer, and both runs have the same passages in all pairs: it cannot differ."""
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether all differences are 0: there is nothing to test, and no interval."""
+        return self.pairs is not None and self.pairs.ties == self.pairs.n and self.bounds is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts in the adjustment of p.
+
+        Metrics without a difference in any pair do not, because no result of theirs could be significant (Tarone 1990),
+        nor do metrics with the scores of an earlier one.
+        """
+        return self.p is not None and not self.all_equal and not self.same_as
 
     @property
     def better(self) -> Direction:
@@ -162,23 +202,39 @@ class Comparison:
     """Columns of both run files with cost, time or tokens of an answer; p is adjusted for their number."""
     refusals: RefusalComparison | None
     """None if refusals were not judged in both runs, or by different judges."""
-    claims_a: float | None
-    """Mean number of statements per answer in A, over pairs where both are known; None without any, or if different
-    judges extracted them."""
-    claims_b: float | None
+    statements_a: float | None
+    """Mean number of statements per answer in A, over pairs where both numbers are known; None if there are no such
+    pairs, or if different judges extracted the statements."""
+    statements_b: float | None
     passages_a: float | None
     """Mean number of passages per question in A, over pairs; None if a file has no passages."""
     passages_b: float | None
     clustered: str
     """The clusters of the intervals and p values: `12 conversations`. Empty if pairs are independent."""
+    units: int
+    """Number of independent units: clusters or pairs."""
+    grades: tuple[MetricComparison, ...]
+    """Annotators' grades in both run files, by dimension; p is adjusted for their number."""
     policy: UnscoredPolicy
     """How unscored samples count."""
     sentence: str
     """The result as text to copy."""
 
     @property
+    def tested(self) -> int:
+        """Number of distinct comparisons that p is adjusted for."""
+        return sum(metric.counts for metric in self.metrics)
+
+    @property
+    def few(self) -> str:
+        """`10 questions`, `12 conversations`, if these are so few that CIs may be too narrow; else empty."""
+        if not self.paired or self.units >= SMALL_SAMPLE:
+            return ""
+        return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
+
+    @property
     def judged_by(self) -> str:
-        """The judge of the compared metrics: `gpt-4o-mini`; of several, each with its metrics. Empty without one."""
+        """The judge of the compared metrics: `gpt-4o-mini`. If there are several, each with its metrics; else empty."""
         by_judge: dict[str, list[str]] = {}
         for metric in self.metrics:
             in_a, in_b = (run.metrics.get(metric.metric) for run in (self.a, self.b))
@@ -187,7 +243,7 @@ class Comparison:
                 by_judge.setdefault(names.a if names.a == names.b else str(names), []).append(metric.label)
         if len(by_judge) == 1 and not any(metric.judges for metric in self.metrics):
             return next(iter(by_judge))
-        return "; ".join(f"{who} ({', '.join(labels)})" for who, labels in by_judge.items())
+        return "; ".join(f"{judge} ({', '.join(labels)})" for judge, labels in by_judge.items())
 
     def __repr__(self) -> str:
         """Return the result in words, a table of the metrics, and the warnings; `sentence` is the text to copy."""
@@ -212,18 +268,18 @@ _HEAD = ("metric", "A", "B", "B - A", "95% CI", "p (Holm)", "change", "pairs")
 
 
 def _table_row(metric: MetricComparison) -> tuple[str, ...]:
-    found = metric.pairs
-    if found is None:
+    pairs = metric.pairs
+    if pairs is None:
         return (metric.metric, "-", "-", "-", "-", "-", metric.change, "0")
     return (
         metric.metric,
-        f"{found.first:.3f}",
-        f"{found.second:.3f}",
-        f"{found.difference:+.3f}",
-        interval_text(found.interval, "+.3f") or "none",
+        f"{pairs.first:.3f}",
+        f"{pairs.second:.3f}",
+        f"{pairs.difference:+.3f}",
+        interval_text(pairs.interval, "+.3f") or "none",
         "-" if metric.p is None else f"{metric.p:.2g}",
         metric.change,
-        f"{found.n:,}",
+        f"{pairs.n:,}",
     )
 
 
@@ -238,9 +294,9 @@ def compare_runs(
 ) -> Comparison:
     """Compare the metrics that both runs have, over pairs; `unscored` says how samples without a score count.
 
-    Each metric is from the newest judge setup that evaluated it in both runs. If there is none, the judges may explain
-    the difference: it has no p and no verdict, unless `allow_different_judges`. Raises NotFoundError if a run was
-    deleted.
+    Each metric is taken from the newest judge setup that evaluated it in both runs. Without such a setup, the judges
+    may explain the difference, so it gets no p value and no verdict unless `allow_different_judges` is set. Raises
+    NotFoundError if a run was deleted.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -248,14 +304,21 @@ def compare_runs(
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
         metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
-        costs = _costs(connection, a, b, paired, clusters)
+        costs = _without_range(cost_columns(connection, a, b, paired), META, "lower", clusters)
+        grades = _without_range(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
         refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, described(connection))
+        if any(one.all_equal for one in metrics) and same_passages(connection, a, b, paired):
+            known = described(connection)
+            metrics = tuple(
+                replace(one, same_passages=one.all_equal and _reads_passages_only(known.get(one.metric)))
+                for one in metrics
+            )
         cautions = comparison_warnings(
-            connection, first, second, {one.label: one.judges for one in metrics if one.judges}
+            connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
@@ -271,11 +334,13 @@ def compare_runs(
         metrics=metrics,
         costs=costs,
         refusals=refusals,
-        claims_a=statements[0],
-        claims_b=statements[1],
+        statements_a=statements[0],
+        statements_b=statements[1],
         passages_a=passages[0],
         passages_b=passages[1],
         clustered=str(clusters or ""),
+        units=int(np.unique(clusters.of).size) if clusters else paired.a.size,
+        grades=grades,
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
     )
@@ -283,70 +348,171 @@ def compare_runs(
 
 def in_words(compared: MetricComparison) -> str:
     """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference."""
-    found = compared.pairs
-    if found is None:
+    pairs = compared.pairs
+    if pairs is None:
         return "no pair is scored in both runs"
-    interval = ci_text(found.interval, "+.3f")
+    if compared.all_equal:
+        return "all differences are 0, no interval"
+    interval = ci_text(pairs.interval, "+.3f")
     if compared.p is None:
-        return f"{found.difference:+.3f}, {interval}, not comparable: different judges"
-    return f"{found.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
+        return f"{pairs.difference:+.3f}, {interval}, not comparable: different judges"
+    return f"{pairs.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
 def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
-    """Say which difference these questions can detect, and how many are needed to detect a difference of `points`.
+    """Say which difference this many questions can detect, and how many are needed to detect a difference of `points`.
 
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
 
-    `points` is for a metric from 0 to 1; for another range, it is a share of the part above 0. Empty if the detectable
-    difference is not known.
+    `points` is on a scale from 0 to 1; for a metric with another range, it is scaled to the part of the range above 0.
+    Empty if the detectable difference is not known.
     """
-    found = compared.pairs
-    if found is None or found.detectable is None:
+    pairs = compared.pairs
+    if pairs is None or pairs.detectable is None:
         return ""
     low, high = compared.range or (0.0, 1.0)
     wanted = points * (high - max(low, 0.0))
-    needed = pairs_needed(found, wanted) if compared.range else None
-    text = f"With {found.n:,} questions, a difference of {found.detectable:.2g} can be detected"
-    text += f" ({found.power:.0%} power)"
-    if needed is None or found.detectable <= wanted:
+    needed = pairs_needed(pairs, wanted) if compared.range else None
+    text = f"With {pairs.n:,} questions, a difference of {pairs.detectable:.2g} can be detected"
+    text += f" ({pairs.power:.0%} power)"
+    if needed is None or pairs.detectable <= wanted:
         return f"{text}."
     why = ", small but often worth having," if points == POINTS else ""
     return f"{text}. To detect {wanted:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
 
 
 def verdict_in_words(compared: Comparison) -> str:
-    """Return the result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
-    by_change: dict[Change, list[str]] = {}
+    """Return the result in one line, with the names of the runs.
+
+    `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
+    """
+    by_change: dict[Change, list[MetricComparison]] = {}
     for one in compared.metrics:
-        by_change.setdefault(one.change, []).append(one.label)
+        by_change.setdefault(one.change, []).append(one)
+    a, b = (short_name(run.name) for run in (compared.a, compared.b))
+    verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
+    decided = sum(len(by_change.get(change, ())) for change in verbs)
     significant = [
-        f"{verb} {_listed(by_change[change])}"
-        for change, verb in (("better", "better on"), ("worse", "worse on"), ("differs", "different on"))
+        f"{verb} {a} on {_with_differences(by_change[change], alone=decided == 1)}"
+        for change, verb in verbs.items()
         if change in by_change
     ]
-    parts = [f"B is {', '.join(significant)}"] if significant else []
+    parts = [f"{b} is {' and '.join(significant)}"] if significant else []
+    if undecided := by_change.get("no significant difference"):
+        between = "" if significant else f" between {b} and {a}"
+        parts.append(f"no significant difference{between} on {_counted(undecided)}")
+    parts += [_explained(one, compared) for one in by_change.get("explained by passages", ())]
     others: dict[Change, str] = {
-        "no significant difference": "no significant difference on",
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
     }
     parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
-    text = "; ".join(parts) or "Nothing to compare: A and B share no metric"
-    return text[0].upper() + text[1:]
+    if not parts:
+        unjudged = [short_name(run.name) for run in (compared.a, compared.b) if run.judged is None]
+        return f"No metric to compare yet: evaluate {' and '.join(dict.fromkeys(unjudged)) or f'{a} and {b} alike'}"
+    few = f". Only {compared.few}: CIs may be too narrow" if compared.few else ""
+    text = f"{'; '.join(parts)}{few}"
+    return text if significant else text[0].upper() + text[1:]
 
 
-def _listed(labels: Sequence[str]) -> str:
-    """Up to 3 names; otherwise their number."""
+def grades_in_words(compared: Comparison) -> str:
+    """Return what annotators' grades say: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
+
+    Empty without grades in both run files.
+    """
+    if not compared.grades:
+        return ""
+    a, b = (short_name(run.name) for run in (compared.a, compared.b))
+    higher, lower = ([one for one in compared.grades if one.change == change] for change in ("better", "worse"))
+    others = [one for one in compared.grades if one not in (*higher, *lower)]
+    alone = len(higher) + len(lower) == 1
+    decided = [
+        f"{words} than {a} on {_with_differences(found, alone=alone)}"
+        for words, found in (("higher", higher), ("lower", lower))
+        if found
+    ]
+    text = f"Annotators grade {b} {' and '.join(decided)}" if decided else "Annotators' grades"
+    if not others:
+        return f"{text}."
+    same = f"no significant difference on {_listed([one.label for one in others])}"
+    return f"{text}{'; ' if decided else ': '}{same}."
+
+
+def short_name(name: str) -> str:
+    """Cut a long name of a run."""
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
+
+
+def _explained(one: MetricComparison, compared: Comparison) -> str:
+    """Say that the number of passages may be all that moved a metric."""
+    lower = one.pairs is not None and one.pairs.difference < 0
     return (
-        _counted(labels)
-        if len(labels) > MAX_NAMED
-        else " and ".join(filter(None, (", ".join(labels[:-1]), labels[-1])))
+        f"{one.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
+        f" {'more' if (compared.passages_b or 0) > (compared.passages_a or 0) else 'fewer'} passages"
+        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f}), so it decides nothing"
     )
 
 
-def _counted(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{len(labels)} metrics"
+def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
+    """Up to 3 metrics, each with its difference and interval; otherwise their number."""
+    if len(metrics) > MAX_NAMED:
+        return _counted(metrics)
+    found = [
+        f"{one.label}{(': {}' if alone else ' ({})').format(_difference(one.pairs))}" for one in metrics if one.pairs
+    ]
+    return _listed(found)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`one, two and three`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _difference(found: PairedDifference) -> str:
+    """`+0.56, 95% CI +0.34 to +0.79`."""
+    interval = f", {ci_text(found.interval, '+.2f')}" if isinstance(found.interval, Interval) else ""
+    return f"{found.difference:+.2f}{interval}"
+
+
+def _counted(metrics: Sequence[MetricComparison]) -> str:
+    return metrics[0].label if len(metrics) == 1 else f"{len(metrics)} metrics"
+
+
+def methods_in_words(compared: Comparison) -> tuple[str, ...]:
+    """Say how p is adjusted, what does not count, which tests gave p and the intervals, and what can be detected."""
+    lines: list[str] = []
+    if compared.tested:
+        count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
+        lines.append(f"p is adjusted for {count} (Holm).")
+    same = [f"{one.label} has the scores of {one.same_as}" for one in compared.metrics if one.same_as]
+    if same:
+        lines.append(f"Counted once: {'; '.join(same)}.")
+    equal = [one for one in compared.metrics if one.all_equal]
+    for words, found in (
+        ("both runs have the same passages, so it cannot differ", [one for one in equal if one.same_passages]),
+        ("all differences are 0, so there is no interval", [one for one in equal if not one.same_passages]),
+    ):
+        if found:
+            lines.append(f"Not counted: {'; '.join(one.label for one in found)} ({words}).")
+    by_method: dict[str, list[str]] = {}
+    for one in compared.metrics:
+        if one.pairs and one.p is not None and not one.all_equal:
+            by_method.setdefault(_method(one.pairs), []).append(one.label)
+    lines += [f"{method}: {'; '.join(labels)}." for method, labels in by_method.items()]
+    detectable = [
+        f"{one.label} {one.pairs.detectable:.2g}" for one in compared.metrics if one.pairs and one.pairs.detectable
+    ]
+    if detectable:
+        lines.append(f"Minimum detectable difference (80% power): {'; '.join(detectable)}.")
+    return tuple(lines)
+
+
+def _method(found: PairedDifference) -> str:
+    interval = found.interval.method if isinstance(found.interval, Interval) else ""
+    if interval == found.p_method:
+        return f"p and 95% CI by {interval}"
+    return f"p by {found.p_method}{f', 95% CI by {interval}' if interval else ', no CI'}"
 
 
 def _rounded_up(count: int) -> int:
@@ -355,17 +521,17 @@ def _rounded_up(count: int) -> int:
     return -(-count // size) * size
 
 
-def cost_texts(found: PairedDifference) -> tuple[str, str, str, str]:
-    """Both means, the difference and its interval, with as many decimals as the difference needs."""
-    width = found.interval.high - found.interval.low if isinstance(found.interval, Interval) else 0.0
-    size = width or abs(found.difference) or abs(found.first) or 1.0
+def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
+    """Format both means, the difference and its interval, with as many decimals as the interval's width warrants."""
+    width = pairs.interval.high - pairs.interval.low if isinstance(pairs.interval, Interval) else 0.0
+    size = width or abs(pairs.difference) or abs(pairs.first) or 1.0
     decimals = max(0, 1 - math.floor(math.log10(size)))
     form = f",.{decimals}f"
     return (
-        f"{found.first:{form}}",
-        f"{found.second:{form}}",
-        f"{found.difference:+{form}}",
-        ci_text(found.interval, f"+{form}"),
+        f"{pairs.first:{form}}",
+        f"{pairs.second:{form}}",
+        f"{pairs.difference:+{form}}",
+        ci_text(pairs.interval, f"+{form}"),
     )
 
 
@@ -388,54 +554,75 @@ def _metrics(
     known = described(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
-    found = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
+    differences = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
     judges = different_judges(connection, a, b, tuple(columns))
     not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
-    tested = {spec: one.pairs.p for spec, one in found.items() if one.pairs and spec not in not_comparable}
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+    comparable = {
+        spec: difference.pairs
+        for spec, difference in differences.items()
+        if difference.pairs and spec not in not_comparable
+    }
+    first_with_scores = same_scores({spec: columns[spec] for spec in in_order(comparable)})
+    distinct = [
+        spec
+        for spec, first in first_with_scores.items()
+        if first == spec and (comparable[spec].ties < comparable[spec].n or differences[spec].bounds is not None)
+    ]
+    adjusted = dict(zip(distinct, holm([comparable[spec].p for spec in distinct]), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
-        metric, column, p, difference = known.get(spec), columns[spec], adjusted.get(spec), found[spec]
+        metric, column, difference = known.get(spec), columns[spec], differences[spec]
+        first = first_with_scores.get(spec, spec)
+        p = adjusted.get(first, 1.0) if spec in comparable else None
         direction = metric.direction if metric else "neutral"
-        one = MetricComparison(
+        comparison = MetricComparison(
             metric=spec,
             label=metric.label if metric else spec,
             direction=direction,
             pairs=difference.pairs,
             p=p,
             change=DIFFERENT_JUDGES if difference.pairs and p is None else _change(difference.pairs, p, direction),
-            scored_a=int(np.sum(column.scored_a & ~column.scored_b)),
-            scored_b=int(np.sum(column.scored_b & ~column.scored_a)),
-            unscored=int(np.sum(~column.scored_a & ~column.scored_b)),
+            scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
+            scored_only_b=int(np.sum(column.scored_b & ~column.scored_a)),
+            scored_in_neither=int(np.sum(~column.scored_a & ~column.scored_b)),
             reasons_a=reasons_a.get(spec, {}),
             reasons_b=reasons_b.get(spec, {}),
             bounds=difference.bounds,
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
+            same_as="" if first == spec else _label(known, first),
         )
-        compared.append(one)
+        compared.append(comparison)
     return tuple(compared)
 
 
-def _costs(
-    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
+def _label(known: Mapping[str, MetricDescription], spec: str) -> str:
+    return known[spec].label if spec in known else spec
+
+
+def _reads_passages_only(metric: MetricDescription | None) -> bool:
+    return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
+
+
+def _without_range(
+    columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
-    columns = cost_columns(connection, a, b, paired)
+    """Compare columns of the run files whose range is unknown; labels are without `prefix`."""
     found = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
     compared = {name: pairs for name, pairs in found.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(
         MetricComparison(
             metric=name,
-            label=name.removeprefix(META),
-            direction="lower",
+            label=name.removeprefix(prefix),
+            direction=direction,
             pairs=pairs,
             p=p,
-            change=_change(pairs, p, "lower"),
-            scored_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
-            scored_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
-            unscored=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
+            change=_change(pairs, p, direction),
+            scored_only_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
+            scored_only_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
+            scored_in_neither=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
             reasons_a={},
             reasons_b={},
         )
@@ -448,7 +635,10 @@ def _with_passage_warnings(
     passages: tuple[float | None, float | None],
     known: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
-    """Add a warning to metrics that depend on the number of passages if A and B differ in it."""
+    """Add a warning to metrics that depend on the number of passages if A and B differ in it.
+
+    A difference in the direction in which the number of passages alone moves the metric is neither better nor worse.
+    """
     a, b = passages
     if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
         return tuple(metrics)
@@ -457,18 +647,32 @@ def _with_passage_warnings(
         for spec, metric in known.items()
         if metric.more_passages
     }
-    return tuple(replace(one, caution=warnings.get(one.metric, "")) for one in metrics)
+    moves = {spec: 1 if metric.more_passages == "rises" else -1 for spec, metric in known.items()}
+    return tuple(
+        replace(
+            one,
+            caution=warnings[one.metric],
+            change="explained by passages"
+            if one.change in ("better", "worse", "differs")
+            and one.pairs
+            and one.pairs.difference * moves[one.metric] * (b - a) > 0
+            else one.change,
+        )
+        if one.metric in warnings
+        else one
+        for one in metrics
+    )
 
 
-def _change(found: PairedDifference | None, p: float | None, direction: Direction) -> Change:
-    if found is None or p is None:
+def _change(pairs: PairedDifference | None, p: float | None, direction: Direction) -> Change:
+    if pairs is None or p is None:
         return "not compared"
-    bounds = found.interval
+    bounds = pairs.interval
     if p >= ALPHA or (isinstance(bounds, Interval) and bounds.low <= 0 <= bounds.high):
         return "no significant difference"
     if direction == "neutral":
         return "differs"
-    return "better" if (found.difference > 0) == (direction == "higher") else "worse"
+    return "better" if (pairs.difference > 0) == (direction == "higher") else "worse"
 
 
 def _refusals(
@@ -479,7 +683,7 @@ def _refusals(
     if not n:
         return None
     warning = ""
-    if abs(second - first) / n >= LARGE_REFUSALS:
+    if abs(second - first) / n >= LARGE_REFUSAL_GAP:
         more = "B" if second > first else "A"
         warning = (
             f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"
@@ -502,8 +706,8 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     results = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
-    tested = sum(metric.p is not None for metric in compared)
-    adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    tested = sum(metric.counts for metric in compared)
+    adjusted = f", p adjusted for {tested} distinct comparison{'' if tested == 1 else 's'} (Holm)" if tested else ""
     clustered = f" clustered by {clusters}" if clusters else ""
     note = f"Differences are {b} minus {a}, with 95% CIs{clustered}{adjusted}."
     return f"{b} vs {a}, {paired:,} pairs: {results}{others}. {note}"

@@ -85,7 +85,7 @@ ALPHA = 0.05
 """Significance level of topics."""
 SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
 RECALL_THRESHOLD = 0.5
-"""The passages count as holding the answer if they support at least this share of the reference's claims."""
+"""Passages that support at least this share of the reference's claims are taken to contain the answer."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
@@ -98,18 +98,18 @@ EVALUATED_WITH = {
     "late evidence": FAITHFULNESS,
     "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
-"""Counts that rules use besides metrics, each with the metric whose evaluation provides it."""
+"""Values that rules use besides metrics, each with the metric whose evaluation yields it."""
 
 COMPONENTS = {"retriever": "the retriever", "generator": "the generator", "answers": "the answers"}
-"""What a rule is about, as sentences name it."""
+"""The names of `Rule.component` in sentences."""
 UNVALIDATED = (
     "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on these were not"
     " validated."
 )
-"""Why findings from such verdicts are only hints; the figures are in `docs/background/judges.md`."""
+"""Why findings from such comparisons are only hints; `docs/background/judges.md` has the validation of the judge."""
 
 Columns = Mapping[str, FloatArray]
-"""By name, one value per sample of the run; NaN if there is none."""
+"""By name, an array with one value per sample of the run; NaN where a sample has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +133,9 @@ class Quantity:
     label: str
     """Label shown on pages."""
     text: str
-    """Definition of the value of one sample."""
+    """What the value of a sample is, in words."""
     inputs: tuple[str, ...]
-    """The metrics, and names of `EVALUATED_WITH`, that it is computed from."""
+    """The metrics, or keys of `EVALUATED_WITH`, from which it is computed."""
     compute: Callable[..., FloatArray]
     """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group."""
     bounds: tuple[float, float]
@@ -144,7 +144,7 @@ class Quantity:
     reference: bool
     """Whether the answer is compared with the reference answer."""
     compares_groups: bool
-    """Whether the difference between the means of two groups is compared with the threshold, not one mean."""
+    """Whether the threshold applies to the difference between the means of two groups, not to one mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +165,12 @@ class Rule:
     """Why the threshold has this value."""
     query: ResultQuery
     harms_answers: bool = True
-    """Whether the condition makes answers worse; if not, it points out waste or a choice."""
+    """Whether the condition makes answers worse; if not, it only points out waste or a decision to make."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotEvaluated:
-    """A quantity that cannot be measured yet, and the metrics that are missing."""
+    """A quantity without values, and the metrics to evaluate for it."""
 
     metrics: tuple[str, ...]
 
@@ -189,10 +189,12 @@ class Figure:
 
     def __str__(self) -> str:
         """`Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`, or why there is no interval."""
-        found = self.interval
-        if isinstance(found, NoInterval):
-            return f"{self.label}: no interval, {found.reason}"
-        return f"{self.label} {found.estimate:.2f}, {ci_text(found, '.2f')}, n = {found.n:,}, {found.method}"
+        interval = self.interval
+        if isinstance(interval, NoInterval):
+            return f"{self.label}: no interval, {interval.reason}"
+        return (
+            f"{self.label} {interval.estimate:.2f}, {ci_text(interval, '.2f')}, n = {interval.n:,}, {interval.method}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,17 +205,17 @@ class Finding:
     sentence: str
     figure: Figure
     query: ResultQuery
-    min_impact_basis: str = ""
-    """How `min_impact` follows from the figure, in words; empty if it is 0."""
     min_impact: float = 0.0
-    """Lower confidence bound of the share of `unit` that the finding explains, over all samples, in [0, 1]. 0 if the
-    rule does not harm answers."""
-    held_back: str = ""
-    """Why it is only a hint; empty if it is not."""
+    """Lower confidence bound, in [0, 1], of the share of the quantity's `unit` that the finding explains, over all
+    samples. 0 if the rule does not harm answers."""
+    min_impact_basis: str = ""
+    """How `min_impact` was computed, in words; empty if it is 0."""
+    hint_reason: str = ""
+    """Why the finding is only a hint; empty for a main finding."""
 
     @property
     def impact_text(self) -> str:
-        """The minimum impact over all samples, and how to check it; empty if that is 0%.
+        """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
         `at least 15% of the answers' statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
         """
@@ -291,12 +293,12 @@ class LowestGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicComparisons:
-    """The comparisons of topics with the other samples."""
+    """What was compared to find weak topics, and the lowest topics if none is significantly worse."""
 
     closest: WeakTopic | None
-    """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
+    """If no group is significantly worse: the one with the smallest p value among those that score lower."""
     lowest: LowestGroup | None
-    """If no group is significantly worse: the one whose mean is furthest below that of the others."""
+    """If no group is significantly worse: the one whose mean is furthest below the mean of the other samples."""
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -305,7 +307,7 @@ class TopicComparisons:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the evaluations of a run suggest."""
+    """What the evaluations of a run suggest is wrong with it, and where to start."""
 
     run: str
     judged: JudgedBy | None
@@ -316,7 +318,7 @@ class Diagnosis:
     references: int
     """Number of samples with a reference answer."""
     retrieved_nothing: int
-    """Number of samples for which nothing was retrieved; 0 if the file has no passages at all."""
+    """Number of samples without any retrieved passage; 0 if the file has no passages at all."""
     attribution_note: str
     """Why losses cannot be attributed to retriever or generator; empty if they can."""
     findings: tuple[Finding, ...]
@@ -338,12 +340,12 @@ class Diagnosis:
     @property
     def main_findings(self) -> tuple[Finding, ...]:
         """The findings that are not hints."""
-        return tuple(finding for finding in self.findings if not finding.held_back)
+        return tuple(finding for finding in self.findings if not finding.hint_reason)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        """The findings that are only hints, see `held_back`."""
-        return tuple(finding for finding in self.findings if finding.held_back)
+        """The findings that are only hints, see `hint_reason`."""
+        return tuple(finding for finding in self.findings if finding.hint_reason)
 
     @property
     def first(self) -> Finding | None:
@@ -365,7 +367,7 @@ def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatAr
 
 
 COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
-    # lost in retrieval: not recalled; lost in generation: recalled and not used, so nothing where nothing is recalled
+    # lost in retrieval: 1 - recall; lost in generation: recalled but not used (`used` is NaN where recall is 0)
     "retrieval minus generation": lambda recall, used: (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used)),
     "noise": np.add,
     "irrelevant minus relevant noise": np.subtract,
@@ -374,7 +376,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
     "long minus short": _long_and_short,
 }
-"""How a quantity is computed from its input columns; any other quantity is its only input column."""
+"""The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
 
 
 def _unchanged(values: FloatArray) -> FloatArray:
@@ -386,18 +388,18 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
     text = files("ragboard.analysis").joinpath("diagnosis.toml").read_text("utf-8")
     quantities: dict[str, Quantity] = {}
     rules: list[Rule] = []
-    for key, given in tomllib.loads(text).items():
+    for key, entry in tomllib.loads(text).items():
         quantities[key] = Quantity(
-            label=given["label"],
-            text=given["text"],
-            inputs=tuple(given["inputs"]),
+            label=entry["label"],
+            text=entry["text"],
+            inputs=tuple(entry["inputs"]),
             compute=COMPUTATIONS.get(key, _unchanged),
-            bounds=DIFFERENCE_BOUNDS if given.get("difference") else SHARE_BOUNDS,
-            unit=given["unit"],
-            reference=given.get("reference", False),
-            compares_groups=given.get("groups", False),
+            bounds=DIFFERENCE_BOUNDS if entry.get("difference") else SHARE_BOUNDS,
+            unit=entry["unit"],
+            reference=entry.get("reference", False),
+            compares_groups=entry.get("groups", False),
         )
-        for rule in given["rules"]:
+        for rule in entry["rules"]:
             texts: dict[str, Any] = {
                 name: rule[name] for name in ("id", "component", "template", "advice", "rationale")
             }
@@ -432,9 +434,9 @@ INPUT_COLUMNS = tuple(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """Diagnose a run from its evaluations.
 
-    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold: if the true mean equals the
-    threshold, about once in 40 times. A topic is listed only if it is significantly worse than the other samples after
-    Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
+    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. So a rule whose true mean
+    equals the threshold is triggered about once in 40 times. A topic is listed only if it is significantly worse than
+    the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
     categories = columns_of(store, run).categories
@@ -453,7 +455,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
     findings = [
-        replace(_with_impact(finding, columns), held_back=_hint_reason(finding, run, rule_based))
+        replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
@@ -472,7 +474,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         references=references,
         retrieved_nothing=int((passages_found == 0).sum()) if passages_found.any() else 0,
         attribution_note=_attribution_note(references, columns),
-        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.held_back), -finding.min_impact))),
+        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=_suspected(not_triggered, run, columns),
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
@@ -533,7 +535,7 @@ def apply_rules(
     """Return the findings of the triggered rules, and the rules that were not triggered."""
     results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
     findings = tuple(result for result in results if isinstance(result, Finding))
-    return findings, tuple(one for one in results if isinstance(one, NotTriggered))
+    return findings, tuple(result for result in results if isinstance(result, NotTriggered))
 
 
 def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | NotTriggered:
@@ -556,24 +558,21 @@ def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Findin
 
 
 def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
-    """The inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
+    """Return inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
     suspected: list[Finding] = []
-    for one in not_triggered:
-        rule, figure = one.rule, one.figure
-        if one.state != "inconclusive" or not rule.harms_answers or figure is None:
+    for result in not_triggered:
+        rule, figure = result.rule, result.figure
+        if result.state != "inconclusive" or not rule.harms_answers or figure is None:
             continue
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
-            suspected.append(_with_impact(replace(_finding(rule, figure, value, run), held_back=reason), columns))
+            suspected.append(_with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns))
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
 def _with_impact(finding: Finding, columns: Columns) -> Finding:
-    """Return the finding with the lower bound of the share that it explains.
-
-    Samples without a value count as no loss.
-    """
+    """Set the minimum impact of the finding; samples without a value count as unaffected."""
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
@@ -590,7 +589,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Return why a finding is only a hint: a rule-based judge compared answers with reference answers. Empty if not."""
+    """Return why a finding is only a hint; empty unless a rule-based judge compared answers with reference answers."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
@@ -611,12 +610,14 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """Return the passages that support the most wrong statements; if that was not judged, that contradict the most."""
+    """Return the passages that support the most wrong statements; if not judged, those that contradict the most."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
-            PassageIssue(passage_id=one.passage_id, text=one.text, wrong=one.wrong, sample_id=one.sample_id)
-            for one in wrong
+            PassageIssue(
+                passage_id=passage.passage_id, text=passage.text, wrong=passage.wrong, sample_id=passage.sample_id
+            )
+            for passage in wrong
         )
     query = HallucinationQuery(runs=(run,), verdict="contradicted", limit=MAX_LISTED)
     return tuple(
@@ -654,13 +655,19 @@ def weak_topics(
             lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
             if p < ALPHA and comparison.interval.high < 0:
                 worse.append(lower[-1])
-    by, value, spec, found = min(compared, key=lambda one: (one[3].difference, one[1]), default=("", "", "", None))
-    lowest = None
-    if found and found.difference < 0 and not worse:
-        query = Breakdown(column=spec, by=by)
-        lowest = LowestGroup(
-            by=by, value=value, metric=spec, mean=found.mean, mean_others=found.mean_others, n=found.n, query=query
-        )
+    lowest: LowestGroup | None = None
+    if compared and not worse:
+        by, value, spec, comparison = min(compared, key=lambda group: (group[3].difference, group[1]))
+        if comparison.difference < 0:
+            lowest = LowestGroup(
+                by=by,
+                value=value,
+                metric=spec,
+                mean=comparison.mean,
+                mean_others=comparison.mean_others,
+                n=comparison.n,
+                query=Breakdown(column=spec, by=by),
+            )
     return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
         lowest=lowest,
         closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
@@ -691,7 +698,7 @@ def condition_of(rule: Rule) -> str:
 
 
 def sentence_of(rule: Rule, value: Interval) -> str:
-    """Fill the rule's template with the estimate and its interval; a difference below 0 is given as its size."""
+    """Fill the rule's template with the estimate and its interval; of a negative difference, the absolute value."""
     if rule.threshold <= 0 and rule.side == "below":
         value = replace(value, estimate=-value.estimate, low=-value.high, high=-value.low)
     return rule.template.format(f"{value.estimate:.0%} ({ci_text(value, '.0%')})")
@@ -730,10 +737,7 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """Return what to look at first, as a title, and why, as sentences.
-
-    A main finding has none, because it says why itself.
-    """
+    """Return what to look at first, as a title, and why, as sentences; these are empty for a main finding."""
     first, hints, topics = diagnosis.first, diagnosis.hints, diagnosis.topics
     if first is None:
         title = "Start with the questions below" if diagnosis.unsupported else "No rule flags this run"
@@ -747,22 +751,22 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
         why = ": this figure comes from a judge that was not validated for it, so it is only a hint"
     elif first:
         why = ": the 95% CI of this figure includes the rule's threshold"
-    said = [f"No rule flags this run with certainty{why}."]
+    sentences = [f"No rule flags this run with certainty{why}."]
     if len(hints) > 1:
-        same = sum(one.rule.component == hints[0].rule.component for one in hints)
+        same = sum(hint.rule.component == hints[0].rule.component for hint in hints)
         every = "Both" if same == 2 else f"All {same}"
         share = every if same == len(hints) else f"{same} of {len(hints)}"
-        said.append(f"{share} hints are about {COMPONENTS[hints[0].rule.component]}.")
+        sentences.append(f"{share} hints are about {COMPONENTS[hints[0].rule.component]}.")
     if topics:
         count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
-        said.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
+        sentences.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
     waiting = sum(bool(rule.missing) for rule in diagnosis.not_triggered)
     if waiting:
         free = ": the embedded judge evaluates them without calls or cost" if _is_free(diagnosis) else ""
-        said.append(
+        sentences.append(
             f"{waiting} rule{' waits' if waiting == 1 else 's wait'} for metrics that were not evaluated{free}."
         )
-    return title, " ".join(said)
+    return title, " ".join(sentences)
 
 
 def _is_free(diagnosis: Diagnosis) -> bool:
@@ -782,7 +786,7 @@ def diagnosis_warning(diagnosis: Diagnosis) -> str:
 
 
 def lowest_in_words(lowest: LowestGroup, label: str) -> str:
-    """Name it: `Lowest: topic = rivers, mean Faithfulness 0.41 of 9 samples (others 0.72). Not certain: ...`."""
+    """`Lowest: topic = rivers, mean Faithfulness 0.41 of 9 samples (others 0.72). Not certain: it may be chance.`."""
     return (
         f"Lowest: {_topic_name(lowest)}, mean {label} {lowest.mean:.2f} of {lowest.n:,} samples (others"
         f" {lowest.mean_others:.2f}). Not certain: it may be chance."
@@ -790,14 +794,13 @@ def lowest_in_words(lowest: LowestGroup, label: str) -> str:
 
 
 def nothing_retrieved(diagnosis: Diagnosis) -> str:
-    """`6 of 98 questions retrieved nothing: ...`; empty if all have passages, or the file has no passages at all."""
+    """Say for how many questions nothing was retrieved; empty for none, or if the file has no passages at all."""
     count = diagnosis.retrieved_nothing
     if not count:
         return ""
-    theirs = "Its answer has" if count == 1 else "Their answers have"
     return (
-        f"{count:,} of {diagnosis.samples:,} questions retrieved nothing. {theirs} no passage to rest on: look at the"
-        " retriever's query and filters there."
+        f"Nothing was retrieved for {count:,} of {diagnosis.samples:,} questions: check the retriever's query and"
+        " filters."
     )
 
 

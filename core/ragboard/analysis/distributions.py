@@ -1,7 +1,7 @@
 """Distributions, scatter plots and breakdowns of the values of a run.
 
 A column is a metric, by its name, or a numeric metadata column, by its name with the prefix `metadata.`. The database
-bins and samples the values, so the cost hardly depends on the number of samples.
+bins and subsamples the values, so the cost hardly depends on the number of samples.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 BINS = 20
 QUANTILES = 200
 MAX_POINTS = 4000
-"""Maximum number of points of a scatter plot; of more samples, a fixed random subset is drawn."""
+"""Maximum number of points of a scatter plot. With more samples, a fixed random subset is drawn."""
 MAX_CATEGORIES = 30
 """Maximum number of values of a metadata column to group by."""
 
@@ -132,12 +132,12 @@ def columns(store: Store, run: RunRef) -> Columns:
         turns = (TURN,) if has_conversations(connection, run.run_id) else ()
     return Columns(
         metrics=in_order(metrics),
-        numeric=tuple(f"{META}{one.key}" for one in metadata if not one.not_numbers),
+        numeric=tuple(f"{META}{column.key}" for column in metadata if not column.not_numbers),
         categories=(
             *(
-                f"{META}{one.key}"
-                for one in metadata
-                if not one.nested and 1 < one.distinct <= MAX_CATEGORIES and one.distinct < one.samples
+                f"{META}{column.key}"
+                for column in metadata
+                if not column.nested and 1 < column.distinct <= MAX_CATEGORIES and column.distinct < column.samples
             ),
             *turns,
         ),
@@ -182,11 +182,13 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
 
 
 def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
-    """Plot one column against another."""
+    """Return the points of a scatter plot of one column against another, for samples that have both values."""
     with store.database.read() as connection:
-        found = plotted_samples(connection, run, x, y, MAX_POINTS)
-    points = tuple(Point(sample_id=one.sample_id, question=one.question, x=one.x, y=one.y) for one in found)
-    return Scatter(points=points, both=found[0].both if found else 0, total=store.sample_count(run.run_id))
+        plotted = plotted_samples(connection, run, x, y, MAX_POINTS)
+    points = tuple(
+        Point(sample_id=sample.sample_id, question=sample.question, x=sample.x, y=sample.y) for sample in plotted
+    )
+    return Scatter(points=points, both=plotted[0].both if plotted else 0, total=store.sample_count(run.run_id))
 
 
 def breakdown(
@@ -201,18 +203,18 @@ def breakdown(
         plain, *filled = (
             group_moments(connection, column_query(run, column, fill=value), by) for value in (None, *fills)
         )
-    found: list[Group] = []
+    groups: list[Group] = []
     for value, total in sizes:
         known, others = plain.get(value), [each.get(value) for each in filled]
         n = known.n if known else 0
         missing = (others[0].n if others and others[0] else n) - n
         mean = mean_of(metric, known, unscored if fills else "excluded", missing, others)
-        found.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
-    return tuple(found)
+        groups.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
+    return tuple(groups)
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """Return the range to plot: the metric's, from 0 if no value is below; without one, that of the values."""
+    """Return the range of the histogram: the metric's, cut at 0 if no value is negative, or that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -221,16 +223,16 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """Return the share of samples that meet a threshold: of the scored ones, or of all if all count.
+    """Return the share of samples that meet a threshold, over the scored samples or, if unscored ones count, over all.
 
-    `variants`: the values as they are; if unscored samples count, also with these at their lowest and at their highest
-    value. The interval covers every share that the unscored samples allow.
+    `variants`: the values as they are; if unscored samples count, also the values with these at the lowest and at the
+    highest value of the metric. The interval covers every share that the unscored samples allow.
     """
     good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
-    extremes = sorted((one for one in good[1:] or good if one), key=lambda one: one.mean)
+    extremes = sorted((moments for moments in good[1:] or good if moments), key=lambda moments: moments.mean)
     if not extremes:
         return None
-    low, high = (_share_interval(one) for one in (extremes[0], extremes[-1]))
+    low, high = (_share_interval(moments) for moments in (extremes[0], extremes[-1]))
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else outer_interval(low, high, estimate=share)

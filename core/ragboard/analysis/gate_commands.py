@@ -51,7 +51,7 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
     `judge_options` (judges from Python, or scores from a file) the workflow names OpenAI's as an example and says so.
     Secrets of the options are left out. Empty if neither command has anything to check.
     """
-    given = judge_options or EXAMPLE
+    judges = judge_options or EXAMPLE
     conditions, thresholds = _conditions(compared, allowed), _threshold_options(compared)
     if not conditions and not thresholds:
         return ""
@@ -63,11 +63,11 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
         "fail-if": conditions,
         "unscored": "" if compared.policy == "excluded" else compared.policy,
         "metrics": ",".join(metric.metric for metric in compared.metrics if metric.metric in compared.b.metrics),
-        **_judge_inputs(given),
+        **_judge_inputs(judges),
         "requirement": "./ragboard",
     }
     comment = "" if judge_options else _EXAMPLE_COMMENT
-    key = _KEY if asks_models(given) else ""
+    key = _KEY if asks_models(judges) else ""
     return _HEAD + comment + _STEP + key + "        with:\n" + "".join(_input(*one) for one in inputs.items() if one[1])
 
 
@@ -93,10 +93,10 @@ def _conditions(compared: Comparison, allowed: float) -> list[str]:
     ]
 
 
-def _condition(one: MetricComparison, allowed: float) -> str:
-    low, high = one.range or (0.0, 1.0)
+def _condition(metric: MetricComparison, allowed: float) -> str:
+    low, high = metric.range or (0.0, 1.0)
     loss = allowed * (high - max(low, 0.0))
-    return f"{one.metric} < {-loss:g}" if one.better == "higher" else f"{one.metric} > {loss:g}"
+    return f"{metric.metric} < {-loss:g}" if metric.better == "higher" else f"{metric.metric} > {loss:g}"
 
 
 def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
@@ -105,16 +105,16 @@ def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
     return [option for metric in compared.metrics for option in _threshold_option(metric, metrics.get(metric.metric))]
 
 
-def _threshold_option(one: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:
-    if summary is None or one.direction == "neutral" or not _can_be_named(one.metric):
+def _threshold_option(metric: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:
+    if summary is None or metric.direction == "neutral" or not _can_be_named(metric.metric):
         return
-    option = "--min" if one.direction == "higher" else "--max"
+    option = "--min" if metric.direction == "higher" else "--max"
     if summary.threshold:
-        yield option, f"{one.metric}={summary.threshold.value:g}"
+        yield option, f"{metric.metric}={summary.threshold.value:g}"
     elif isinstance(summary.interval, Interval):
         low, high = summary.interval.low, summary.interval.high
-        threshold = math.floor(low * 100) / 100 if one.direction == "higher" else math.ceil(high * 100) / 100
-        yield option, f"{one.metric}={threshold:g}"
+        threshold = math.floor(low * 100) / 100 if metric.direction == "higher" else math.ceil(high * 100) / 100
+        yield option, f"{metric.metric}={threshold:g}"
 
 
 def _can_be_named(spec: str) -> bool:
@@ -161,11 +161,13 @@ def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
 
     `options` is what has no input of its own.
     """
-    own = {"--judge": "judge", "--embed": "embed"}
+    input_names = {"--judge": "judge", "--embed": "embed"}
     live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
-    given = [(option, value) for option, *values in command_options(live) for value in values]
-    named: dict[str, str | list[str]] = {own[option]: value for option, value in given if option in own}
-    rest = [f"{option}={_one_line(value)}" for option, value in given if option not in own]
+    options = [(option, value) for option, *values in command_options(live) for value in values]
+    named: dict[str, str | list[str]] = {
+        input_names[option]: value for option, value in options if option in input_names
+    }
+    rest = [f"{option}={_one_line(value)}" for option, value in options if option not in input_names]
     return {**named, "base-url": options_to_json(judge_options)["base_url"] or "", "options": rest}
 
 

@@ -64,11 +64,11 @@ class GateResult:
 
 def read_condition(text: str) -> Condition:
     """Parse a condition: `faithfulness < -0.02` fails below -0.02. Raises SettingError for any other text."""
-    found = _CONDITION.fullmatch(text)
-    if found is None or not math.isfinite(float(found["threshold"])):
+    match = _CONDITION.fullmatch(text)
+    if match is None or not math.isfinite(float(match["threshold"])):
         raise SettingError(f"{text!r} is not a condition: expected METRIC < NUMBER or METRIC > NUMBER")
     return Condition(
-        metric=found["metric"], fail="below" if found["sign"] == "<" else "above", threshold=float(found["threshold"])
+        metric=match["metric"], fail="below" if match["sign"] == "<" else "above", threshold=float(match["threshold"])
     )
 
 
@@ -78,8 +78,8 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
     Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
-    not_comparable = {one.metric: one.judges for one in compared.metrics if one.change == DIFFERENT_JUDGES}
-    found: list[GateResult] = []
+    not_comparable = {metric.metric: metric.judges for metric in compared.metrics if metric.change == DIFFERENT_JUDGES}
+    results: list[GateResult] = []
     for condition in conditions:
         spec = resolve_spec(condition.metric, tuple(by_spec))
         if spec in not_comparable:
@@ -89,8 +89,8 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
             )
         pairs = by_spec[spec]
         interval = pairs.interval if pairs else NoInterval(reason="no pair is scored in both runs", n=0)
-        found.append(_decide(condition, spec, interval, pairs.difference if pairs else None))
-    return tuple(found)
+        results.append(_decide(condition, spec, interval, pairs.difference if pairs else None))
+    return tuple(results)
 
 
 def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
@@ -99,38 +99,38 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateRes
     Raises NotFoundError for a metric that the run does not have.
     """
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
-    found: list[GateResult] = []
+    results: list[GateResult] = []
     for condition in conditions:
         spec = resolve_spec(condition.metric, tuple(metrics))
         summary = metrics[spec]
-        found.append(_decide(condition, spec, summary.interval, summary.mean))
-    return tuple(found)
+        results.append(_decide(condition, spec, summary.interval, summary.mean))
+    return tuple(results)
 
 
 def check_thresholds(
     gated: Iterable[GateResult], metrics: Mapping[str, MetricDescription], *, difference: bool = False
 ) -> None:
     """Raise SettingError for a threshold outside the range of the metric's mean, or of its difference."""
-    for one in gated:
-        bounds = range_of(metrics.get(one.metric))
+    for result in gated:
+        bounds = range_of(metrics.get(result.metric))
         if bounds is None:
             continue
         low, high = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if difference else bounds
-        if not low <= one.threshold <= high:
+        if not low <= result.threshold <= high:
             value = "a difference" if difference else "a mean"
             raise SettingError(
-                f"{one.threshold:g} is out of range for {one.metric}: {value} is between {low:g} and {high:g}"
+                f"{result.threshold:g} is out of range for {result.metric}: {value} is between {low:g} and {high:g}"
             )
 
 
-def gate_text(one: GateResult, *, difference: bool = False) -> str:
+def gate_text(result: GateResult, *, difference: bool = False) -> str:
     """`fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`; a `difference` has a sign."""
     form = "+.3f" if difference else ".3f"
-    sign = ">=" if one.fail == "below" else "<="
+    sign = ">=" if result.fail == "below" else "<="
     estimate = "nothing scored"
-    if one.estimate is not None:
-        estimate = f"{one.estimate:{form}}, {ci_text(one.interval, form)}, n = {one.n}"
-    return f"{one.verdict}: {one.metric} {sign} {one.threshold:g}: {estimate}"
+    if result.estimate is not None:
+        estimate = f"{result.estimate:{form}}, {ci_text(result.interval, form)}, n = {result.n}"
+    return f"{result.verdict}: {result.metric} {sign} {result.threshold:g}: {estimate}"
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
@@ -145,7 +145,7 @@ def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
 
 def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
     """Fail if any gate fails, else inconclusive if any is, else pass."""
-    verdicts = {one.verdict for one in gated}
+    verdicts = {result.verdict for result in gated}
     return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
 
 

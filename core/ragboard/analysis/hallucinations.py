@@ -98,9 +98,9 @@ class HallucinationPage:
     rows: tuple[Hallucination, ...]
     total: int
     labels: Mapping[Label, int]
-    """Number of judged statements by verdict, including supported ones; all filters but that of the verdict apply."""
+    """Number of judged statements by verdict, including supported ones; the query's filter by verdict is ignored."""
     sentence: str
-    """`2 of 129 statements are unsupported`; followed by `(rule-based)` if all judges are."""
+    """`2 of 129 statements are unsupported`, followed by `(rule-based)` if every judge is rule-based."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,31 +128,31 @@ class HallucinationGroups:
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted before unsupported, those with numbers or names first."""
+    """Return a page of statements: contradicted before unsupported; of each, those with numbers or names first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
         create_matches(connection, query, list(shown))
         labels = matched_labels(connection)
         page = matched_page(connection, query)
-        keys = [one.key for one in page]
+        keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws = label_draws(connection, keys)
     rows = tuple(
         Hallucination(
-            run=shown[one.evaluation_id][0],
-            judged=shown[one.evaluation_id][1],
-            sample_id=one.sample_id,
-            question=one.question,
-            number=one.number,
+            run=shown[statement.evaluation_id][0],
+            judged=shown[statement.evaluation_id][1],
+            sample_id=statement.sample_id,
+            question=statement.question,
+            number=statement.number,
             judged_statement=JudgedStatement(
-                statement=Statement(side="response", text=one.statement),
-                verdict=verdicts[one.key].get(0),
-                single={rank: verdict for rank, verdict in verdicts[one.key].items() if rank},
-                people=people.get(one.key, ()),
-                draws=draws.get(one.key, {}),
+                statement=Statement(side="response", text=statement.statement),
+                verdict=verdicts[statement.key].get(0),
+                single={rank: verdict for rank, verdict in verdicts[statement.key].items() if rank},
+                people=people.get(statement.key, ()),
+                draws=draws.get(statement.key, {}),
             ),
         )
-        for one in page
+        for statement in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
     judge = " (rule-based)" if total and all(judged.heuristic for _, judged in shown.values()) else ""
@@ -173,33 +173,36 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
 
 
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """Group the statements of a query by question, passage or judge; by judge, a run counts once per judge."""
+    """Group the statements of a query by question, passage or judge; by judge, a run counts once for each judge."""
     with matching(store, query, each_judge=by == "judge") as connection:
         return statement_groups(connection, query, by)
 
 
 @contextmanager
 def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
-    """Open the database with the judged statements of a query, of any verdict, as the table `found`."""
+    """Open the database with a table `found`: the judged statements of a query, whatever their verdict.
+
+    `each_judge`: one evaluation of a run per judge instead of only the newest.
+    """
     with store.database.read() as connection:
         create_matches(connection, query, list(_shown(connection, query, each_judge=each_judge)))
         yield connection
 
 
 def statement_groups(connection: Connection, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """Group the statements in the table `found` that have a verdict of the query."""
-    found = grouped_statements(connection, query, by)
+    """Group the statements of the table `found` whose verdict matches the query."""
+    rows = grouped_statements(connection, query, by)
     groups = tuple(
         HallucinationGroup(
-            key=one.key,
-            title=one.title,
-            passage_id=one.passage_id,
-            statements=one.statements,
-            contradicted=one.contradicted,
+            key=row.key,
+            title=row.title,
+            passage_id=row.passage_id,
+            statements=row.statements,
+            contradicted=row.contradicted,
         )
-        for one in found
+        for row in rows
     )
-    return HallucinationGroups(groups=groups, total=found[0].total if found else 0)
+    return HallucinationGroups(groups=groups, total=rows[0].total if rows else 0)
 
 
 def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame:
@@ -222,10 +225,10 @@ def judges_of(store: Store) -> tuple[str, ...]:
 def _shown(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy]]:
-    """Return the evaluations that a query covers, by id, each with the run as commands name it."""
+    """Return the evaluations that a query covers, by id, each with the name of its run for commands and its judge."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
-    found: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy]]] = {}
+    shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy]]] = {}
     for run_id, name, rank, judged in ranked_evaluations(connection):
         if (runs and run_id not in runs) or query.judge not in ("", judged.judge):
             continue
@@ -233,5 +236,5 @@ def _shown(
             continue
         run = name if rank == 1 else f"{name}@{judged.evaluation_id}"
         part = judged.judge if each_judge else judged.evaluation_id if chosen else ""
-        found.setdefault((run_id, part), (judged.evaluation_id, (run, judged)))
-    return dict(found.values())
+        shown.setdefault((run_id, part), (judged.evaluation_id, (run, judged)))
+    return dict(shown.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.thresholds import Standing, Threshold, read_thresholds
+from ragboard.analysis.thresholds import Threshold, ThresholdStatus, read_thresholds
 from ragboard.metrics import metric_of
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
@@ -39,7 +39,7 @@ POLICIES: dict[UnscoredPolicy, str] = {
     "zero": "count as zero, or as the worst value where lower is better",
     "bounds": "count as anything from the worst to the best value",
 }
-"""Completes a sentence that begins with `unscored samples`."""
+"""Ends of sentences that begin with `unscored samples`."""
 
 ImputedRange = tuple[float, float]
 """The values that unscored samples count as, for the lowest and for the highest possible mean."""
@@ -53,7 +53,7 @@ class Mean:
     interval: Interval | NoInterval
     bounds: tuple[float, float] | None = None
     """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
-    stands_for: float | None = None
+    imputed_value: float | None = None
     """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""
     """How unscored samples count; empty if there are none or the policy is `excluded`."""
@@ -68,25 +68,25 @@ class MetricSummary:
     total: int
     """Number of samples that the evaluation covers."""
     mean: float | None
-    """The mean of the scored samples, under `zero` of all samples; None if no sample counts."""
+    """The mean of the scored samples, or of all samples with the policy `zero`; None if no sample counts."""
     interval: Interval | NoInterval
-    """The 95% CI; under `bounds` it covers every mean that the unscored samples allow."""
+    """The 95% CI; with the policy `bounds`, it covers every mean that the unscored samples allow."""
     unscored: Mapping[str, int]
     """Number of unscored samples by reason."""
     policy: UnscoredPolicy = "excluded"
     """The requested policy; `note` says how unscored samples count."""
     bounds: tuple[float, float] | None = None
     """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
-    stands_for: float | None = None
+    imputed_value: float | None = None
     """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""
     """How unscored samples count; empty if there are none or the policy is `excluded`."""
     threshold: Threshold | None = None
     """None if none is set."""
-    standing: Standing | None = None
-    """Whether the threshold is met; None without a threshold."""
+    threshold_status: ThresholdStatus | None = None
+    """Whether the mean meets the threshold; None without a threshold."""
     judged: JudgedBy | None = None
-    """The evaluation that the scores are from."""
+    """The evaluation that computed the scores."""
 
     @property
     def unscored_text(self) -> str:
@@ -100,7 +100,11 @@ class MetricSummary:
         return f"{self.metric}: {mean}, n = {self.scored:,}{unscored}"
 
 
-_STANDING_OF_VERDICT: dict[GateVerdict, Standing] = {"pass": "met", "fail": "missed", "inconclusive": "undecided"}
+_STATUS_OF_VERDICT: dict[GateVerdict, ThresholdStatus] = {
+    "pass": "met",
+    "fail": "missed",
+    "inconclusive": "inconclusive",
+}
 
 
 def metric_summaries(
@@ -109,7 +113,7 @@ def metric_summaries(
     totals: Mapping[str, int],
     policy: UnscoredPolicy = "excluded",
 ) -> dict[str, dict[str, MetricSummary]]:
-    """Summarise the metrics of each evaluation, in order; `totals`: the number of samples that each covers."""
+    """Summarise the metrics of each evaluation; `totals` is the number of samples that each evaluation covers."""
     metrics = described(connection)
     thresholds = read_thresholds(connection, metrics)
     scored = metric_moments(connection, evaluations)
@@ -125,7 +129,9 @@ def metric_summaries(
     for key in dict.fromkeys((*scored, *unscored)):
         evaluation, spec = key
         known, reasons, threshold = scored.get(key), unscored.get(key, {}), thresholds.get(spec)
-        mean = mean_of(metrics.get(spec), known, policy, sum(reasons.values()), [one.get(key) for one in filled])
+        mean = mean_of(
+            metrics.get(spec), known, policy, sum(reasons.values()), [moments.get(key) for moments in filled]
+        )
         summaries.setdefault(evaluation, {})[spec] = MetricSummary(
             metric=spec,
             scored=known.n if known else 0,
@@ -135,10 +141,10 @@ def metric_summaries(
             unscored=reasons,
             policy=policy,
             bounds=mean.bounds,
-            stands_for=mean.stands_for,
+            imputed_value=mean.imputed_value,
             note=mean.note,
             threshold=threshold,
-            standing=_STANDING_OF_VERDICT[gate(mean.interval, threshold=threshold.value, fail=threshold.fail)]
+            threshold_status=_STATUS_OF_VERDICT[gate(mean.interval, threshold=threshold.value, fail=threshold.fail)]
             if threshold
             else None,
         )
@@ -149,9 +155,9 @@ def metric_summaries(
 
 
 def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
-    """Return the values that unscored samples count as.
+    """Return the lowest and the highest value that unscored samples count as under a policy.
 
-    None if they are excluded; a text if the metric has none, and why.
+    Returns None if they are excluded, and a reason in words if the metric has no such values.
     """
     if policy == "excluded":
         return None
@@ -178,9 +184,9 @@ def mean_of(
 ) -> Mean:
     """Compute the mean under a policy; `missing` is the number of unscored samples.
 
-    `scored`: the moments of the scored values, None if there are none. `filled`: the moments of all values, with the
-    unscored samples at their lowest and at their highest value; needed if `fill_of` gives a pair and samples are
-    missing.
+    `scored`: the moments of the scored values; None if there are none. `filled`: the moments of all values with the
+    unscored samples at their lowest value, and at their highest value; required if samples are missing and `fill_of`
+    returns a pair.
     """
     plain = Mean(mean=scored.mean if scored else None, interval=_interval(metric, scored))
     fill = fill_of(metric, policy)
@@ -193,14 +199,14 @@ def mean_of(
         return Mean(
             mean=low.mean if low else None,
             interval=_interval(metric, low),
-            stands_for=fill[0],
+            imputed_value=fill[0],
             note=f"{missing:,} unscored count as {fill[0]:g}" + (", the worst value" if fill[0] else ""),
         )
     return _bounded(metric, plain, low, high, missing)
 
 
 def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """Return the minimum and maximum of a metric; None if it has no such bound."""
+    """Return the minimum and maximum of a metric; None unless it has both."""
     return None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
 
 
@@ -226,19 +232,20 @@ def _interval(metric: MetricDescription | None, moments: AnyMoments | None) -> I
 
 
 MIN_METRICS = 2
-"""The ragas library gives no score for a single metric."""
+"""Minimum number of metrics for a ragas score, as in the ragas library."""
 
 
 def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     """Compute the harmonic mean of the means of a run's ragas metrics, in [0, 1], higher is better.
 
     `k / sum(1 / mean)` over the `k` metrics of source `ragas` with higher values better, without aspect critiques
-    (ragas library 0.0.x). Of a metric with several settings, the default counts. 0 if a mean is 0. Undefined with fewer
-    than two metrics, if a mean is missing or below 0, and if none of several settings is the default.
+    (ragas library 0.0.x). A metric evaluated with several settings counts with the default ones. 0 if a mean is 0.
+    Undefined with fewer than two metrics, if a mean is missing or below 0, and if a metric was evaluated with several
+    settings, none of which is the default.
     """
     settings: defaultdict[str, list[str]] = defaultdict(list)
     for spec in metrics:
-        if name := _counted_as(spec):
+        if name := _ragas_score_name(spec):
             settings[name].append(spec)
     unclear = [spec for name, specs in settings.items() if len(specs) > 1 and name not in specs for spec in specs]
     if unclear:
@@ -247,16 +254,17 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     means = {spec: metrics[spec].mean for spec in chosen}
     if len(means) < MIN_METRICS:
         return Unscored(reason="undefined", detail=f"needs {MIN_METRICS} ragas metrics, {len(means)} evaluated")
-    without = [spec for spec, mean in means.items() if mean is None or mean < 0]
-    if without:
-        return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(without)}")
+    unusable = [spec for spec, mean in means.items() if mean is None or mean < 0]
+    if unusable:
+        return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(unusable)}")
     known = [mean for mean in means.values() if mean is not None]
     value = len(known) / sum(1 / mean for mean in known) if all(known) else 0.0
-    return Score(value=value, counted=f"harmonic mean of {', '.join(means)}")
+    labels = (metric.label if (metric := metric_of(spec)) else spec for spec in means)
+    return Score(value=value, counted=f"harmonic mean of {', '.join(labels)}")
 
 
-def _counted_as(spec: str) -> str:
-    """Return the metric without its settings; empty if it does not count in the ragas score."""
+def _ragas_score_name(spec: str) -> str:
+    """Return the metric's name without settings; empty if it does not count in the ragas score."""
     metric = metric_of(spec)
     if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
         return ""

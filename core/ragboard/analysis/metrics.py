@@ -32,24 +32,24 @@ MAX_HEADLINE = 4
 """Maximum number of metrics shown where there is little space."""
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "neutral": "no better direction"}
-"""Each direction in words."""
+"""The direction of a metric, in words."""
 
 
 MORE_PASSAGES = {"falls": "usually falls with more passages", "rises": "usually rises with more passages"}
-"""How a metric changes with the number of passages, regardless of their content."""
+"""`MetricDescription.more_passages` in words: how the metric changes if more passages are retrieved."""
 
 
 def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> Mapping[str, MetricDescription]:
-    """Descriptions by metric name: the known metrics, then those known only from evaluations in the store."""
+    """Return descriptions by metric name: of the installed metrics, then of those that only the store has."""
     with store.database.read() as connection:
         return described(connection, known)
 
 
 def described(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
-    """As `metric_descriptions`, over a connection; if a description changed over time, the latest."""
+    """Return descriptions by metric name, as `metric_descriptions`; of a stored metric, the latest description."""
     installed = {spec: describe(metric) for spec, metric in known.items()}
     stored = stored_descriptions(connection)
-    return installed | {spec: one for spec, one in stored.items() if spec not in installed}
+    return installed | {spec: description for spec, description in stored.items() if spec not in installed}
 
 
 def in_order(specs: Iterable[str]) -> tuple[str, ...]:
@@ -59,9 +59,9 @@ def in_order(specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
-    """Choose up to 4 metrics of an evaluation to show where there is little space: default metrics, then the first.
+    """Choose up to 4 metrics of an evaluation where there is little space: default metrics, then the first others.
 
-    Those with `compat` come last. Returns 5 metrics if there are only 5.
+    Those with `compat` come last. If the evaluation has only 5 metrics, all 5 are returned.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
@@ -72,57 +72,60 @@ def headline(specs: Sequence[str]) -> tuple[str, ...]:
 
 FILE_SCORES = "Scores from run files, not computed by ragboard"
 NEEDED = {"contexts": "passages", "reference_contexts": "gold passages"}
-"""Words for columns in a list of needs; all others are shown by name."""
+"""Words for columns that a metric needs; other columns are shown by name."""
 
 
 def metric_groups(
     metrics: Iterable[MetricDescription], search: str = "", known: Mapping[str, Metric] = METRICS
 ) -> dict[str, tuple[MetricDescription, ...]]:
-    """Group the metrics that match every word of the search by category, without variants of the same name."""
+    """Group the metrics that match every word of the search by category; of several settings of a metric, the first."""
     words = search.casefold().split()
     first: dict[tuple[str, str], MetricDescription] = {}
     for metric in metrics:
         first.setdefault((metric.source, metric.name), metric)
     groups: dict[str, tuple[MetricDescription, ...]] = dict.fromkeys((*CATEGORIES.values(), FILE_SCORES), ())
     for metric in first.values():
-        question, origin = _question(metric, known), metric_source_label(metric, known)
-        texts = (metric.spec, metric.label, metric.text, metric.formula, metric.paper, question, origin)
+        category, source = _category_title(metric, known), metric_source_label(metric, known)
+        texts = (metric.spec, metric.label, metric.text, metric.formula, metric.paper, category, source)
         if all(word in " ".join(texts).casefold() for word in words):
-            groups[question] += (metric,)
-    return {question: group for question, group in groups.items() if group}
+            groups[category] += (metric,)
+    return {category: group for category, group in groups.items() if group}
 
 
-def _question(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
-    if found := metric_of(metric.spec, known):
-        return CATEGORIES[found.category]
+def _category_title(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
+    if definition := metric_of(metric.spec, known):
+        return CATEGORIES[definition.category]
     return FILE_SCORES if metric.source.endswith("-file") else CATEGORIES["other"]
 
 
 def metric_source_label(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """Return the source in two or three words (`RAGAS paper`); without a short form, the citation."""
-    found = metric_of(metric.spec, known)
-    return (found.credit if found else "") or metric.paper
+    """Return the metric's source in two or three words (`RAGAS paper`), or its citation if there is no short form."""
+    definition = metric_of(metric.spec, known)
+    return (definition.credit if definition else "") or metric.paper
 
 
 def metric_summary(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Describe the metric in one sentence."""
-    found = metric_of(metric.spec, known)
-    return (found.summary if found else "") or " ".join(metric.text.partition("\n\n")[0].split())
+    definition = metric_of(metric.spec, known)
+    return (definition.summary if definition else "") or " ".join(metric.text.partition("\n\n")[0].split())
 
 
 def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return the columns that a sample must have besides the question: `answer, passages, gold passages`."""
-    found = metric_of(metric.spec, known)
+    definition = metric_of(metric.spec, known)
     needed = [NEEDED.get(column, column) for column in metric.requires]
-    return ", ".join([*needed, *(["gold passages"] if found and found.needs_gold else [])]) or "the question only"
+    return (
+        ", ".join([*needed, *(["gold passages"] if definition and definition.needs_gold else [])])
+        or "the question only"
+    )
 
 
 def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return the judge that it needs: `a chat model`, `any judge`, `no judge`; empty if its code is not installed."""
-    found = metric_of(metric.spec, known)
-    if found is None:
+    definition = metric_of(metric.spec, known)
+    if definition is None:
         return ""
-    tasks = tasks_for(found.needs())
+    tasks = tasks_for(definition.needs())
     if not tasks:
         return "no judge"
     return "any judge" if tasks <= EmbeddedJudge.answers else "a chat model"

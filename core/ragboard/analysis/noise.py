@@ -20,7 +20,10 @@ __all__ = ["JudgeNoise", "judge_noise"]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeNoise:
-    """The difference of one metric between two evaluations of a run by the same judge: the shown one and another."""
+    """The difference of one metric between two evaluations of a run by the same judge.
+
+    The first is the evaluation that pages show, the other is the newest one with other settings.
+    """
 
     run: str
     metric: str
@@ -30,7 +33,7 @@ class JudgeNoise:
     other_evaluation_id: str
     """The evaluation that the shown one is compared with."""
     differs: str
-    """The settings that differ: `seed 1, 2`."""
+    """The settings that differ, with both values: `seed 1, 2`."""
     paired: PairedDifference
     """Other minus shown, over the samples that both scored."""
 
@@ -52,8 +55,8 @@ def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
     with store.database.read() as connection:
         by_metric = scored_evaluations(connection, run.run_id)
         known = described(connection)
-        found = [_noise(connection, run, spec, known.get(spec), by_metric[spec]) for spec in in_order(by_metric)]
-    return tuple(noise for noise in found if noise)
+        noises = [_noise(connection, run, spec, known.get(spec), by_metric[spec]) for spec in in_order(by_metric)]
+    return tuple(noise for noise in noises if noise)
 
 
 def _noise(
@@ -63,11 +66,15 @@ def _noise(
     metric: MetricDescription | None,
     evaluations: Sequence[ScoredEvaluation],
 ) -> JudgeNoise | None:
-    shown = next((one for one in evaluations if one.evaluation_id == run.evaluation_of(spec)), None)
+    shown = next(
+        (evaluation for evaluation in evaluations if evaluation.evaluation_id == run.evaluation_of(spec)), None
+    )
     if shown is None:
         return None
     others = (evaluation for evaluation in evaluations if evaluation.judge == shown.judge)
-    other = next((one for one in others if not same_judges(one, shown)), None)  # other seed, prompts or version
+    other = next(
+        (evaluation for evaluation in others if not same_judges(evaluation, shown)), None
+    )  # other seed, prompts or version
     if other is None:
         return None
     pairs = _paired(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
@@ -85,7 +92,7 @@ def _noise(
 
 
 def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """Return the bounds of a difference of two values of the metric; None if its range is not known."""
+    """Return the smallest and the largest possible difference of two values; None if the metric's range is unknown."""
     if metric is None or metric.low is None or metric.high is None:
         return None
     return metric.low - metric.high, metric.high - metric.low
@@ -105,7 +112,9 @@ def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> s
 def _parameter_changes(shown: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> Iterator[str]:
     for key in dict.fromkeys((*shown, *other)):
         if shown.get(key) != other.get(key):
-            values = ["not set" if given.get(key) is None else str(given[key]) for given in (shown, other)]
+            values = [
+                "not set" if parameters.get(key) is None else str(parameters[key]) for parameters in (shown, other)
+            ]
             yield f"{key} {values[0]}, {values[1]}"
 
 

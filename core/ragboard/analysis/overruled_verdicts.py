@@ -1,8 +1,7 @@
-"""Scores with annotators' labels in place of the judge's verdicts.
+"""Scores recomputed with annotators' labels in place of the judge's verdicts.
 
-Annotators judge a statement against all passages together. So only metrics computed from joint verdicts
-(`ragas.faithfulness` and the like) are recomputed; all others keep the judge's verdicts, because annotators were not
-asked about single passages or the reference.
+Annotators judge a statement against all passages together. So only metrics that use joint verdicts, such as
+`ragas.faithfulness`, are recomputed. Metrics that use verdicts on single passages or on the reference are not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from ragboard.analysis.means import MetricSummary, fill_of, mean_of
 from ragboard.analysis.metrics import described
 from ragboard.analysis.runs import RunSummary
-from ragboard.metrics import METRICS, Metric, metric_of, outcome
+from ragboard.metrics import METRICS, Metric, compute_outcome, metric_of
 from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
@@ -33,12 +32,12 @@ __all__ = ["OverruledVerdicts", "is_verdict_based", "overruled_verdicts", "recom
 
 @dataclass(frozen=True, kw_only=True)
 class OverruledVerdicts:
-    """The labels on a run's joint verdicts, and the metrics with the labels in place of the verdicts."""
+    """How many of a run's verdicts annotators overruled, and the metrics recomputed with their labels."""
 
     labelled: int
     """Number of statements that have a label and a verdict."""
     overruled: int
-    """Number of those whose label differs from the verdict; of several labels, the latest counts."""
+    """Number of labelled statements whose latest label differs from the verdict."""
     metrics: Mapping[str, MetricSummary]
     """The recomputed metrics; empty if no verdict was overruled."""
 
@@ -51,22 +50,25 @@ class OverruledVerdicts:
 def recomputed(
     sample: Sample, statements: Sequence[JudgedStatement], *, refuses: bool | None, specs: Sequence[str]
 ) -> Mapping[str, Outcome]:
-    """Recompute the verdict-based metrics of a sample with its labels; empty if no verdict was overruled.
+    """Recompute the metrics of a sample that use joint verdicts, with its labels in place of overruled verdicts.
 
-    Also empty if a statement has neither a verdict nor a label: the metrics are not defined then.
+    Empty if no verdict was overruled, or if a statement has neither a verdict nor a label.
     """
-    if not any(one.is_overruled for one in statements):
+    if not any(statement.is_overruled for statement in statements):
         return {}
-    known = (Verdict(label=one.by_people.label) if one.by_people else one.verdict for one in statements)
+    known = (
+        Verdict(label=statement.by_people.label) if statement.by_people else statement.verdict
+        for statement in statements
+    )
     verdicts = tuple(verdict for verdict in known if verdict)
     if len(verdicts) < len(statements):
         return {}
-    texts = tuple(one.statement for one in statements)
+    texts = tuple(statement.statement for statement in statements)
     results: dict[Need[Any], object] = {
         JointVerdicts(): JudgedStatements(side="response", statements=texts, verdicts=verdicts, refuses=refuses),
         Statements(): ExtractedStatements(side="response", statements=texts, refuses=refuses),
     }
-    return {metric.spec: outcome(metric, sample, NeedResults(results)) for metric in _verdict_based(specs)}
+    return {metric.spec: compute_outcome(metric, sample, NeedResults(results)) for metric in _verdict_based(specs)}
 
 
 def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:
@@ -119,7 +121,7 @@ def _recomputed_means(
 def _with_values(
     summary: MetricSummary, metric: MetricDescription | None, values: FloatArray, cluster_ids: Positions | None
 ) -> MetricSummary:
-    """Recompute a metric's mean from these values (NaN: unscored), with unscored samples counted as before."""
+    """Recompute a metric's mean from these values (NaN: unscored) with the same policy for unscored samples."""
     scored = ~np.isnan(values)
     fill = fill_of(metric, summary.policy)
     fills = fill if isinstance(fill, tuple) else ()
@@ -136,22 +138,22 @@ def _with_values(
         bounds=mean.bounds,
         note=mean.note,
         threshold=None,
-        standing=None,
+        threshold_status=None,
     )
 
 
 def _values(
     connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
 ) -> tuple[Positions, FloatArray]:
-    """Return the positions and values of all scores of a metric, with the outcomes in `changed` replaced.
+    """Return the positions and values of all scores of a metric, with the recomputed outcomes of `changed`.
 
-    NaN if unscored.
+    A recomputed outcome without a score is NaN.
     """
-    kept = scores_except(connection, ref.evaluation_id or "", spec, changed)
-    replaced = [one.value if isinstance(one, Score) else np.nan for one in changed.values()]
+    unchanged = scores_except(connection, ref.evaluation_id or "", spec, changed)
+    replaced = [outcome.value if isinstance(outcome, Score) else np.nan for outcome in changed.values()]
     return (
-        np.concatenate([kept.positions, np.array(list(changed), dtype=np.int64)]),
-        np.concatenate([kept.values, np.array(replaced, dtype=np.float64)]),
+        np.concatenate([unchanged.positions, np.array(list(changed), dtype=np.int64)]),
+        np.concatenate([unchanged.values, np.array(replaced, dtype=np.float64)]),
     )
 
 

@@ -1,4 +1,4 @@
-"""The values of two runs, one per pair of samples, and the difference of a metric over the pairs."""
+"""Pairs of samples of two runs: their values of each metric, and the difference over all pairs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, range_of
 from ragboard.records import MetricDescription
-from ragboard.stats import PairedDifference, outer_difference, paired_difference
+from ragboard.stats import COMPARED_DECIMALS, PairedDifference, outer_difference, paired_difference
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import passage_counts, refusals
+from ragboard.store.queries.samples import passage_counts, passage_digests, refusals
 from ragboard.store.queries.scores import Positions, Scored, metric_names, scores_by_metric, unscored_positions
 from ragboard.store.queries.statements import answer_sizes
-from ragboard.store.queries.values import META, column_query, known_values, metadata_columns
+from ragboard.store.queries.values import META, column_query, grades_by_dimension, known_values, metadata_columns
 
 __all__ = [
     "Difference",
@@ -30,6 +30,7 @@ __all__ = [
     "answers_with_statements",
     "cost_columns",
     "difference_of",
+    "grade_columns",
     "is_cost",
     "mean_statement_counts",
     "metric_columns",
@@ -37,6 +38,8 @@ __all__ = [
     "pair_runs",
     "paired_refusals",
     "passages_per_question",
+    "same_passages",
+    "same_scores",
     "unscored_reasons",
 ]
 
@@ -50,18 +53,19 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class MetricColumn:
-    """The values of one metric over all pairs; a value is valid only where its side is scored."""
+    """The values of one metric over all pairs, as arrays with one entry per pair."""
 
     a: FloatArray
+    """Values of A; valid only where `scored_a`."""
     b: FloatArray
     scored_a: Flags
     scored_b: Flags
     judged: Flags
-    """Which pairs were evaluated on both sides, scored or not."""
+    """Which pairs were evaluated in both runs, scored or not."""
 
     @property
     def both(self) -> Flags:
-        """Which pairs are scored on both sides."""
+        """Which pairs are scored in both runs."""
         return self.scored_a & self.scored_b
 
 
@@ -74,10 +78,11 @@ class Difference:
     bounds: tuple[float, float] | None = None
     """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
     note: str = ""
+    """How unscored samples count; empty if there are none or the policy is `excluded`."""
 
 
 def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
-    """Pair samples by id and question, else by question and history if both are unique. Reads no passages."""
+    """Pair the samples of two runs with equal id and question; the others by question and history, if unique."""
     with store.database.read() as connection:
         return paired_runs(connection, a.run_id, b.run_id)
 
@@ -86,34 +91,66 @@ def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedR
     """Return the values of the metrics that A and B share, by metric name."""
     shared = sorted(metric_names(connection, a) & metric_names(connection, b))
     scores_a, scores_b = (scores_by_metric(connection, run, shared) for run in (a, b))
-    found: dict[str, MetricColumn] = {}
+    columns: dict[str, MetricColumn] = {}
     for spec in shared:
         (first, judged_a), (second, judged_b) = _at(scores_a[spec], paired.a), _at(scores_b[spec], paired.b)
-        found[spec] = MetricColumn(
+        columns[spec] = MetricColumn(
             a=first,
             b=second,
             scored_a=judged_a & ~np.isnan(first),
             scored_b=judged_b & ~np.isnan(second),
             judged=judged_a & judged_b,
         )
-    return found
+    return columns
 
 
 def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return the numeric columns of cost, time or tokens that both run files have (`metadata.latency_ms`).
-
-    Lower is better.
-    """
+    """Return the numeric columns of both run files with cost, time or tokens, by name (`metadata.latency_ms`)."""
     sides = (metadata_columns(connection, run.run_id) for run in (a, b))
-    keys_a, keys_b = ({one.key for one in side if not one.not_numbers and is_cost(one.key)} for side in sides)
-    found: dict[str, MetricColumn] = {}
+    keys_a, keys_b = (
+        {column.key for column in side if not column.not_numbers and is_cost(column.key)} for side in sides
+    )
+    columns: dict[str, MetricColumn] = {}
     for name in sorted(f"{META}{key}" for key in keys_a & keys_b):
         (first, has_a), (second, has_b) = (
             _at(known_values(connection, column_query(run, name)), positions)
             for run, positions in ((a, paired.a), (b, paired.b))
         )
+        columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
+    return columns
+
+
+def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
+    """Return the grades that annotators gave in both run files, by dimension; several annotators count as their mean.
+
+    Higher is better.
+    """
+    grades_a, grades_b = (grades_by_dimension(connection, run.run_id) for run in (a, b))
+    found: dict[str, MetricColumn] = {}
+    for name in (one for one in grades_a if one in grades_b):
+        (first, has_a), (second, has_b) = _at(grades_a[name], paired.a), _at(grades_b[name], paired.b)
         found[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
     return found
+
+
+def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
+    """Return the first metric with the same scores in every pair, which may be the metric itself, by metric."""
+    first: dict[tuple[bytes, ...], str] = {}
+    found: dict[str, str] = {}
+    for spec, column in columns.items():
+        values = (
+            np.where(scored, side.round(COMPARED_DECIMALS), np.nan)
+            for side, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
+        )
+        key = (*(side.tobytes() for side in values), column.judged.tobytes())
+        found[spec] = first.setdefault(key, spec)
+    return found
+
+
+def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:
+    """Return whether every pair has the same passages in the same order in both runs."""
+    in_a, in_b, both = _both(passage_digests(connection, a.run_id), passage_digests(connection, b.run_id), paired)
+    return bool(both.all() and (in_a == in_b).all())
 
 
 def is_cost(name: str) -> bool:
@@ -125,26 +162,26 @@ def is_cost(name: str) -> bool:
 def unscored_reasons(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[Mapping[str, Mapping[str, int]], Mapping[str, Mapping[str, int]]]:
-    """For A and for B: by metric, the number of paired samples without a score, by reason."""
+    """Return for A and for B the number of paired samples without a score, by metric and reason."""
     sides: list[dict[str, dict[str, int]]] = []
     for run, in_pairs in ((a, paired.a), (b, paired.b)):
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, dict[str, int]] = {}
         for metric, reason, positions in unscored_positions(connection, run):
             if count := int(np.isin(positions, in_pairs).sum()):
-                found.setdefault(metric, {})[reason] = count
-        sides.append(found)
+                counts.setdefault(metric, {})[reason] = count
+        sides.append(counts)
     return sides[0], sides[1]
 
 
 def paired_refusals(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[FloatArray, FloatArray, Flags]:
-    """Return a's and B's refusals (1 or 0) over the pairs where both are known, and a mask of those pairs."""
+    """Return the refusals (1 or 0) in A and in B, over the pairs where both are known, and a mask of those pairs."""
     return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
 
 
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
-    """Return which answers of A and of B state something; a refusal that does refuses only in part."""
+    """Return which answers of A and of B contain a statement; a refusal that contains one refuses only in part."""
     stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     return _at(stating_a, paired.a)[1], _at(stating_b, paired.b)[1]
 
@@ -152,10 +189,7 @@ def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired
 def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of statements per answer in A and in B, over pairs where both are known.
-
-    None without any.
-    """
+    """Return the mean number of statements per answer in A and in B, over pairs where both are known, else None."""
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
@@ -164,10 +198,7 @@ def mean_statement_counts(
 def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of passages per question in A and in B, over pairs where both are known.
-
-    None without any.
-    """
+    """Return the mean number of passages per question in A and in B, over pairs where both are known, else None."""
     in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
@@ -187,10 +218,7 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """Return the clusters of pairs whose samples depend on each other in either run.
-
-    None if all pairs are independent.
-    """
+    """Return the clusters of pairs whose samples depend on each other in either run; None if all are independent."""
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     known = [(clusters, positions) for clusters, positions in sides if clusters]
     connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
@@ -200,7 +228,7 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:
-    """Join overlapping clusters of several partitions (union-find); return a cluster number for each pair."""
+    """Merge clusters of several partitions that overlap (union-find); return a cluster number for each pair."""
     parent = list(range(pairs))
 
     def find(pair: int) -> int:
@@ -229,11 +257,11 @@ def difference_of(
     metric_range = range_of(metric)
     bounds = None if metric_range is None else (metric_range[0] - metric_range[1], metric_range[1] - metric_range[0])
 
-    def paired(first: FloatArray, second: FloatArray, counted: Flags) -> PairedDifference | None:
+    def over_pairs(first: FloatArray, second: FloatArray, counted: Flags) -> PairedDifference | None:
         cluster_ids = clusters.of[counted].tolist() if clusters else None
         return paired_difference(first, second, bounds=bounds, clusters=cluster_ids) if first.size else None
 
-    scored = paired(column.a[column.both], column.b[column.both], column.both)
+    scored = over_pairs(column.a[column.both], column.b[column.both], column.both)
     missing = int(np.sum(column.judged & ~column.both))
     fill = fill_of(metric, policy)
     if fill is None or not missing:
@@ -241,11 +269,11 @@ def difference_of(
     if isinstance(fill, str):
         return Difference(pairs=scored, note=f"{missing:,} pairs left out: {fill}")
     lowest, highest = fill
-    lower = paired(_with(column, "a", highest), _with(column, "b", lowest), column.judged)
-    upper = paired(_with(column, "a", lowest), _with(column, "b", highest), column.judged)
+    lower = over_pairs(_with(column, "a", highest), _with(column, "b", lowest), column.judged)
+    upper = over_pairs(_with(column, "a", lowest), _with(column, "b", highest), column.judged)
     if policy == "zero":
         return Difference(pairs=lower, note=f"unscored samples in {missing:,} pairs count as {lowest:g}")
-    note = f"unscored samples in {missing:,} pairs from worst to best value"
+    note = f"unscored samples in {missing:,} pairs count as anything from the worst to the best value"
     if scored is None or lower is None or upper is None:
         return Difference(pairs=None, note=note)
     return Difference(

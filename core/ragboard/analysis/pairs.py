@@ -1,4 +1,4 @@
-"""The pairs of two runs, worst regressions first, and the report of one pair."""
+"""The paired samples of two runs, worst regressions first, and the report of one pair."""
 
 from __future__ import annotations
 
@@ -50,16 +50,18 @@ __all__ = [
 ChangeKind = Literal["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
 
 SAME_CLAIM = 0.7
-"""The lowest Dice similarity of their content words at which two statements with different verdicts are one claim."""
+"""Minimum Dice similarity, in [0, 1], of the content words of two statements with different verdicts to count as the
+same claim."""
 RECHUNKED = 0.5
-"""The share of the shorter of two passages, in [0, 1], that the longer must have in common with it."""
+"""Minimum share, in [0, 1], of the shorter of two passages that the longer contains to count as the same text, chunked
+differently."""
 
 _KINDS: tuple[ChangeKind, ...] = ("broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairRow:
-    """One question in both runs, with its scores by one metric."""
+    """One question in both runs, with its scores on one metric."""
 
     sample_a: str
     sample_b: str
@@ -70,18 +72,20 @@ class PairRow:
     """B minus A; None if a side is unscored."""
     change: Literal["better", "worse", "same", "differs", "unscored"]
     """differs: the metric has no better direction."""
-    claims_a: int
+    statements_a: int
     """Number of statements in A's answer; 0 if none were extracted."""
-    claims_b: int
+    statements_b: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairsPage:
-    """The pairs of a query (up to its limit), and their number by kind."""
+    """The pairs of a query, up to its limit."""
 
     rows: tuple[PairRow, ...]
     total: int
+    """Number of pairs that the query selects, without its limit."""
     counts: dict[Which, int]
+    """Number of pairs for each filter: `worse`, `better` and so on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +95,16 @@ class PairPosition:
     position: int
     """From 1; 0 if the query filters the pair out."""
     total: int
+    """Number of pairs in the result."""
     previous: str | None
-    """Id of A's sample in the previous pair, or None."""
+    """Id of A's sample in the previous pair; None for the first."""
     following: str | None
-    """Id of A's sample in the next pair, or None."""
+    """Id of A's sample in the next pair; None for the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementChange:
-    """A statement of both answers or of one, and what changed."""
+    """A statement of one or both answers, and what changed."""
 
     kind: ChangeKind
     """kept: supported in A and B; fixed: supported in B, not in A; broken: supported in A, not in B; still wrong:
@@ -108,7 +113,7 @@ class StatementChange:
     a: JudgedStatement | None
     b: JudgedStatement | None
     number_a: int | None
-    """Its number among the statements of A's answer, from 1; None if it is not in it."""
+    """Its number among the statements of A's answer, from 1; None if A's answer does not contain it."""
     number_b: int | None
     how: Literal["exact", "normalised", "fuzzy", "unmatched"]
     """How the two statements were matched; unmatched: only one answer has it."""
@@ -138,38 +143,38 @@ class PairReport:
     """Passages whose text only B retrieved."""
     lost: tuple[Passage, ...]
     rechunked_a: tuple[Passage, ...]
-    """Passages of A whose text B retrieved too, or half of it, cut differently."""
+    """Passages of A of which B retrieved at least half of the text, chunked differently."""
     rechunked_b: tuple[Passage, ...]
 
 
 def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
     """Return a page of pairs: largest losses first, then unchanged pairs, gains, and unscored pairs last.
 
-    A query for gains returns the largest first; a metric without a better direction, the largest changes first. Raises
-    NotFoundError if the two evaluations do not share the metric.
+    Gains alone are sorted with the largest first. For a metric without a better direction, the largest changes are
+    first. Raises NotFoundError if the two evaluations do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         direction = _direction(connection, a, b, query.metric)
         create_pairs(connection, a, b, paired, query.metric, direction)
         counts = pair_counts(connection)
-        found = compared_pairs(connection, a, b, query)
-        sides = (a, [one.a for one in found]), (b, [one.b for one in found])
+        pairs = compared_pairs(connection, a, b, query)
+        sides = (a, [pair.a for pair in pairs]), (b, [pair.b for pair in pairs])
         before, after = (outcomes_of_metric(connection, run, query.metric, places) for run, places in sides)
-        claims_a, claims_b = (statement_counts(connection, run.evaluation_id, places) for run, places in sides)
+        statements_a, statements_b = (statement_counts(connection, run.evaluation_id, places) for run, places in sides)
     rows = tuple(
         PairRow(
-            sample_a=one.sample_a,
-            sample_b=one.sample_b,
-            question=one.question,
-            a=before.get(one.a, _NOT_EVALUATED),
-            b=after.get(one.b, _NOT_EVALUATED),
-            difference=one.difference,
-            change=change_of(one.difference, direction),
-            claims_a=claims_a.get(one.a, 0),
-            claims_b=claims_b.get(one.b, 0),
+            sample_a=pair.sample_a,
+            sample_b=pair.sample_b,
+            question=pair.question,
+            a=before.get(pair.a, _NOT_EVALUATED),
+            b=after.get(pair.b, _NOT_EVALUATED),
+            difference=pair.difference,
+            change=change_of(pair.difference, direction),
+            statements_a=statements_a.get(pair.a, 0),
+            statements_b=statements_b.get(pair.b, 0),
         )
-        for one in found
+        for pair in pairs
     )
     return PairsPage(rows=rows, total=counts[query.which], counts=counts)
 
@@ -184,10 +189,10 @@ def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
 def pair_position(
     store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str
 ) -> PairPosition:
-    """Find a sample of A in a query's result (ignoring its limit), and the ids before and after it.
+    """Find a sample of A in a query's result (ignoring its limit), and the samples before and after it.
 
-    For a sample that the query filters out, the position is 0 and the next id is the first. Raises NotFoundError if the
-    two evaluations do not share the metric.
+    For a sample that the query filters out, the position is 0 and the next sample is the first. Raises NotFoundError if
+    the two evaluations do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
@@ -224,9 +229,9 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
         (other,) = sample_texts(connection, b.run_id, counterpart).values()
     in_b = sample_report(store, b, other.sample_id)
     before, after = in_a.sample.contexts or (), in_b.sample.contexts or ()
-    ranks_a, ranks_b = ({one.text: one.rank for one in reversed(side)} for side in (before, after))
-    changed_a = [one for one in before if one.text not in ranks_b]
-    changed_b = [one for one in after if one.text not in ranks_a]
+    ranks_a, ranks_b = ({passage.text: passage.rank for passage in reversed(side)} for side in (before, after))
+    changed_a = [passage for passage in before if passage.text not in ranks_b]
+    changed_b = [passage for passage in after if passage.text not in ranks_a]
     rechunked_a, lost = _rechunked(changed_a, after)
     rechunked_b, gained = _rechunked(changed_b, before)
     return PairReport(
@@ -235,7 +240,9 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
         answers=word_diff(in_a.sample.answer or "", in_b.sample.answer or ""),
         statements=statement_changes(in_a.statements, in_b.statements),
         shared=tuple(
-            MovedPassage(passage=one, rank_a=ranks_a[one.text], rank_b=one.rank) for one in after if one.text in ranks_a
+            MovedPassage(passage=passage, rank_a=ranks_a[passage.text], rank_b=passage.rank)
+            for passage in after
+            if passage.text in ranks_a
         ),
         gained=gained,
         lost=lost,
@@ -245,12 +252,12 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
 
 def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]) -> tuple[StatementChange, ...]:
-    """Return every statement of both answers once, what got worse first.
+    """Match the statements of two answers; return each match and each unmatched statement, regressions first.
 
-    Statements with similar words are one claim; if their verdicts differ, only if their content words are similar too.
+    Statements with similar words match. If their verdicts differ, their content words must be similar, too.
     """
-    found = align([one.statement.text for one in a], [one.statement.text for one in b])
-    aligned = [pair for pair in found.aligned if _is_one_claim(pair, a[pair.a], b[pair.b])]
+    alignment = align([statement.statement.text for statement in a], [statement.statement.text for statement in b])
+    aligned = [pair for pair in alignment.aligned if _is_one_claim(pair, a[pair.a], b[pair.b])]
     matched_a, matched_b = {pair.a for pair in aligned}, {pair.b for pair in aligned}
     changes = [
         StatementChange(
@@ -283,7 +290,9 @@ def _is_one_claim(pair: Aligned, a: JudgedStatement, b: JudgedStatement) -> bool
 
 
 def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
-    before, after = (one.verdict.label if one.verdict else one.separate_verdict for one in (a, b))
+    before, after = (
+        statement.verdict.label if statement.verdict else statement.separate_verdict for statement in (a, b)
+    )
     if before is None or after is None:
         return "not judged"
     if before == "supported":
@@ -294,18 +303,20 @@ def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
 def _rechunked(
     passages: Sequence[Passage], others: Sequence[Passage]
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """Return the passages that differ from one of `others` only by where the text is cut; and all the rest."""
-    texts = [" ".join(one.text.split()) for one in others]
+    """Split passages into those that are one of `others` chunked differently, and the rest."""
+    texts = [" ".join(passage.text.split()) for passage in others]
     rechunked, rest = list[Passage](), list[Passage]()
-    for one in passages:
-        text = " ".join(one.text.split())
-        found = any(_overlap(text, other) or _overlap(other, text) for other in texts)
-        (rechunked if found else rest).append(one)
+    for passage in passages:
+        text = " ".join(passage.text.split())
+        if any(_overlap(text, other) or _overlap(other, text) for other in texts):
+            rechunked.append(passage)
+        else:
+            rest.append(passage)
     return tuple(rechunked), tuple(rest)
 
 
 def _overlap(first: str, second: str) -> bool:
-    """Return whether `second` contains `first`, or begins with its end, by half of the shorter one at least."""
+    """Return whether `second` contains `first`, or begins with the end of `first`, at least half of the shorter one."""
     if first in second:
         return bool(first)
     least = max(1, ceil(RECHUNKED * min(len(first), len(second))))
@@ -318,7 +329,7 @@ def _overlap(first: str, second: str) -> bool:
 
 
 _NOT_EVALUATED = Unscored(reason="skipped", detail="not evaluated")
-"""Stands for a sample that a partial evaluation left out; like other skipped samples, it is not a failure."""
+"""The outcome of a sample that a partial evaluation left out."""
 
 
 def change_of(

@@ -1,4 +1,4 @@
-"""Refusals that were right: answered and refused questions, beside whether they can be answered."""
+"""Answered and refused questions, compared with whether the questions are answerable."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
 
 Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
-"""What an answer does. One that refuses in part counts as answered: it states something (as in MTRAG)."""
+"""What an answer does. A partial refusal counts as answered, because it states something (as in MTRAG)."""
 
 Source = Literal["labels", "file", "judge"]
-"""Who says whether a question can be answered: people who labelled it, the run file, or the judge, which looked for
-sentences that help."""
+"""Who decides whether a question is answerable: people's labels, the run file, or the judge, which looked for helpful
+sentences."""
 
 ANSWERABLE: tuple[Answerability, ...] = ("answerable", "partial")
-"""The questions that should be answered; those that are unanswerable should be refused; the others count in no rate."""
+"""Questions that should be answered. Unanswerable ones should be refused; all others are left out of every rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalRate:
-    """A share of samples."""
+    """A share of samples with its 95% CI."""
 
     name: str
     """`refusals that were right`."""
@@ -69,7 +69,7 @@ class RefusalRate:
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalSample:
-    """A sample whose answer should have refused, or should not."""
+    """A sample whose answer should have refused but did not, or the reverse."""
 
     sample_id: str
     question: str
@@ -79,7 +79,7 @@ class RefusalSample:
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalReport:
-    """Answered and refused questions of a run, beside whether they can be answered."""
+    """The answered and refused questions of a run, by whether they are answerable."""
 
     run: str
     judge: str
@@ -89,20 +89,34 @@ class RefusalReport:
     counts: Mapping[Answerability, Mapping[Behaviour, int]]
     """The table: number of samples by answerability and behaviour."""
     unknown: int
-    """Number of judged samples of which it is unknown whether their question can be answered; they are in no count."""
+    """Number of judged samples not known to be answerable or not; `counts` and `rates` leave them out."""
     rates: tuple[RefusalRate, ...]
     scores: Mapping[str, float | None]
     """The grounded refusal scores of Trust-Score, by name; None where a denominator is 0."""
     wrong: tuple[RefusalSample, ...]
     """The unanswerable questions that were answered, then the answerable ones that were refused."""
 
+    @property
+    def wrong_in_words(self) -> str:
+        """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
+        if not self.wrong:
+            return "Refusals: every unanswerable question refused, every answerable one answered"
+        answered = sum(one.answerability == "unanswerable" for one in self.wrong)
+        refused = len(self.wrong) - answered
+        parts = [
+            f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
+            f"{refused:,} answerable one{'' if refused == 1 else 's'} refused" if refused else "",
+        ]
+        count = f"{len(self.wrong):,} question{'' if len(self.wrong) == 1 else 's'}"
+        return f"{count} handled wrongly: {', '.join(filter(None, parts))}"
+
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
-    """Count answered and refused questions of a run's evaluation by whether they can be answered.
+    """Count the answered and refused questions of a run's evaluation by whether they are answerable.
 
-    `source`: who says whether a question can be answered; None: the label that people gave it, else the run file, and
-    if neither says it of any question, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if nobody says
-    it or if refusals were not judged, SettingError if the file has a value that `answerability_of` does not read.
+    `source` decides whether a question is answerable; None: people's label of it, else the run file, and if neither has
+    this for any sample, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if no source knows it or
+    refusals were not judged, and SettingError for a value in the file that `answerability_of` cannot read.
     """
     with store.database.read() as connection:
         rows = refusal_rows(connection, run.run_id, run.evaluation_id)
@@ -110,7 +124,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         judged = judged_by(connection, [run.evaluation_id or ""]).get(run.evaluation_id or "")
     if not rows:
         raise NotFoundError(
-            f"it was not judged which answers of {run.name} refuse; evaluate a metric that splits answers into"
+            f"no judge decided which answers of {run.name} refuse; evaluate a metric that splits answers into"
             f" statements: ragboard evaluate {run.name} --metrics faithfulness"
         )
     by_source: dict[Source, dict[int, Answerability]] = {}
@@ -130,24 +144,24 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             f" file, or let the judge look for an answer in the passages: ragboard evaluate {run.name} --metrics"
             f" context_relevance"
         )
-    kept = [row for row in rows if row.position in known]
-    behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in kept}
-    table = Counter((known[row.position], behaviours[row.position]) for row in kept)
+    covered = [row for row in rows if row.position in known]
+    behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in covered}
+    table = Counter((known[row.position], behaviours[row.position]) for row in covered)
     counts: dict[Answerability, dict[Behaviour, int]] = {
-        answerability: {one: table[answerability, one] for one in BEHAVIOURS}
+        answerability: {behaviour: table[answerability, behaviour] for behaviour in BEHAVIOURS}
         for answerability in get_args(Answerability)
-        if any(table[answerability, one] for one in BEHAVIOURS)
+        if any(table[answerability, behaviour] for behaviour in BEHAVIOURS)
     }
-    answerable = np.array([known[row.position] in ANSWERABLE for row in kept])
-    unanswerable = np.array([known[row.position] == "unanswerable" for row in kept])
-    refused = np.array([behaviours[row.position] == "refused" for row in kept])
-    group = None if clusters is None else clusters.of[[row.position for row in kept]]
+    answerable = np.array([known[row.position] in ANSWERABLE for row in covered])
+    unanswerable = np.array([known[row.position] == "unanswerable" for row in covered])
+    refused = np.array([behaviours[row.position] == "refused" for row in covered])
+    cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
     counted = answerable | unanswerable
 
     def rate(name: str, of: str, event: np.ndarray, among: np.ndarray) -> RefusalRate:
         values = event[among].astype(np.float64)
-        together = None if group is None else group[among].tolist()
-        interval = mean_interval(moments(values, together), bounds=(0.0, 1.0)) if values.size else None
+        ids = None if cluster_ids is None else cluster_ids[among].tolist()
+        interval = mean_interval(moments(values, ids), bounds=(0.0, 1.0)) if values.size else None
         return RefusalRate(name=name, of=of, count=int(values.sum()), n=values.size, interval=interval)
 
     return RefusalReport(
@@ -155,7 +169,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         judge=judged.in_words if judged else "",
         sources={name: len(found) for name, found in by_source.items() if found},
         counts=counts,
-        unknown=len(rows) - len(kept),
+        unknown=len(rows) - len(covered),
         rates=(
             rate("refusals that were right", "refused answers", unanswerable, refused & counted),
             rate("unanswerable questions that were refused", "unanswerable questions", refused, unanswerable),
@@ -163,7 +177,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate("answers to unanswerable questions", "answers", unanswerable, ~refused & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
-        wrong=_wrong(kept, known, behaviours),
+        wrong=_wrong(covered, known, behaviours),
     )
 
 
@@ -172,25 +186,29 @@ def refusal_scores(
 ) -> dict[str, float | None]:
     """Compute the grounded refusal scores of Trust-Score from samples, in [0, 1]; higher is better.
 
-    Precision and recall of refusing unanswerable questions and of answering answerable ones, their F1, and the mean of
-    the two F1 (`macro_f1`). A score is None if its denominator is 0; with `compat` it is 0, as in the source, where a
-    set without unanswerable questions reaches at most 0.5. Raises ValueError if the lengths differ.
+    The scores are precision, recall and F1 of refusing unanswerable questions, the same of answering answerable ones,
+    and the mean of the two F1 scores (`macro_f1`). A score is None if its denominator is 0; with `compat` it is 0, as
+    in the source, where a set without unanswerable questions reaches at most 0.5. Raises ValueError if the lengths of
+    `answerable` and `refused` differ.
 
     Source: Song et al. 2024 (Trust-Align), arXiv 2409.11242; declare-lab/trust-align, `metrics.py`.
     """
     cells = Counter(zip(map(bool, answerable), map(bool, refused), strict=True))
-    nothing = 0.0 if compat else None
+    undefined = 0.0 if compat else None
     scores: dict[str, float | None] = {}
-    for name, right in (("refusal", (False, True)), ("answer", (True, False))):
-        wanted = cells[right] + cells[right[0], not right[1]]
-        made = cells[right] + cells[not right[0], right[1]]
-        precision, recall = (cells[right] / whole if whole else nothing for whole in (made, wanted))
-        scores |= {f"{name}_precision": precision, f"{name}_recall": recall}
+    for name, correct in (("refusal", (False, True)), ("answer", (True, False))):
+        should, does = correct
+        expected = cells[correct] + cells[should, not does]
+        actual = cells[correct] + cells[not should, does]
+        precision = cells[correct] / actual if actual else undefined
+        recall = cells[correct] / expected if expected else undefined
         defined = precision is not None and recall is not None
-        scores[f"{name}_f1"] = 2 * cells[right] / max(wanted + made, 1) if defined else None
-    f1s = [scores["refusal_f1"], scores["answer_f1"]]
-    known = [one for one in f1s if one is not None]
-    return scores | {"macro_f1": sum(known) / 2 if len(known) == 2 else None}
+        scores[f"{name}_precision"] = precision
+        scores[f"{name}_recall"] = recall
+        scores[f"{name}_f1"] = 2 * cells[correct] / max(expected + actual, 1) if defined else None
+    f1s = [f1 for f1 in (scores["refusal_f1"], scores["answer_f1"]) if f1 is not None]
+    scores["macro_f1"] = sum(f1s) / 2 if len(f1s) == 2 else None
+    return scores
 
 
 def _behaviour(row: RefusalRow) -> Behaviour:
@@ -200,15 +218,15 @@ def _behaviour(row: RefusalRow) -> Behaviour:
 
 
 def _from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
-    found: dict[int, Answerability] = {}
+    answerability: dict[int, Answerability] = {}
     for row in rows:
         try:
             value = _read(tuple(row.columns))
         except ValueError as error:
             raise SettingError(f"sample {row.sample_id}: {error}; mend the run file and import it again") from None
         if value is not None:
-            found[row.position] = value
-    return found
+            answerability[row.position] = value
+    return answerability
 
 
 @cache
@@ -236,4 +254,7 @@ def _wrong(
     answered = [
         sample for sample in samples if sample.answerability == "unanswerable" and sample.behaviour != "refused"
     ]
-    return (*answered, *(one for one in samples if one.answerability in ANSWERABLE and one.behaviour == "refused"))
+    return (
+        *answered,
+        *(sample for sample in samples if sample.answerability in ANSWERABLE and sample.behaviour == "refused"),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ClaimClass
 from ragboard.problems import kind_of_problem
 from ragboard.records import JsonValue, Label, ModelUsage
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.store import RunRef, Store, read_evaluations
 from ragboard.store.queries.clusters import run_clusters
 from ragboard.store.queries.evaluations import (
@@ -33,6 +35,9 @@ __all__ = [
     "ListedEvaluation",
     "RunSummary",
     "TotalUsage",
+    "board_metrics",
+    "dataset_label",
+    "different_judges_note",
     "evaluations_by_run",
     "failed_evaluations",
     "failures",
@@ -40,6 +45,7 @@ __all__ = [
     "leaderboard",
     "list_runs",
     "means_sql",
+    "own_first",
     "run_evaluations",
     "run_summary",
     "runs_matching",
@@ -58,11 +64,11 @@ class TotalUsage:
     cost: float | None
     """US dollars; None if a price or the tokens of a call are not known."""
     uncounted: int
-    """Calls for which the server reported no tokens; the token counts do not include them."""
+    """Number of calls without reported tokens; the token counts leave them out."""
     unpriced: tuple[str, ...]
     """Models without a known cost."""
     planned_calls: int | None
-    """None without a plan."""
+    """Number of planned calls; None without a plan."""
     planned_tokens: int | None
     calls_to_plan_ratio: float | None
     """Calls made over calls planned: 1.1 is 10% more than planned. None without a plan."""
@@ -71,7 +77,7 @@ class TotalUsage:
     models: tuple[ModelUsage, ...]
 
     def __str__(self) -> str:
-        """In one line: `41 calls, 12,300 tokens, $0.0042; 100% of the calls and 108% of the tokens planned`."""
+        """`41 calls, 12,300 tokens, $0.0042; 100% of the calls and 108% of the tokens planned`."""
         return f"{self._counts()}, {self._dollars()}{self._planned()}"
 
     def _counts(self) -> str:
@@ -90,9 +96,24 @@ class TotalUsage:
         return f"; {self.calls_to_plan_ratio:.0%} of the calls{tokens or ' planned'}"
 
 
+_UNNAMED = re.compile(r"([\d,]+ questions?) \([0-9a-f]{4}\)")
+"""Matches the name of a dataset that the user did not name, which ends with a part of its digest."""
+
+
+def dataset_label(name: str, others: Iterable[str] = ()) -> str:
+    """Return the name of a dataset for pages: without the digest (`98 questions`), unless another one shares the rest.
+
+    `others`: the names of all datasets on the page.
+    """
+    found = _UNNAMED.fullmatch(name)
+    if found is None or any(other != name and other.startswith(f"{found[1]} (") for other in others):
+        return name
+    return found[1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """One line of the leaderboard."""
+    """A run with the means of its metrics, as the leaderboard shows it."""
 
     run_id: str
     name: str
@@ -114,8 +135,8 @@ class RunSummary:
     """Number of answer statements in each class of RAGChecker's six-way partition; empty if not all were judged."""
     refusals: int | None
     """Number of answers that refuse, completely or in part; None if that was not judged."""
-    spending: TotalUsage | None = None
-    """None if no model was called."""
+    usage: TotalUsage | None = None
+    """Calls, tokens and cost of its evaluations; None if no model was called."""
     notes: str = ""
     """Notes that a person wrote about the run."""
     clustered: str = ""
@@ -132,7 +153,7 @@ class RunSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedEvaluation:
-    """An evaluation of a run, as a list of choices shows it."""
+    """An evaluation of a run, to choose from."""
 
     judged: JudgedBy
     metrics: tuple[str, ...]
@@ -149,13 +170,13 @@ class FailureKind:
     """Failures whose messages are the same apart from numbers, names and quoted texts."""
 
     message: str
-    """The message without the parts that differ."""
+    """The message with placeholders for the parts that differ."""
     count: int
-    """Number of scores that are missing because of it."""
+    """Number of scores that are missing because of these failures."""
     samples: int
     metrics: tuple[str, ...]
     sample_id: str
-    """The id of one of the samples."""
+    """The id of one affected sample."""
     example: str
     """The full message for that sample."""
 
@@ -163,26 +184,55 @@ class FailureKind:
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
     """Return every run with each of its metrics, newest run first.
 
-    A metric is taken from the newest evaluation of all samples that has it, else from the newest one of a part; scores
-    from run files are kept apart. `unscored` says how samples without a score count in the means.
+    A metric is taken from the newest complete evaluation that has it, else from the newest partial one. Scores from run
+    files are in `file_scores`. `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
         return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
 
 
-def means_sql(board: Iterable[RunSummary]) -> str:
-    """Return the SQL behind the means of these runs over their scored samples."""
+def own_first(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """Return the runs with the sample runs of `ragboard demo` last."""
+    return tuple(sorted(runs, key=lambda run: SAMPLE_TAG in run.tags))
+
+
+def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
+    """Return the metrics that any of the runs was evaluated with, then the scores that their files brought.
+
+    The order does not depend on which run has which metrics.
+    """
+    ours = in_order(spec for run in runs for spec in run.metrics)
+    from_files = in_order(spec for run in runs for spec in run.file_scores)
+    return tuple(dict.fromkeys((*ours, *from_files)))
+
+
+def different_judges_note(runs: Sequence[RunSummary]) -> str:
+    """Name the runs over the same questions that different judges evaluated; empty if there are none."""
+    by_dataset: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        if run.judged:
+            by_dataset.setdefault(run.dataset_key, {}).setdefault(run.judged.in_words, []).append(run.name)
+    notes = [
+        "; ".join(f"{', '.join(names)} by {judge}" for judge, names in judges.items())
+        for judges in by_dataset.values()
+        if len(judges) > 1
+    ]
+    return " ".join(f"Not comparable, judged by different judges: {note}." for note in notes)
+
+
+def means_sql(runs: Iterable[RunSummary]) -> str:
+    """Return the SQL that computes the means of these runs over their scored samples."""
     evaluations = (
-        one.judged.evaluation_id
-        for run in board
-        for one in (*run.metrics.values(), *run.file_scores.values())
-        if one.judged
+        summary.judged.evaluation_id
+        for run in runs
+        for summary in (*run.metrics.values(), *run.file_scores.values())
+        if summary.judged
     )
     return str(means_query(tuple(dict.fromkeys(evaluations))))
 
 
 def list_runs(store: Store) -> tuple[ListedRun, ...]:
-    """Return every run, in the leaderboard's order; reads no scores."""
+    """Return every run in the order of the leaderboard, without reading scores."""
     with store.database.read() as connection:
         return listed_runs(connection)
 
@@ -196,42 +246,41 @@ def store_tables(store: Store) -> tuple[StoreTable, ...]:
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
     """Return the summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
-        found = _summaries(connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored)
-    if not found:
+        summaries = _summaries(
+            connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored
+        )
+    if not summaries:
         raise NotFoundError(f"run {run.name!r} is no longer in the store")
-    return found[0]
+    return summaries[0]
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """Return the identity of the judge of each task type: judge, model, prompts, version.
-
-    Empty without an evaluation.
-    """
+    """Return the identity of the judge (name, model, prompts, version) by type of task; empty if not evaluated."""
     with store.database.read() as connection:
-        found = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
-    return {task: str(judge) for one in found for task, judge in one.identity.items()}
+        evaluations = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
+    return {task: str(judge) for evaluation in evaluations for task, judge in evaluation.identity.items()}
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
     """Return the evaluations of a run, newest first, without those imported from its file."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
-        judged = judged_by(connection, [one.id for one in evaluations])
+        judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
     return tuple(
         ListedEvaluation(judged=judged[evaluation.id], metrics=evaluation.metrics) for evaluation in evaluations
     )
 
 
 def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
-    """`run_evaluations` for every evaluated run, by run id."""
+    """Return the evaluations of every evaluated run, by run id, as `run_evaluations` does for one run."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
         judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
-    found: dict[str, tuple[ListedEvaluation, ...]] = {}
-    for one in evaluations:
-        listed = ListedEvaluation(judged=judged[one.id], metrics=one.metrics)
-        found[one.run_id] = (*found.get(one.run_id, ()), listed)
-    return found
+    by_run: dict[str, tuple[ListedEvaluation, ...]] = {}
+    for evaluation in evaluations:
+        listed = ListedEvaluation(judged=judged[evaluation.id], metrics=evaluation.metrics)
+        by_run[evaluation.run_id] = (*by_run.get(evaluation.run_id, ()), listed)
+    return by_run
 
 
 def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, ...]:
@@ -247,20 +296,20 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
     kinds: dict[str, list[FailedScore]] = {}
-    for one in failed:
-        kinds.setdefault(kind_of_problem(one.detail), []).append(one)
-    found = (
+    for score in failed:
+        kinds.setdefault(kind_of_problem(score.detail), []).append(score)
+    failure_kinds = [
         FailureKind(
             message=message,
-            count=len(alike),
-            samples=len({one.position for one in alike}),
-            metrics=tuple(dict.fromkeys(one.metric for one in alike)),
-            sample_id=alike[0].sample_id,
-            example=alike[0].detail,
+            count=len(scores),
+            samples=len({score.position for score in scores}),
+            metrics=tuple(dict.fromkeys(score.metric for score in scores)),
+            sample_id=scores[0].sample_id,
+            example=scores[0].detail,
         )
-        for message, alike in kinds.items()
-    )
-    return tuple(sorted(found, key=lambda kind: -kind.count))
+        for message, scores in kinds.items()
+    ]
+    return tuple(sorted(failure_kinds, key=lambda kind: -kind.count))
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
@@ -280,7 +329,7 @@ def _summaries(
     other_evaluations: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
-    """`other_evaluations`: by run id, the evaluation of each metric that is not from the run's main evaluation."""
+    """Summarise runs; `other_evaluations` has, by run id, the evaluation of each metric that the main one lacks."""
     others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())
@@ -305,8 +354,10 @@ def _summaries(
     summaries: list[RunSummary] = []
     for row in rows:
         main, other = row.evaluation_id or "", others[row.run_id]
-        own = {spec: main for spec in metrics.get(main, {}) if spec not in other}
-        by_spec = own | {spec: evaluation for spec, evaluation in other.items() if spec in metrics.get(evaluation, {})}
+        main_specs = {spec: main for spec in metrics.get(main, {}) if spec not in other}
+        by_spec = main_specs | {
+            spec: evaluation for spec, evaluation in other.items() if spec in metrics.get(evaluation, {})
+        }
         models = [model for evaluation in dict.fromkeys((main, *other.values())) for model in usage.get(evaluation, ())]
         summary = RunSummary(
             run_id=row.run_id,
@@ -326,7 +377,7 @@ def _summaries(
             labels=labels.get(main, {}),
             origins=origins.get(main, {}),
             refusals=refusals.get(main),
-            spending=total_usage(models) if models else None,
+            usage=total_usage(models) if models else None,
             notes=row.notes,
             clustered=str(clustered.get(row.run_id, "")),
         )
@@ -336,18 +387,18 @@ def _summaries(
 
 def total_usage(models: Sequence[ModelUsage]) -> TotalUsage:
     """Sum the calls, tokens and cost of all models of an evaluation."""
-    calls, uncounted = sum(model.calls for model in models), sum(one.uncounted for one in models)
-    prompt, completion = sum(one.prompt_tokens for one in models), sum(one.completion_tokens for one in models)
+    calls, uncounted = sum(model.calls for model in models), sum(model.uncounted for model in models)
+    prompt, completion = sum(model.prompt_tokens for model in models), sum(model.completion_tokens for model in models)
     planned_calls, planned_tokens = (
         None if None in planned else sum(number or 0 for number in planned)
-        for planned in ([one.planned_calls for one in models], [one.planned_tokens for one in models])
+        for planned in ([model.planned_calls for model in models], [model.planned_tokens for model in models])
     )
-    unpriced = tuple(dict.fromkeys(one.model for one in models if one.cost is None))
+    unpriced = tuple(dict.fromkeys(model.model for model in models if model.cost is None))
     return TotalUsage(
         calls=calls,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cost=None if unpriced else sum(one.cost or 0.0 for one in models),
+        cost=None if unpriced else sum(model.cost or 0.0 for model in models),
         uncounted=uncounted,
         unpriced=unpriced,
         planned_calls=planned_calls,

@@ -71,7 +71,7 @@ class SampleRow:
     labels: Mapping[Label, int]
     refuses: bool
     flips: tuple[int, int] | None = None
-    """Number of judgements whose draws differ, and of all with several draws; None if each was asked for once."""
+    """Number of judgements whose draws differ, and of judgements drawn several times; None if none was."""
 
     @property
     def flips_in_words(self) -> str:
@@ -117,7 +117,7 @@ class SampleReport:
     """Scores of another tool, from the run file."""
     statements: tuple[JudgedStatement, ...]
     recounted: Mapping[str, Outcome]
-    """The verdict-based metrics with labels in place of overruled verdicts; empty if none was overruled."""
+    """The metrics recomputed with labels in place of overruled verdicts; empty if no verdict was overruled."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]
@@ -145,20 +145,24 @@ class SampleReport:
             for judgement in self.judgements
             if judgement.about.startswith(PASSAGE_GRADE) and judgement.value is not None
         ]
-        first = min((one.about for one in graded), key=len, default="")
-        return {one.number: one.value for one in graded if one.about == first and one.value is not None}
+        first = min((judgement.about for judgement in graded), key=len, default="")  # of several draws
+        return {
+            judgement.number: judgement.value
+            for judgement in graded
+            if judgement.about == first and judgement.value is not None
+        }
 
 
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     """Return a page of a run's samples, filtered and sorted in the database, with their scores."""
     with store.database.read() as connection:
-        found = listed_samples(connection, _page(connection, run, query))
-        positions = [row.position for row in found]
+        page = listed_samples(connection, _page(connection, run, query))
+        positions = [row.position for row in page]
         scores = sample_outcomes(connection, run, positions)
         file_scores = sample_outcomes(connection, run, positions, of_file=True)
         flipped = flips(connection, run.evaluation_id, positions)
     rows: list[SampleRow] = []
-    for row in found:
+    for row in page:
         labels: dict[Label, int] = {
             "supported": row.supported,
             "unsupported": row.unsupported,
@@ -175,7 +179,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             flips=flipped.get(row.position),
         )
         rows.append(listed)
-    return SamplePage(rows=tuple(rows), total=found[0].total if found else 0)
+    return SamplePage(rows=tuple(rows), total=page[0].total if page else 0)
 
 
 def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
@@ -211,30 +215,30 @@ def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """List the first statements of `hallucinations`, one per question."""
+    """List the worst unsupported statements of these runs, one per question, in the order of `hallucinations`."""
     judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
     with store.database.read() as connection:
         worst = worst_statements(connection, list(judged), limit)
-    found: list[UnsupportedStatement] = []
-    for one in worst:
-        run, rule_based = judged[one.evaluation_id]
-        verdict = Verdict(label=one.label, reason=one.reason, score=one.score)
-        found.append(
+    statements: list[UnsupportedStatement] = []
+    for row in worst:
+        run, rule_based = judged[row.evaluation_id]
+        verdict = Verdict(label=row.label, reason=row.reason, score=row.score)
+        statements.append(
             UnsupportedStatement(
                 run=run,
-                sample_id=one.sample_id,
-                question=one.question,
-                number=one.number,
-                text=one.text,
+                sample_id=row.sample_id,
+                question=row.question,
+                number=row.number,
+                text=row.text,
                 verdict=verdict,
                 words=verdict_words(verdict, rule_based=rule_based),
             )
         )
-    return tuple(found)
+    return tuple(statements)
 
 
 def _rewritten(connection: Connection, sample: Sample) -> RewrittenQuestion | None:
-    """Return the rewritten question of the run file, else the one that a judge wrote."""
+    """Return the rewritten question from the run file, else from a judge; None if there is neither."""
     values = (sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
     text = next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
     if text:
@@ -243,7 +247,7 @@ def _rewritten(connection: Connection, sample: Sample) -> RewrittenQuestion | No
 
 
 def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
-    """Report one sample with all results. Raises NotFoundError if the run has no such sample."""
+    """Load one sample with all its results. Raises NotFoundError if the run has no such sample."""
     with store.database.read() as connection:
         position, sample = find_sample(connection, run, sample_id)
         scores = _ordered(sample_outcomes(connection, run, [position]).get(position, {}))

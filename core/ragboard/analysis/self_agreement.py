@@ -1,4 +1,4 @@
-"""How often a judge agrees with itself: independent draws of the same judgements, compared."""
+"""How often a judge agrees with itself when it is asked several times (draws) for the same judgements."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ KINDS = {
     "sentences": "selections of sentences",
     "judgements": "other judgements",
 }
-"""Kinds of reply, in the order of pages."""
+"""The kinds of reply in words, in the order in which pages list them."""
 
 SAME_SCORE = 1e-9
-"""Scores that differ by less are the same."""
+"""Scores that differ by less than this count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ class DrawnMetric:
     samples: int
     """Number of samples with a score in every draw; the figures below are over these."""
     means: tuple[float, ...]
-    """The mean of each draw; the first is of the scores shown."""
+    """The mean of each draw; the first draw gives the scores that pages show."""
     changed: float | None
     """Share of samples whose draws do not all have the same score; None without samples."""
     spread: float | None
-    """Standard deviation between draws of a sample's score: the root of the mean variance. None without samples."""
+    """Standard deviation between the draws of a sample's score: the root of the mean variance. None without samples."""
 
     def __str__(self) -> str:
         """`Faithfulness, 3 draws: means 0.81, 0.80, 0.82; scores of 12% of 60 samples differ, SD 0.041`."""
@@ -56,21 +56,21 @@ class DrawnMetric:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyAgreement:
-    """How often two draws give the same reply about the same thing."""
+    """How often two draws give the same reply about the same item."""
 
     kind: str
-    """What the replies are: `verdicts on statements`."""
+    """The kind of reply, in words: `verdicts on statements`."""
     items: int
-    """Number of things that were judged in at least two draws."""
+    """Number of items (statements, nuggets, sentences, ...) judged in at least two draws."""
     flips: int
-    """Number of these with replies that are not all the same."""
+    """Number of items whose replies are not all the same."""
     agreement: float
-    """Mean over the things judged of the share of pairs of draws with the same reply, in [0, 1]."""
+    """The share of pairs of draws with the same reply, as a mean over items, in [0, 1]."""
     interval: Interval | NoInterval
     """Its 95% CI over samples, or over clusters of samples."""
 
     def __str__(self) -> str:
-        """`verdicts on statements: two draws agree 0.94, 95% CI 0.91 to 0.97; 21 of 240 flip`."""
+        """`verdicts on statements: share of equal draws 0.94, 95% CI 0.91 to 0.97; 21 of 240 flip`."""
         return (
             f"{self.kind}: share of equal draws {estimate_text(self.agreement, self.interval)};"
             f" {self.flips:,} of {self.items:,} flip"
@@ -86,9 +86,9 @@ class SelfAgreement:
 
 
 def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
-    """Compare the draws of a run's evaluation; None if every judgement was asked for once.
+    """Compare the draws of a run's evaluation; None if every judgement was made only once.
 
-    The first draw of a chat model has temperature 0 unless another one is set, and further draws have temperature 1.
+    By default, the first draw of a chat model has temperature 0 and further draws have temperature 1.
     """
     evaluation = run.evaluation_id
     if evaluation is None:
@@ -99,7 +99,10 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
             return None
         clusters = sample_clusters(connection, run.run_id)
         known = described(connection)
-        replies = {one.kind: _agreement(one, clusters) for one in compared_replies(connection, evaluation)}
+        replies = {
+            replies_of_kind.kind: _agreement(replies_of_kind, clusters)
+            for replies_of_kind in compared_replies(connection, evaluation)
+        }
         metrics = [
             _drawn(spec, known[spec].label if spec in known else spec, drawn_scores(connection, evaluation, spec))
             for spec in in_order(counts)

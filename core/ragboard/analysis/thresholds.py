@@ -16,21 +16,21 @@ from ragboard.store.queries.metrics import metric_thresholds
 from ragboard.store.queries.query import Connection
 
 __all__ = [
-    "STANDINGS",
+    "STATUS_LABELS",
     "ShareMeetingThreshold",
-    "Standing",
     "Threshold",
+    "ThresholdStatus",
     "read_thresholds",
     "set_threshold",
     "thresholds",
 ]
 
-Standing = Literal["met", "missed", "undecided"]
-"""met, missed: the whole 95% CI of the mean is on that side of the threshold; undecided: it contains the threshold, or
-there is none."""
+ThresholdStatus = Literal["met", "missed", "inconclusive"]
+"""met, missed: the whole 95% CI of the mean is on that side of the threshold; inconclusive: it contains the threshold,
+or there is none."""
 
-STANDINGS: dict[Standing, str] = {"met": "✓ met", "missed": "✗ missed", "undecided": "≈ inconclusive"}
-"""Icon and word for each."""
+STATUS_LABELS: dict[ThresholdStatus, str] = {"met": "✓ met", "missed": "✗ missed", "inconclusive": "≈ inconclusive"}
+"""Icon and word for each status."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class ShareMeetingThreshold:
     good: int
     """Number of samples that meet it."""
     n: int
-    """Number of scored samples, and of unscored ones if the policy counts them."""
+    """Number of scored samples; of all samples if the policy counts unscored ones."""
     interval: Interval | NoInterval
     """The 95% CI of the share of samples that meet it, in [0, 1]."""
 
@@ -67,17 +67,17 @@ def thresholds(store: Store) -> Mapping[str, Threshold]:
 
 
 def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescription]) -> dict[str, Threshold]:
-    """As `thresholds`, over a connection; thresholds of metrics that are not in `metrics` are left out."""
-    kept = metric_thresholds(connection)
-    return {spec: _threshold(metrics[spec], value) for spec, value in kept.items() if spec in metrics}
+    """Return the thresholds that are set for these metrics, by metric."""
+    values = metric_thresholds(connection)
+    return {spec: _threshold(metrics[spec], value) for spec, value in values.items() if spec in metrics}
 
 
 def set_threshold(
     store: Store, spec: str, value: float | None, known: Mapping[str, MetricDescription] | None = None
 ) -> Threshold | None:
-    """Set a metric's threshold; None removes it. `known`: the available metrics (default: those of the store).
+    """Set a metric's threshold, or remove it if `value` is None; `known` are the metrics, by default the store's.
 
-    Raises SettingError for an unknown metric, one without a better direction, and a value outside its range.
+    Raises SettingError for an unknown metric, a metric with neutral direction, and a value outside its range.
     """
     metrics = metric_descriptions(store) if known is None else known
     if spec not in metrics:
@@ -93,7 +93,7 @@ def set_threshold(
 
 def _check(metric: MetricDescription, value: float) -> None:
     if metric.direction == "neutral":
-        raise SettingError(f"{metric.spec} has no better direction, so it takes no threshold")
+        raise SettingError(f"{metric.spec} has no better direction, so it cannot have a threshold")
     low = -math.inf if metric.low is None else metric.low
     high = math.inf if metric.high is None else metric.high
     if not (math.isfinite(value) and low <= value <= high):

@@ -17,12 +17,12 @@ from ragboard.store import Store
 __all__ = ["MAX_TREND_RUNS", "Trend", "TrendPoint", "dataset_trend"]
 
 MAX_TREND_RUNS = 20
-"""Maximum number of runs of a trend; of more, the newest."""
+"""Maximum number of runs of a trend; of more runs, only the newest are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrendPoint:
-    """One run of a dataset."""
+    """One run of a dataset in a trend."""
 
     run: RunSummary
     summary: MetricSummary | None
@@ -35,7 +35,7 @@ class TrendPoint:
 
     @property
     def mean_in_words(self) -> str:
-        """`0.88 (0.80 to 0.94) 60/60`, or `not evaluated`."""
+        """`0.88 (0.80 to 0.94) 60/60`; `unscored: 60 failed` without a mean; `not evaluated`."""
         if self.summary is None:
             return "not evaluated"
         if self.summary.mean is None:
@@ -53,15 +53,15 @@ class TrendPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Trend:
-    """A metric of the runs of a dataset, oldest run first."""
+    """A metric over the runs of a dataset, oldest run first."""
 
     dataset: str
     metric: str
-    """Empty if no run is evaluated."""
+    """Name of the metric; empty if no run is evaluated."""
     label: str
     """Its name on pages."""
     metrics: tuple[str, ...]
-    """The metrics that some run was evaluated with."""
+    """The metrics that at least one run has."""
     points: tuple[TrendPoint, ...]
     older: int
     """Number of older runs that are left out."""
@@ -70,9 +70,9 @@ class Trend:
 def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
     """Compute a metric's mean for each run of a dataset, and its difference from the run before.
 
-    `metric`: by default the first that all evaluated runs have, else the first of the newest run. The difference is
-    that of `compare_runs`: paired by question, not tested if the judges differ. Raises NotFoundError if no run was
-    evaluated with the metric, SettingError if the name is ambiguous.
+    `metric`: by default the first metric that all evaluated runs have, else the first of the newest run. Differences
+    are computed as by `compare_runs`: paired by question, and not tested if the judges differ. Raises NotFoundError if
+    no run has the metric, SettingError if its name is ambiguous.
     """
     runs = sorted(
         (run for run in leaderboard(store) if run.dataset == dataset), key=lambda run: (run.imported, run.name)
@@ -101,7 +101,14 @@ def _point(store: Store, run: RunSummary, previous: RunSummary | None, metric: s
     difference = None
     if previous:
         compared = compare_runs(store, store.resolve(previous.run_id), store.resolve(run.run_id))
-        difference = next((one for one in compared.metrics if one.metric == metric and one.pairs), None)
+        difference = next(
+            (
+                metric_difference
+                for metric_difference in compared.metrics
+                if metric_difference.metric == metric and metric_difference.pairs
+            ),
+            None,
+        )
     return TrendPoint(
         run=run,
         summary=run.metrics.get(metric),

@@ -31,7 +31,7 @@ class Unpaired:
     ambiguous: int
     """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
     ids: tuple[str, ...]
-    """The first 20 of them all."""
+    """Ids of the first 20 samples."""
     reasons: Mapping[str, int]
     """Number of samples by reason (`no such question in B`), most frequent first."""
 
@@ -50,7 +50,7 @@ class UnpairedSample:
 def unpaired_samples(
     store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None
 ) -> tuple[UnpairedSample, ...]:
-    """List every sample that is in no pair: those of A, then those of B, in the order of their run."""
+    """List every sample that is in no pair: first the samples of A, then of B, in the order of their run."""
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
         rows = unpaired_rows(connection, a.run_id, b.run_id, paired)
@@ -83,8 +83,11 @@ def pairing_warnings(
         if not count:
             continue
         total = paired + sum(row.side == side for row in rows)
-        columns = [one.key for one in metadata_columns(connection, other_run.run_id) if _HISTORY.search(one.key)]
-        verb, column = "is" if count == 1 else "are", columns[0] if columns else "COLUMN"
+        columns = [
+            column.key for column in metadata_columns(connection, other_run.run_id) if _HISTORY.search(column.key)
+        ]
+        verb = "is" if count == 1 else "are"
+        column = columns[0] if columns else "COLUMN"
         yield (
             f"{count:,} of the {total:,} questions of {side} {verb} not paired because {other} has them without a"
             f" conversation history. Import {other} again with its history column: --map history={column}"

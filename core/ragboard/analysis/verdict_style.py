@@ -57,7 +57,7 @@ VERDICT_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
         "contradicted": VerdictStyle(icon="✕", word="contradicted", css="contradicted"),
     }
 )
-"""The style of each verdict, in the order in which counts are listed."""
+"""The style of each verdict, in the order in which pages list counts."""
 
 SINGLE_PASSAGE_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
     {
@@ -84,11 +84,11 @@ def statement_style(judged: JudgedStatement) -> VerdictStyle:
 
 
 LIKELY_FROM = 0.7
-"""Rule-based verdicts with at least this probability, in [0, 1], are called likely; the others possibly."""
+"""Minimum probability, in [0, 1], at which a rule-based verdict is called likely; below it, possibly."""
 
 
 def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
-    """Return how sure a rule-based verdict is, by its score: the probability of support, in [0, 1].
+    """Return how certain a rule-based verdict is, by its score, which is the probability of support, in [0, 1].
 
     Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
     """
@@ -121,15 +121,15 @@ CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
 
 
 def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
-    """Return the style of a citation; its word is a sentence without the name of the passage."""
+    """Return the style of a citation; `word` is a predicate for the passage: `supports this sentence`."""
     if citation.rank is not None and citation.support is None:
         return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
     verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
-    look: Label = "supported" if citation.support in ("full", "partial") else "unsupported"
+    label: Label = "supported" if citation.support in ("full", "partial") else "unsupported"
     if citation.support == "none" and any(verdict and verdict.label == "contradicted" for verdict in verdicts):
-        look = "contradicted"
-    icon = "\N{CIRCLE WITH LEFT HALF BLACK}" if citation.support == "partial" else VERDICT_STYLES[look].icon
-    return VerdictStyle(icon=icon, word=CITATION_WORDS[citation.support], css=look)
+        label = "contradicted"
+    icon = "\N{CIRCLE WITH LEFT HALF BLACK}" if citation.support == "partial" else VERDICT_STYLES[label].icon
+    return VerdictStyle(icon=icon, word=CITATION_WORDS[citation.support], css=label)
 
 
 def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
@@ -152,7 +152,7 @@ ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})
 CHANGE_TEXTS = MappingProxyType(
     {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
 )
-"""Texts for the change of a metric or sample between two runs; other changes are shown as they are."""
+"""Texts for the change of a metric or sample between two runs. Changes without an entry are shown by their own name."""
 
 CHANGE_CLASSES = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
 """CSS classes for changes; `none` for all others."""
@@ -171,7 +171,7 @@ STATEMENT_CHANGES = MappingProxyType(
 """Icon and CSS class for each change of a statement between two runs."""
 
 MATCHED_BY = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy": "similar words", "unmatched": ""})
-"""How two statements were matched, in words; empty if that needs no remark."""
+"""How two statements were matched, in words; empty where pages show nothing."""
 
 EVIDENCE_SOURCES = {
     "quoted": "quoted by the judge",
@@ -189,7 +189,7 @@ CSS_CLASSES_WORST_FIRST = (
     "supported alone",
     "supported",
 )
-"""CSS classes of verdicts. Where statements overlap in a text, the first of their classes is drawn."""
+"""CSS classes of verdicts, worst first. Where statements overlap in a text, the worst class is drawn."""
 
 _JUDGED_SEPARATELY = "Judged against each passage on its own, not against all together."
 
@@ -203,10 +203,7 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """Return the style of evidence: supported or contradicted by its stance.
-
-    Unsupported if it is only the nearest text.
-    """
+    """Return the style of a piece of evidence: by its stance, or unsupported if it is only the nearest text."""
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

@@ -13,10 +13,10 @@ __all__ = ["Change", "diff_note", "shared_words", "side_of", "word_diff"]
 ChangeKind = Literal["same", "gone", "new"]
 
 MIN_SHARED = 0.5
-"""Texts that share less than this part of their words are shown without marks: most words would be marked."""
+"""Texts that share less than this share of their words are shown without marks, because most words would be marked."""
 
 MAX_WORDS = 4000
-"""Longer texts are compared sentence by sentence, because words would take too long."""
+"""Longer texts are compared sentence by sentence, because comparing words would take too long."""
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
@@ -24,7 +24,7 @@ _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """A stretch of words. The first text consists of all changes that are not new, the second of all not gone."""
+    """A run of words that are in both texts (`same`), only in the first (`gone`), or only in the second (`new`)."""
 
     kind: ChangeKind
     text: str
@@ -57,15 +57,12 @@ def shared_words(changes: Iterable[Change]) -> float:
 
 
 def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change, ...]:
-    """Return the text of one side in pieces.
-
-    One piece of kind `same` if the texts share less than half of their words.
-    """
+    """Return the text of one side in pieces; a single piece `same` if the texts share less than half of their words."""
     other: ChangeKind = "new" if side == "A" else "gone"
-    found = tuple(change for change in changes if change.kind != other)
-    if not found or shared_words(changes) >= MIN_SHARED:
-        return found
-    return (Change(kind="same", text="".join(change.text for change in found)),)
+    pieces = tuple(change for change in changes if change.kind != other)
+    if not pieces or shared_words(changes) >= MIN_SHARED:
+        return pieces
+    return (Change(kind="same", text="".join(change.text for change in pieces)),)
 
 
 def diff_note(changes: Sequence[Change]) -> str:
@@ -73,7 +70,7 @@ def diff_note(changes: Sequence[Change]) -> str:
     shared = shared_words(changes)
     if shared < MIN_SHARED:
         return f"The two texts share only {shared:.0%} of their words, so the differences are not marked."
-    return "Struck through: only in A. Bold and underlined: only in B." if shared < 1 else "Both texts are the same."
+    return "Highlighted: words that only this text has." if shared < 1 else "Both texts are the same."
 
 
 def _pieces(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[ChangeKind, str]]:
@@ -88,7 +85,10 @@ def _pieces(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[Chang
 
 
 def _stretches(a: list[str], b: list[str]) -> Iterable[tuple[bool, int, int, int, int]]:
-    """Stretches of equal and of different words. The texts are sorted, because SequenceMatcher is not symmetric."""
+    """Yield the spans of equal and of different words: (equal, start and end in a, start and end in b).
+
+    SequenceMatcher is not symmetric, so the texts are compared in sorted order.
+    """
     if b < a:
         for equal, start_b, end_b, start_a, end_a in _stretches(b, a):
             yield equal, start_a, end_a, start_b, end_b

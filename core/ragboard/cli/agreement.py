@@ -18,7 +18,7 @@ from ragboard.human.agreement import Correlations, Measure, agreement_named, loa
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
 from ragboard.human.passages import passage_agreement
-from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport, preference_report
+from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport, preference_report
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -99,7 +99,7 @@ def agree_with_people(
         report = preference_report(data, ties=ties, against=against)
         dimensions = data.stored.dimensions
     else:
-        cuts = {} if cut is None else {result.agreement.contenders[0].name: cut}
+        cuts = {} if cut is None else {result.agreement.scorers[0].name: cut}
         report = grade_report(data, dimension, at_least=at_least, cuts=cuts)
         dimensions = (report.dimension,)
     compared = [compare_with_baselines(data, name, ties=ties, at_least=at_least) for name in dimensions]
@@ -132,11 +132,13 @@ def _print_end(result: AgreementResult) -> None:
 
 
 def _print_pairs(found: PreferenceReport) -> None:
-    dimensions = found.kept.dimensions
-    click.echo(one_line(f"{found.kept.items:,} pairs judged by {found.kept.agreement.judge}; {_ties(found)}"))
-    rows = [[line.contender.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
-    if any(people.accuracy for people in found.people.values()):
-        rows.append(["annotators, each vs the others", *(_human_ceiling(found.people[name]) for name in dimensions)])
+    dimensions = found.stored.dimensions
+    click.echo(one_line(f"{found.stored.items:,} pairs judged by {found.stored.agreement.judge}; {_ties(found)}"))
+    rows = [[line.scorer.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
+    if any(people.accuracy for people in found.annotators.values()):
+        rows.append(
+            ["annotators, each vs the others", *(_human_ceiling(found.annotators[name]) for name in dimensions)]
+        )
     rows += [
         [f"{line.name}, published", *(_published(line.accuracy.get(name)) for name in dimensions)]
         for line in found.published
@@ -149,14 +151,14 @@ def _print_pairs(found: PreferenceReport) -> None:
 
 
 def _ties(found: PreferenceReport) -> str:
-    seed = f", seed {found.kept.agreement.seed}" if found.policy == "random" else ""
+    seed = f", seed {found.stored.agreement.seed}" if found.policy == "random" else ""
     text = {
         "random": "broken at random",
         "half": "count 0.5",
         "loss": "count as wrong",
         "exclude": "excluded",
     }[found.policy]
-    undecided = ", ".join(f"{one.undecided} {name}" for name, one in found.people.items() if one.undecided)
+    undecided = ", ".join(f"{one.undecided} {name}" for name, one in found.annotators.items() if one.undecided)
     left = f"; excluded because annotators prefer neither: {undecided}" if undecided else ""
     return f"ties: {text}{seed}{left}"
 
@@ -172,7 +174,7 @@ def _cell(cell: PairCell | None) -> str:
     return f"{estimate_text(cell.accuracy.accuracy, cell.interval, '.2f')}, n = {cell.accuracy.n}{extra}"
 
 
-def _human_ceiling(people: PairPeople) -> str:
+def _human_ceiling(people: PairAnnotators) -> str:
     found = people.accuracy
     return "-" if found is None or found.accuracy is None else estimate_text(found.accuracy, found.bootstrap, ".2f")
 
@@ -183,33 +185,33 @@ def _published(value: float | None) -> str:
 
 def _print_mcnemar(found: PreferenceReport) -> None:
     rows = [
-        [line.contender.name, *(_mcnemar(line.cells.get(name)) for name in found.kept.dimensions)]
+        [line.scorer.name, *(_mcnemar(line.cells.get(name)) for name in found.stored.dimensions)]
         for line in found.lines
-        if any(cell.duel for cell in line.cells.values())
+        if any(cell.mcnemar for cell in line.cells.values())
     ]
     if rows:
         click.echo()
         title = f"vs {found.against} (McNemar test, clustered by question; Holm)"
-        print_table([title, *found.kept.dimensions], rows)
+        print_table([title, *found.stored.dimensions], rows)
 
 
 def _mcnemar(cell: PairCell | None) -> str:
-    if cell is None or cell.duel is None or cell.p is None:
+    if cell is None or cell.mcnemar is None or cell.p is None:
         return "-"
-    return f"{cell.duel.wins} wins, {cell.duel.losses} losses, p = {cell.p:.2g}"
+    return f"{cell.mcnemar.wins} wins, {cell.mcnemar.losses} losses, p = {cell.p:.2g}"
 
 
 def _print_votes(found: PreferenceReport) -> None:
     rows: list[list[str]] = []
     for line in found.lines:
-        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in found.kept.dimensions]
+        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in found.stored.dimensions]
         if any(votes):
-            rows.append([line.contender.name, *(_correlations(vote) for vote in votes)])
+            rows.append([line.scorer.name, *(_correlations(vote) for vote in votes)])
     if rows:
-        people = [found.people[name].votes for name in found.kept.dimensions]
+        people = [found.annotators[name].votes for name in found.stored.dimensions]
         click.echo()
         print_table(
-            ["score difference (B - A) with votes", *found.kept.dimensions],
+            ["score difference (B - A) with votes", *found.stored.dimensions],
             [*rows, ["annotators with each other", *(_correlations(one) for one in people)]],
         )
         click.echo("Pearson, Spearman, Kendall; CIs with --json")
@@ -222,7 +224,7 @@ def _correlations(found: Correlations | None) -> str:
 
 
 def _print_grades(found: GradeReport) -> None:
-    kept = found.kept
+    kept = found.stored
     click.echo(
         plain(
             f"{found.graded:,} items in {found.clusters:,} clusters, {found.dimension} judged by"
@@ -230,7 +232,7 @@ def _print_grades(found: GradeReport) -> None:
         )
     )
     rows = [_grade_row(line) for line in found.lines]
-    people = found.people.ratings
+    people = found.annotators.ratings
     if people:
         numbers = (people.auroc, people.kappa, people.weighted_kappa)
         both = (people.correlations.pearson, people.correlations.kendall)
@@ -239,15 +241,17 @@ def _print_grades(found: GradeReport) -> None:
     print_table(
         ["", "unscored", "Pearson", "Spearman", "Kendall", "AUROC", "kappa", "weighted kappa", "threshold"], rows
     )
-    if found.people.alpha:
-        click.echo(f"Krippendorff's alpha of {found.people.raters} annotators: {_measure(found.people.alpha)}")
+    if found.annotators.alpha:
+        click.echo(
+            f"Krippendorff's alpha of {found.annotators.annotators} annotators: {_measure(found.annotators.alpha)}"
+        )
     _print_confusion(found.lines)
 
 
 def _grade_row(line: GradeLine) -> list[str]:
     ratings = line.ratings
     return [
-        line.contender.name,
+        line.scorer.name,
         str(line.unscored),
         _plain_number(ratings.correlations.pearson),
         _measure(ratings.correlations.spearman),
@@ -266,7 +270,7 @@ def _print_confusion(lines: Sequence[GradeLine]) -> None:
     found = first.ratings.agreement
     click.echo()
     print_table(
-        [first.contender.name, "rated good", "rated not good"],
+        [first.scorer.name, "rated good", "rated not good"],
         [
             ["scored good", str(found.true_positives), str(found.false_positives)],
             ["scored not good", str(found.false_negatives), str(found.true_negatives)],

@@ -301,7 +301,7 @@ def _left(left: Unpaired) -> str:
 
 def _row(metric: MetricComparison) -> list[str]:
     found = metric.pairs
-    only = [str(metric.scored_a), str(metric.scored_b)]
+    only = [str(metric.scored_only_a), str(metric.scored_only_b)]
     if found is None:
         return [metric.metric, "-", "-", "-", "-", "-", metric.change, "-", "0", *only, "-"]
     return [
@@ -409,7 +409,7 @@ def _print(found: Preferences) -> None:
         [
             [f"{found.run_a} is better", str(found.a)],
             [f"{found.run_b} is better", str(found.b)],
-            ["depends on the order", str(found.by_order)],
+            ["depends on the order", str(found.decided_by_order)],
             ["no usable reply", str(found.failed)],
         ],
     )
@@ -418,12 +418,12 @@ def _print(found: Preferences) -> None:
         f" pairs with a winner; the judge chose the first answer {_share(found.first_chosen)} of the time"
     )
     unpaired = found.only_a + found.only_b + found.ambiguous
-    if unpaired or found.left_out or found.alike:
+    if unpaired or found.without_text or found.identical:
         click.echo(
             f"not judged: {found.only_a} only in {one_line(found.run_a)},"
             f" {found.only_b} only in {one_line(found.run_b)},"
-            f" {found.ambiguous} with several possible matches, {found.left_out} without answer or passages,"
-            f" {found.alike} the same in both"
+            f" {found.ambiguous} with several possible matches, {found.without_text} without answer or passages,"
+            f" {found.identical} the same in both"
         )
 
 

@@ -75,6 +75,13 @@ MAX_FAILURES = 5
     type=click.IntRange(1),
     help="Processes for the embedded judge; by default one per core from 1,000 samples on.",
 )
+@click.option("--ray", metavar="ADDRESS", help="Evaluate on a Ray cluster: auto, local, or its address.")
+@click.option("--shards", type=click.IntRange(1), help="Shards on the cluster; by default four per machine or core.")
+@click.option(
+    "--shard-folder",
+    metavar="ADDRESS",
+    help="Folder that all machines of the cluster reach, such as s3://bucket/folder; by default in the store.",
+)
 @no_cache_option
 @prices_option
 @plugin_option
@@ -87,6 +94,9 @@ def evaluate(
     judge_options: JudgeOptions,
     limits: dict[str, Any],
     workers: int | None,
+    ray: str | None,
+    shards: int | None,
+    shard_folder: str | None,
     no_cache: bool,
     prices: Prices,
     plugins: tuple[Path, ...],
@@ -111,10 +121,19 @@ def evaluate(
     ragboard evaluate rerank --judge openai:gpt-4o-mini --embed embedded --draws 3
     ragboard evaluate rerank --judge openai:gpt-4o-mini --metrics ares --examples few_shot.tsv
     ragboard evaluate rerank --plugin my_metrics.py --metrics mine
+    ragboard evaluate rerank --ray auto --shard-folder s3://bucket/ragboard
     """
     known = metrics_with(plugins)
     options = EvaluationOptions(
-        workers=workers, cache=not no_cache, prices=prices, known=known, judge_options=judge_options, **limits
+        workers=workers,
+        ray=ray,
+        shards=shards,
+        shard_folder=shard_folder,
+        cache=not no_cache,
+        prices=prices,
+        known=known,
+        judge_options=judge_options,
+        **limits,
     )
     panel = panel_named(judge_options)
     named = metrics_named(split_names(names), known) if names else ()
@@ -226,8 +245,8 @@ def _report_results(
         print_runs(store, summaries)
         for finished, summary in zip(done, summaries, strict=True):
             print_outcome(finished)
-            if summary.spending:
-                click.echo(one_line(f"  cost: {summary.spending}"), err=True)
+            if summary.usage:
+                click.echo(one_line(f"  cost: {summary.usage}"), err=True)
         for name, kinds in failed.items():
             print_failures(name, kinds)
             if kinds:

@@ -258,5 +258,5 @@ def _cost(cost: JudgeCost) -> tuple[str, ...]:
         f"{cost.tokens:,}",
         "unknown" if cost.cost is None else f"${cost.cost:.4f}",
         "-" if cost.seconds is None else f"{cost.seconds:.1f}",
-        "-" if cost.times_plain is None else f"{cost.times_plain:,.0f}",
+        "-" if cost.times_regex is None else f"{cost.times_regex:,.0f}",
     )

@@ -48,7 +48,7 @@ def report_judge(
     rows = read_judged_rows(file, cluster=cluster, label=label, at_least=at_least)
     report = asyncio.run(judge_report(judge_named(judge), rows, seed=seed))
     if as_json:
-        print_json(asdict(report) | {"times_plain": report.times_plain})
+        print_json(asdict(report) | {"times_regex": report.times_regex})
         return
     _print_report(report)
 
@@ -58,13 +58,12 @@ def _print_report(report: JudgeReport) -> None:
     click.echo(f"{report.n} {report.kind}, {report.positive} positive, {report.clusters} clusters{unscored}")
     rows = [[report.judge, _signed(report.auroc), ""]]
     rows += [
-        [name, _signed(each.auroc), _signed(each.judge_better_by, sign=True)]
-        for name, each in report.contenders.items()
+        [name, _signed(each.auroc), _signed(each.judge_better_by, sign=True)] for name, each in report.baselines.items()
     ]
     print_table(("", "AUROC", "judge better by"), rows)
     click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
     click.echo(
-        f"{report.seconds:.2f} s, {report.times_plain:.0f} times as long as finding the words with a regular expression"
+        f"{report.seconds:.2f} s, {report.times_regex:.0f} times as long as finding the words with a regular expression"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ragboard.analysis import STANDINGS, MetricSummary, RunSummary, ragas_score
+from ragboard.analysis import STATUS_LABELS, MetricSummary, RunSummary, ragas_score
 from ragboard.display import one_line, plain, text_table
 from ragboard.records import Outcome, Score
 from ragboard.stats import estimate_text, interval_text, range_text
@@ -76,7 +76,7 @@ def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
     note = "".join(f", {text}" for text in (summary.note, judge) if text)
-    note += f", {STANDINGS[summary.standing]}: {summary.threshold}" if summary.standing else ""
+    note += f", {STATUS_LABELS[summary.threshold_status]}: {summary.threshold}" if summary.threshold_status else ""
     if summary.bounds:
         interval = interval_text(summary.interval, ".2f")
         return f"{range_text(*summary.bounds, '.2f')}{interval and f' ({interval})'} {counted}{note}"

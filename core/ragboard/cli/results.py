@@ -259,11 +259,11 @@ def _print_findings(found: Diagnosis) -> None:
     if nothing := nothing_retrieved(found):
         click.echo("\n" + one_line(f"retriever: {nothing}"))
     for one in found.main_findings or (() if found.hints else found.suspected):
-        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.held_back}"))
+        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.hint_reason}"))
         click.echo(one_line(f"  {one.figure}"))
         click.echo(one_line(f"  {one.rule.advice}"))
     if found.hints:
-        click.echo("\n" + one_line(found.hints[0].held_back))
+        click.echo("\n" + one_line(found.hints[0].hint_reason))
         for one in found.hints:
             click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
 
@@ -390,7 +390,7 @@ def export(
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
     refs = tuple(map(store.resolve, runs))
-    write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+    write_export(store, refs, table_name=what, kind=kind, out=out, unscored=unscored, force=force)
 
 
 @click.command()

@@ -56,7 +56,7 @@ from ragboard.evaluation.calls import TaskCalls, sample_calls
 from ragboard.metrics import Metric
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.metrics.plugins import metrics_with
-from ragboard.readers import ImportReport, read_runs
+from ragboard.readers import ImportReport
 from ragboard.records import Score
 from ragboard.stats import estimate_text
 from ragboard.store import AddedRun, RunRef, Store
@@ -87,8 +87,6 @@ def add_file(
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
     """Read a run file, `-` for standard input, or the parts of one run, and add its runs to the store."""
-    from dataclasses import replace
-
     if as_one and name:
         raise click.UsageError("--as-one NAME names the run; leave out --name")
     if len(files) > 1 and not as_one:
@@ -97,7 +95,7 @@ def add_file(
             " give one file at a time"
         )
     parts = [Path(file) for file in files] if len(files) > 1 else None
-    result = read_runs(
+    return store.import_file(
         parts or (sys.stdin.buffer if files[0] == "-" else files[0]),
         name=as_one or name,
         config=config_of(pairs, config_file),
@@ -106,9 +104,8 @@ def add_file(
         run_column=run_column,
         skip_bad=skip_bad,
         sheet=sheet,
+        tags=tags,
     )
-    tagged = [replace(run, tags=tuple(dict.fromkeys((*run.tags, *tags)))) for run in result.runs]
-    return store.add_runs(tagged), result.report
 
 
 @click.command("import")
@@ -306,8 +303,8 @@ def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
         click.echo(f"statements: {counts}")
     for origin, count in summary.origins.items():
         click.echo(f"  {count:>5} {CLAIM_CLASSES[origin]}")
-    if summary.spending:
-        click.echo(one_line(f"cost: {summary.spending}"))
+    if summary.usage:
+        click.echo(one_line(f"cost: {summary.usage}"))
 
 
 def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:

@@ -103,7 +103,7 @@ def synth(
     read = read_corpus(corpus, words=words)
     if only_plan:
         chosen = len(choose_passages(read, config))
-        tasks = planned_calls(chosen, questions, len(FORMAT_ANSWERS[kind]), by_meaning=bool(judge_options.embed))
+        tasks = planned_calls(chosen, questions, len(FORMAT_ANSWERS[kind]), with_embedder=bool(judge_options.embed))
         click.echo(f"at most {tasks:,} tasks for {chosen:,} passages")
         return
     panel = panel_named(replace(judge_options, examples=None))

@@ -21,7 +21,7 @@ __all__ = ["batched_models", "batched_tasks", "open_queues", "prices_in_batches"
 
 def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
     """Return the types of task that an evaluation by these judges asks in batches."""
-    return frozenset(kind for kind in TASKS if (judge := panel.answering(kind)) and batch_endpoint(judge))
+    return frozenset(kind for kind in TASKS if (judge := panel.find_judge(kind)) and batch_endpoint(judge))
 
 
 def batched_models(panel: Panel) -> tuple[str, ...]:

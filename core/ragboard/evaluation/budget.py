@@ -21,7 +21,7 @@ from ragboard.judges.base import LimitReachedError, ModelJudge, RequestSize
 from ragboard.judges.panel import Panel
 from ragboard.prices import Prices, cost
 from ragboard.records import ModelUsage
-from ragboard.tasks import TASK_NAMED, TASKS, Exchange, Failure, Reply, Task
+from ragboard.tasks import TASKS, TASKS_BY_NAME, Exchange, Failure, Reply, Task
 
 __all__ = ["MAX_FAILURES_IN_A_ROW", "Budget", "TaskMeter", "usage_by_model"]
 
@@ -97,7 +97,7 @@ class Budget:
         """
         models: dict[type[Task], str] = {}
         for kind in TASKS:
-            judge = panel.answering(kind)
+            judge = panel.find_judge(kind)
             if judge is not None and isinstance(judge, ModelJudge):
                 models[kind] = judge.model
         unknown = sorted({model for model in models.values() if model not in options.prices})
@@ -319,9 +319,9 @@ def usage_by_model(
     planned = {(estimate.model, estimate.embedding): estimate for estimate in expected}
     usage = {model: Usage() for model in planned}
     for task, of_task in journal.usage.items():
-        judge = panel.for_task(TASK_NAMED[task])
+        judge = panel.for_task(TASKS_BY_NAME[task])
         model = judge.model if isinstance(judge, ModelJudge) else judge.name
-        usage.setdefault((model, TASK_NAMED[task].role == "embed"), Usage()).merge(of_task)
+        usage.setdefault((model, TASKS_BY_NAME[task].role == "embed"), Usage()).merge(of_task)
     return tuple(
         ModelUsage(
             model=model,

@@ -28,8 +28,8 @@ from ragboard.records import Evaluation, Sample
 from ragboard.store import RunRef, Store
 from ragboard.tasks import (
     DRAW_STEP,
-    PROMPTED,
-    TASK_NAMED,
+    PROMPTED_TASKS,
+    TASKS_BY_NAME,
     Exchange,
     Failure,
     NotAsked,
@@ -289,7 +289,7 @@ class _CallsBuilder:
             return "The metric of this task is not installed, so its prompt cannot be rebuilt."
         if isinstance(self.prompts, str):
             return self.prompts
-        if not _prompts_match(identity, TASK_NAMED[kind], self.prompts):
+        if not _prompts_match(identity, TASKS_BY_NAME[kind], self.prompts):
             return "The prompts have changed since the evaluation, so none is shown."
         return ""
 
@@ -316,7 +316,7 @@ def _read_prompts(judge_options: JudgeOptions) -> Prompts | str:
 def _prompts_match(identity: str, kind: type[Task], prompts: Prompts) -> bool:
     """Return whether the prompts, and the version of the code that parses replies, are those of the identity."""
     version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
-    return version and kind in PROMPTED and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
+    return version and kind in PROMPTED_TASKS and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
 def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dialogue:
@@ -330,7 +330,7 @@ def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dial
 
 def _is_trivial(task: Task, prompts: Prompts) -> bool:
     """Return whether the result follows from the input without a model call."""
-    return type(task) in PROMPTED and not Dialogue(task, prompts).lines
+    return type(task) in PROMPTED_TASKS and not Dialogue(task, prompts).lines
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric,
     A rule-based judge writes poor questions, so it rates the relevance of an answer directly. Metrics in `judged` are
     left out: the judge of the tool that wrote the run file has asked for them already.
     """
-    rating = panel.answering(RateAnswer)
+    rating = panel.find_judge(RateAnswer)
     found = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
     return tuple(metric for metric in found if metric.spec not in judged)
 

@@ -9,7 +9,7 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import Need, NeedResults, tasks_for
 from ragboard.records import Sample, Score
 from ragboard.tasks import ExtractStatements, Task
@@ -97,7 +97,7 @@ class Draws:
         """Return (metric, draw, value) of the metrics with several draws; draws without a score are left out."""
         for metric in self.metrics:
             for draw in range(self.counts.get(metric.spec, 1)) if metric.spec in self.counts else ():
-                scored = outcome(metric, sample, results[draw])
+                scored = compute_outcome(metric, sample, results[draw])
                 if isinstance(scored, Score):
                     yield metric.spec, draw, scored.value
 
@@ -105,5 +105,7 @@ class Draws:
         """Return the results to compare, by draw: those of needs with several draws that ask for judgements."""
         if len(results) < 2:
             return []
-        judged = [need for need in self.redrawn_needs(results[1].by_need) if any(kind.judges for kind in need.tasks())]
+        judged = [
+            need for need in self.redrawn_needs(results[1].by_need) if any(kind.is_judgement for kind in need.tasks())
+        ]
         return [NeedResults({need: draw.by_need[need] for need in judged if need in draw.by_need}) for draw in results]

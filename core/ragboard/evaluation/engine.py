@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,22 +27,27 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
 from ragboard.evaluation.unchanged import input_digest, unchanged_state
-from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool, available_cores
-from ragboard.judges.base import ModelJudge
+from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
+from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
-from ragboard.judges.panel import NOBODY, Panel
-from ragboard.metrics import METRICS, Metric, describe, metric_of, outcome
+from ragboard.judges.panel import NO_JUDGE, Panel
+from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.citations import CitedSentences
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
+from ragboard.processes import available_cores
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
 from ragboard.store import Store, score_row
+
+if TYPE_CHECKING:
+    from ragboard.evaluation.cluster import ClusterResults
 
 __all__ = [
     "FinishedEvaluation",
     "ResultFiles",
+    "SampleLoop",
     "check_roles",
     "evaluate_run",
     "positions_to_evaluate",
@@ -54,6 +60,9 @@ IN_FLIGHT = 20_000
 
 FLUSH_ROWS = 20_000
 """Rows of a table that are held in memory before they are written to its file."""
+
+LOAD_SECONDS = 10.0
+"""Least time between two loads of the results so far."""
 
 PREFIX = "results-"
 
@@ -90,14 +99,16 @@ Row = tuple[Any, ...]
 
 
 class ResultFiles:
-    """One growing Parquet file for each table."""
+    """Parquet files with the rows of each table: those of finished parts, and one that grows."""
 
     def __init__(self, folder: Path) -> None:
-        self.paths: Mapping[str, Path] = {table: folder / f"{table}.parquet" for table in TABLES}
+        self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
+        """The files of finished parts."""
+        self.folder = folder
+        self._part = -1
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
-        with _store_errors(folder):
-            self._writers = {table: pq.ParquetWriter(self.paths[table], self._schemas[table]) for table in TABLES}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self._open_part()
 
     def add(
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
@@ -118,17 +129,34 @@ class ResultFiles:
             for row in _compared_rows(position, draw, compared):
                 self._put("verdict_draws", row)
 
-    def add_spending(self, spending: Iterable[ModelUsage]) -> None:
-        """Add the calls, tokens and cost of the evaluation, one row per model."""
+    def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
+        """Write the remaining rows, and return the files of all parts; further rows go to new files.
+
+        `spending`: the calls, tokens and cost of the evaluation so far, one row per model, in place of earlier ones.
+        """
         for spend in spending:
             self._put("spending", astuple(spend))
-
-    def close(self) -> None:
-        """Write the remaining rows and complete the files."""
         for table in TABLES:
             self._flush(table)
-            with _store_errors(self.paths[table]):
+            with _store_errors(self.folder):
                 self._writers[table].close()
+        parts = {table: [*before, self._path(table)] for table, before in self.paths.items()}
+        parts["spending"] = parts["spending"][-1:]
+        self.paths = parts
+        self._open_part()
+        return {table: list(paths) for table, paths in parts.items()}
+
+    def add_parts(self, paths: Mapping[str, Sequence[Path]]) -> None:
+        """Add parts whose files others have written."""
+        self.paths = {table: [*before, *paths.get(table, ())] for table, before in self.paths.items()}
+
+    def _open_part(self) -> None:
+        self._part += 1
+        with _store_errors(self.folder):
+            self._writers = {table: pq.ParquetWriter(self._path(table), self._schemas[table]) for table in TABLES}
+
+    def _path(self, table: str) -> Path:
+        return self.folder / f"{table}-{self._part}.parquet"
 
     def _put(self, table: str, row: Row) -> None:
         self._rows[table].append(row)
@@ -139,7 +167,7 @@ class ResultFiles:
         columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
         schema = self._schemas[table]
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-        with _store_errors(self.paths[table]):
+        with _store_errors(self.folder):
             self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 
@@ -308,32 +336,50 @@ def evaluate_run(
             spent=store.spending(evaluation.id),
             stopped="",
         )
-    with _open_files(store, evaluation, panel, budget, total) as (runner, results, queues), status_file as status:
-        work = _SampleLoop(draws, runner, results, status, queues)
-        at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
-        if runner.batcher.workers:
-            at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
-        wait_for(work.run(_at_positions(store.samples(run_id), positions), at_a_time))
-        spending = usage_by_model(runner.journal, panel, options.prices, options.expected)
-        results.add_spending(spending)
-        results.close()
+    asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
+    described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
+    with (
+        _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
+        status_file as status,
+    ):
+
+        def spending_so_far() -> tuple[ModelUsage, ...]:
+            return tuple(usage_by_model(runner.journal, panel, options.prices, options.expected))
+
+        def load(of: Evaluation, files: Mapping[str, Sequence[Path]], covered: int, **loaded: Any) -> None:
+            store.load(
+                of, files, described, tasks=tasks_asked, covered=covered, judge_options=options.judge_options, **loaded
+            )
+
+        async def load_so_far(covered: int) -> None:
+            await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), covered)
+
+        samples = _at_positions(store.samples(run_id), positions)
+        shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
+        work: SampleLoop | ClusterResults
+        if options.ray:
+            from ragboard.evaluation.cluster import delete_shards, evaluate_on_cluster
+
+            work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results)
+        else:
+            work = SampleLoop(draws, runner, results, status, queues, load_so_far, len(store.covered(evaluation.id)))
+            at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
+            if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
+                at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
+            wait_for(work.run(samples, at_a_time))
+        spending = spending_so_far()
+        files = results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
         tasks = tally.asked + tally.replayed + tally.cached
         if work.covered and not tasks:
-            evaluation = replace(evaluation, judge=NOBODY, heuristic=False)
+            evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
         inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
-        store.load(
-            evaluation,
-            results.paths,
-            map(describe, metrics),
-            tasks=tasks_by_metric(metrics),
-            covered=work.covered,
-            judge_options=options.judge_options,
-            loaded={"inputs": inputs, **counts} if inputs else None,
-        )
+        load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
+        if options.ray:
+            delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
         samples=work.covered,
@@ -353,9 +399,12 @@ def evaluate_run(
 
 @contextmanager
 def _open_files(
-    store: Store, evaluation: Evaluation, panel: Panel, budget: Budget, samples: int
+    store: Store, evaluation: Evaluation, panel: Panel, asked: Sequence[Judge], budget: Budget, samples: int
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
-    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches."""
+    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches.
+
+    `asked`: the judges of the panel that answer the tasks of the metrics.
+    """
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
@@ -364,14 +413,15 @@ def _open_files(
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))
-        batcher = Batcher(stack.enter_context(_open_workers(options, samples)))
+        batcher = Batcher(stack.enter_context(_open_workers(options, asked, samples)))
         yield TaskRunner(panel, journal, budget, cache, retry=options.retry, batcher=batcher), results, queues
 
 
 @contextmanager
-def _open_workers(options: EvaluationOptions, samples: int) -> Generator[WorkerPool | None]:
-    """Yield as many workers as the options say; None if judges should answer in this process."""
+def _open_workers(options: EvaluationOptions, asked: Sequence[Judge], samples: int) -> Generator[WorkerPool | None]:
+    """Yield as many workers as the options say; None if judges should answer in this process, or none computes."""
     count = options.workers or (available_cores() if samples >= MIN_SAMPLES else 1)
+    count = count if any(isinstance(judge, ComputingJudge) for judge in asked) else 1
     pool = WorkerPool(count) if count > 1 else None
     try:
         yield pool
@@ -420,7 +470,23 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
                 raise JudgeError(f"{metric.spec}: {error}") from error
 
 
-class _SampleLoop:
+class LoopStatus(Protocol):
+    """Is told how far a `SampleLoop` is, as `StatusFile` is."""
+
+    def step(self, tally: Tally) -> None:
+        """Count a sample as done."""
+        ...
+
+    def beat(self, tally: Tally) -> None:
+        """Publish the counts, unless that was done just now."""
+        ...
+
+    def update(self, tally: Tally) -> None:
+        """Publish the counts."""
+        ...
+
+
+class SampleLoop:
     """Judges samples concurrently, adds their results and counts them."""
 
     def __init__(
@@ -428,9 +494,15 @@ class _SampleLoop:
         draws: Draws,
         runner: TaskRunner,
         results: ResultFiles,
-        status: StatusFile,
+        status: LoopStatus,
         queues: Sequence[BatchQueue] = (),
+        load: Callable[[int], Awaitable[None]] | None = None,
+        loaded: int = 0,
     ) -> None:
+        """`load` loads the results of so many samples into the store, which has those of `loaded`.
+
+        None: nothing is loaded meanwhile.
+        """
         self._draws = draws
         self._metrics = draws.metrics
         self._needs = draws.needs()
@@ -438,6 +510,8 @@ class _SampleLoop:
         self._results = results
         self._status = status
         self._queues = queues
+        self._load = load
+        self._loaded = loaded
         self.covered = 0
         self.unscored = 0
         self._in_progress = 0
@@ -457,11 +531,14 @@ class _SampleLoop:
 
         try:
             async with asyncio.TaskGroup() as group:
-                heartbeat = group.create_task(self._beat())
+                meanwhile = [group.create_task(self._beat())]
+                if self._load:
+                    meanwhile.append(group.create_task(self._load_growing(self._load)))
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(concurrency):
                         workers.create_task(work())
-                heartbeat.cancel()
+                for task in meanwhile:
+                    task.cancel()
         except ExceptionGroup as errors:
             raise _first(errors) from errors
         self._status.update(self._runner.tally)
@@ -474,13 +551,29 @@ class _SampleLoop:
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)
 
+    async def _load_growing(self, load: Callable[[int], Awaitable[None]]) -> None:
+        """Load the results so far, ever more seldom, while they are of more samples than the store has.
+
+        So loading takes a bounded share of the time, and an earlier evaluation of more samples is not replaced.
+        """
+        started, wait = time.monotonic(), LOAD_SECONDS
+        while True:
+            await asyncio.sleep(wait)
+            if self.covered > self._loaded:
+                self._loaded = self.covered
+                with suppress(StoreError):  # the results are loaded at the end in any case
+                    await load(self.covered)
+            wait = max(LOAD_SECONDS, (time.monotonic() - started) / 2)
+
     async def _judge(self, position: int, sample: Sample) -> None:
         self._in_progress += 1
         offsets: list[int] = []
         ask = self._runner.for_sample(sample.id, offsets)
         by_draw = await resolve_draws(sample, self._needs, ask, self._runner.knows, self._draws.redraws)
         results = by_draw[0]
-        outcomes: dict[str, Outcome] = {metric.spec: outcome(metric, sample, results) for metric in self._metrics}
+        outcomes: dict[str, Outcome] = {
+            metric.spec: compute_outcome(metric, sample, results) for metric in self._metrics
+        }
         if self._is_covered(outcomes.values()):
             self._results.add(position, outcomes, results, offsets)
             self._results.add_draws(position, self._draws, sample, by_draw)

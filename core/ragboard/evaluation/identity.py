@@ -16,7 +16,7 @@ from typing import Any
 
 from ragboard.evaluation.options import LIMITS, EvaluationOptions
 from ragboard.judges.options import JudgeOptions, options_from_json, options_to_json
-from ragboard.judges.panel import NOBODY, Panel
+from ragboard.judges.panel import NO_JUDGE, Panel
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import tasks_for
 from ragboard.records import Evaluation, JsonValue
@@ -84,11 +84,11 @@ def evaluation_of(
     ]
     found = max(matching, key=lambda one: len(setups[one.id].keys() & setup.keys()), default=None)
     identity = {**setups[found.id], **setup} if found else setup
-    answering = panel.answering_any(identity)
+    answering = panel.judges_answering(identity)
     return Evaluation(
         id=found.id if found else _new_id(run_id, setup, setups),
         run_id=run_id,
-        judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NOBODY,
+        judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NO_JUDGE,
         heuristic=panel.rule_based(identity),
         identity=identity,
         metrics=tuple(dict.fromkeys((*(found.metrics if found else ()), *(metric.spec for metric in metrics)))),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from errno import ENOSPC
@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.prices import Price, cost
 from ragboard.store.journals import GLANCE_SECONDS
-from ragboard.tasks import TASK_NAMED, Exchange, Failure, Reply, Task, decode_reply, encode
+from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = [
     "Journal",
@@ -33,6 +33,7 @@ __all__ = [
     "open_journal",
     "open_reader",
     "read_entries",
+    "write_header",
 ]
 
 SYNC_SECONDS = 0.5
@@ -134,6 +135,31 @@ class JournalReader:
         except _MALFORMED as error:
             raise self._damaged(offset) from error
 
+    def keys_by_offset(self) -> dict[int, bytes]:
+        """Return the key of each answer by the byte offset of its line."""
+        return {offset: key for key, offset in self._offsets.items()}
+
+    def offsets_by_sample(self) -> dict[str, list[int]]:
+        """Return the byte offsets of the answers, by the id of the sample that each was first asked for."""
+        offsets: dict[str, list[int]] = {}
+        with _reading(self._path), self._path.open("rb") as reader:
+            for offset in sorted(self._offsets.values()):
+                reader.seek(offset)
+                offsets.setdefault(json.loads(reader.readline())["sample"], []).append(offset)
+        return offsets
+
+    def lines_at(self, offsets: Iterable[int]) -> Iterator[bytes]:
+        """Yield the lines at these byte offsets."""
+        with _reading(self._path), self._path.open("rb") as reader:
+            for offset in offsets:
+                reader.seek(offset)
+                yield reader.readline()
+
+    def line_hashes(self) -> set[int]:
+        """Return the hash of every line."""
+        with _reading(self._path), self._path.open("rb") as reader:
+            return {hash(line) for line in reader}
+
     def _index(self) -> int:
         """Index every complete line and return the offset at which the last one ends; a torn line after it is ignored.
 
@@ -201,6 +227,14 @@ class Journal(JournalReader):
         if exchanges:
             self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
             self._count(type(task).__name__, exchanges)
+
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Append lines of other journals of the same evaluation.
+
+        Raises StoreError if a line is damaged or cannot be written.
+        """
+        for line in lines:
+            self._index_line(line, self._append(line))
 
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
         """Return the first fields of a line.
@@ -306,7 +340,7 @@ def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
         raise TypeError("key or sample")
-    return key, TASK_NAMED[line["task"]].__name__, sample
+    return key, TASKS_BY_NAME[line["task"]].__name__, sample
 
 
 def _answer(line: Mapping[str, Any]) -> Reply | Failure:
@@ -352,7 +386,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
-        path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))
         return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
@@ -360,6 +394,13 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
         raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def write_header(path: Path, header: Mapping[str, object]) -> None:
+    """Write the header beside the journal at `path`, atomically, since other processes may be reading it."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(header, indent=1), encoding="utf-8")
+    draft.replace(path.with_suffix(".json"))
 
 
 def is_being_written(path: Path) -> bool:

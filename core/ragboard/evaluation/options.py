@@ -38,6 +38,13 @@ class EvaluationOptions:
     workers: int | None = None
     """Maximum number of processes of judges that compute, such as the embedded judge. None: one for each core, if there
     are at least 1,000 samples; otherwise 1."""
+    ray: str | None = None
+    """Evaluate on a Ray cluster: its address, `auto` for the one of this machine, or `local` to start one here."""
+    shards: int | None = None
+    """Number of shards on the cluster. None: four for each machine or core that works at a time."""
+    shard_folder: str | None = None
+    """Address of a folder that all machines of the cluster reach, such as `s3://bucket/folder`, for the shards' files.
+    None: a folder of the store, which will do if all machines share the store's file system."""
     cache: bool = True
     """Reuse the replies that models gave in other evaluations of the store."""
     sample: int | None = None
@@ -66,7 +73,7 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""
-        at_least_one = dict.fromkeys(("concurrency", "workers", "sample", "draws"), 1)
+        at_least_one = dict.fromkeys(("concurrency", "workers", "shards", "sample", "draws"), 1)
         for name, minimum in (at_least_one | dict.fromkeys(("max_calls", "max_cost", "max_minutes"), 0)).items():
             value = getattr(self, name)
             if value is not None and value < minimum:

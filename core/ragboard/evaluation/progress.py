@@ -149,6 +149,11 @@ class StatusFile:
         self._progress = replace(self._progress, done=self._progress.done + 1)
         self.beat(tally)
 
+    def set_done(self, done: int, tally: Tally) -> None:
+        """Set the number of samples done, where others count them."""
+        self._progress = replace(self._progress, done=done)
+        self.beat(tally)
+
     def beat(self, tally: Tally) -> None:
         """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago; always after the last sample."""
         if self._moment() - self._progress.updated >= HEARTBEAT_SECONDS or self._progress.done >= self._progress.total:

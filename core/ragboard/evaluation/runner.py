@@ -50,6 +50,14 @@ class Tally:
     problems: Counter[str] = field(default_factory=Counter[str])
     """Number of failures by kind."""
 
+    def add(self, other: Tally) -> None:
+        """Add the counts of other tasks."""
+        self.asked += other.asked
+        self.replayed += other.replayed
+        self.cached += other.cached
+        self.failed += other.failed
+        self.problems += other.problems
+
     def fail(self, failure: Failure) -> None:
         """Count a failure."""
         self.failed += 1

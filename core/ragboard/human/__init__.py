@@ -1,1 +1,1 @@
-"""What people say of answers: labels, annotation, agreement with judges, and estimates from both."""
+"""Human labels: annotation, agreement of judges with annotators, and estimates from labels and scores."""

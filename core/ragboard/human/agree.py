@@ -1,4 +1,4 @@
-"""Scores labelled items with judges, metrics and trivial baselines, and stores the scores as an agreement."""
+"""Scoring labelled items with judges, metrics and trivial baselines, and storing the scores as an agreement."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ragboard.human.pairwise import choose_better, comparable
 from ragboard.human.scorers import (
     GPT_RANKING,
     QUALITIES,
-    LineUp,
+    ScorerSelection,
     grade_scorer,
     judge_scorers,
-    line_up,
+    select_scorers,
     trivial_outcomes,
 )
 from ragboard.judges.panel import Panel
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import AnswerTask, resolve, tasks_for
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, Item, LabelFile
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
@@ -64,9 +64,11 @@ __all__ = [
 ]
 
 NumberedItem: TypeAlias = tuple[int, Item]
+"""The position of an item in its file, from 0, and the item."""
 TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
-"""A judge's verdict on a text, 1 or 0, and its score if there is one."""
-Work: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
+"""A judge's verdict on a text (1 or 0), and its score, if it gives one."""
+Job: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
+"""Scores some items."""
 
 TEXT_TASKS: Mapping[str, type[Task]] = {
     "supported": Verify,
@@ -74,7 +76,7 @@ TEXT_TASKS: Mapping[str, type[Task]] = {
     HELPS: SelectSentences,
     PASSAGE_RELEVANCE: GradePassages,
 }
-"""The type of task for each dimension of labelled statements, sentences or passages."""
+"""The type of task that judges a labelled text, by dimension."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,7 @@ class AgreementResult:
 
     agreement: Agreement
     items: int
+    """Number of labelled items."""
     asked: int
     """Number of tasks sent to judges in this call."""
     replayed: int
@@ -90,15 +93,15 @@ class AgreementResult:
     cached: int
     """Number of tasks answered from the store's cache."""
     resumed: bool
-    """Whether an earlier call of the same agreement had answered some tasks."""
+    """Whether an earlier call for the same agreement answered some of the tasks."""
     failed: int
     """Number of tasks without a usable reply."""
     stopped: str
-    """Why it stopped before all tasks were sent; empty if it did not."""
-    spend: tuple[ModelUsage, ...]
-    """Calls, tokens and cost by model, including earlier calls of the same agreement."""
+    """Why the limits stopped it before all tasks were sent; empty if they did not."""
+    usage: tuple[ModelUsage, ...]
+    """Calls, tokens and cost by model, including earlier calls for the same agreement."""
     seconds: float
-    """Seconds that the tasks of this call took, without the time to load a model."""
+    """Duration of the tasks of this call, in seconds, without the time to load a model."""
 
 
 def agree(
@@ -114,13 +117,13 @@ def agree(
     """Score the labelled items with every scorer and store the result as an agreement.
 
     A second call with the same file, scorers and judges continues where the first stopped, and replaces the stored
-    agreement. `watch` is called with the number of parts done and their total. Raises JudgeError, before any judge is
-    asked, if no judge fills a role that the scorers need.
+    agreement. `watch` is called with the number of finished jobs and their total. Raises JudgeError, before any call,
+    if the panel has no judge for a role that the scorers need.
     """
     options = options or EvaluationOptions()
-    lined = line_up(labelled, panel, metrics)
-    check_judges(labelled, panel, lined)
-    agreement = _agreement(labelled, panel, lined, seed)
+    selection = select_scorers(labelled, panel, metrics)
+    check_judges(labelled, panel, selection)
+    agreement = _agreement(labelled, panel, selection, seed)
     path = store.journal_path(f"agree-{agreement.id}")
     with (
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
@@ -128,16 +131,14 @@ def agree(
     ):
         resumed = len(journal) > 0
         runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), cache if options.cache else None)
-        work = _work(labelled, panel, lined, runner)
-        pace = _Pace(min(options.samples_at_a_time, len(work) // 2), watch)
-        scored = wait_for(run_all(work, options.samples_at_a_time, pace))
-        spend = usage_by_model(journal, panel, options.prices)
-        results = [*(one for part in scored for one in part), *_results_without_judge(labelled, seed)]
-    names = {one.scorer for one in results}
-    agreement = replace(
-        agreement, contenders=tuple(contender for contender in agreement.contenders if contender.name in names)
-    )
-    store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda one: one.position))
+        jobs = _jobs(labelled, panel, selection, runner)
+        stopwatch = _Stopwatch(min(options.samples_at_a_time, len(jobs) // 2), watch)
+        scored = wait_for(run_all(jobs, options.samples_at_a_time, stopwatch))
+        usage = usage_by_model(journal, panel, options.prices)
+        results = [*(result for part in scored for result in part), *_results_without_judge(labelled, seed)]
+    names = {result.scorer for result in results}
+    agreement = replace(agreement, scorers=tuple(scorer for scorer in agreement.scorers if scorer.name in names))
+    store.keep_agreement(agreement, labelled.items, sorted(results, key=lambda result: result.position))
     tally = runner.tally
     return AgreementResult(
         agreement=agreement,
@@ -148,20 +149,21 @@ def agree(
         resumed=resumed,
         failed=tally.failed,
         stopped=runner.budget.stopped,
-        spend=spend,
-        seconds=pace.seconds,
+        usage=usage,
+        seconds=stopwatch.seconds,
     )
 
 
 @dataclass
-class _Pace:
-    """Measures the time of all parts but the first ones, during which a judge may load its model."""
+class _Stopwatch:
+    """Measures the duration of all jobs except the first ones, during which a judge may load its model."""
 
     first: int
+    """Number of jobs that are not measured."""
     watch: Callable[[int, int], None]
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
-    """Estimated seconds of all parts, if the first ones had taken as long as the others."""
+    """Seconds of all jobs, extrapolated from those measured."""
 
     def __call__(self, done: int, total: int) -> None:
         now = time.perf_counter()
@@ -172,32 +174,32 @@ class _Pace:
         self.watch(done, total)
 
 
-def check_judges(labelled: LabelFile, panel: Panel, lined: LineUp) -> None:
-    """Raise JudgeError if no judge of the panel fills a role that the scorers need."""
+def check_judges(labelled: LabelFile, panel: Panel, selection: ScorerSelection) -> None:
+    """Raise JudgeError if the panel has no judge for a role that the scorers need."""
     if labelled.is_verdicts:
-        for kind in _task_types(labelled, lined):
+        for kind in _task_types(labelled, selection):
             panel.for_task(kind)
         return
-    chosen = [metric for pairs in lined.metrics.values() for _, metric in pairs]
+    chosen = [metric for pairs in selection.metrics.values() for _, metric in pairs]
     if chosen:
         check_roles(panel, chosen)
 
 
-def _task_types(labelled: LabelFile, lined: LineUp) -> frozenset[type[Task]]:
+def _task_types(labelled: LabelFile, selection: ScorerSelection) -> frozenset[type[Task]]:
     """Return the types of task that the scorers can send."""
     if labelled.is_verdicts:
         types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
         return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
-    needs = (need for pairs in lined.metrics.values() for _, metric in pairs for need in metric.needs())
-    return tasks_for(needs) | ({Prefer} if lined.ranked else frozenset())
+    needs = (need for pairs in selection.metrics.values() for _, metric in pairs for need in metric.needs())
+    return tasks_for(needs) | ({Prefer} if selection.ranked else frozenset())
 
 
 def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = (), *, seed: int = 0) -> Agreement:
-    """Describe the agreement that `agree` would store; its id is a digest of items, scorers, judges and seed."""
-    return _agreement(labelled, panel, line_up(labelled, panel, metrics), seed)
+    """Return the agreement that `agree` would store; its id is a digest of items, scorers, judges and seed."""
+    return _agreement(labelled, panel, select_scorers(labelled, panel, metrics), seed)
 
 
-def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> Agreement:
+def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
     for item in labelled.items:
         text = (
@@ -205,34 +207,36 @@ def _agreement(labelled: LabelFile, panel: Panel, lined: LineUp, seed: int) -> A
             f" published={item.published!r})"
         )
         digest.update(text.encode("utf-8", errors="surrogatepass"))
-    metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in lined.metrics.items()}
-    digest.update(json.dumps([panel.identity(_task_types(labelled, lined)), metrics, seed], sort_keys=True).encode())
+    metrics = {name: [metric.spec for _, metric in pairs] for name, pairs in selection.metrics.items()}
+    digest.update(
+        json.dumps([panel.identity(_task_types(labelled, selection)), metrics, seed], sort_keys=True).encode()
+    )
     return Agreement(
         id=digest.hexdigest(),
         name=labelled.name,
         form=labelled.form,
         source=labelled.source,
         judge=panel.name,
-        heuristic=panel.rule_based({kind.__name__ for kind in _task_types(labelled, lined)}),
+        heuristic=panel.rule_based({kind.__name__ for kind in _task_types(labelled, selection)}),
         seed=seed,
-        contenders=lined.scorers,
-        notes=(*labelled.notes, *lined.notes),
+        scorers=selection.scorers,
+        notes=(*labelled.notes, *selection.notes),
     )
 
 
-def _work(labelled: LabelFile, panel: Panel, lined: LineUp, runner: TaskRunner) -> list[Work]:
-    """Return the work in concurrent parts: one per item, or one per answer for all its statements."""
+def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
+    """Return the jobs to run concurrently: one per item, or for statements and passages one per answer or question."""
     if labelled.form == "passages":
         return [partial(_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
         return [partial(_statements, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.is_verdicts:
-        return [partial(_answer, each, panel.name, runner) for each in enumerate(labelled.items)]
-    return [partial(_item, each, lined, runner) for each in enumerate(labelled.items)]
+        return [partial(_answer, numbered, panel.name, runner) for numbered in enumerate(labelled.items)]
+    return [partial(_item, numbered, selection, runner) for numbered in enumerate(labelled.items)]
 
 
 def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
-    """Group the items, with their positions: adjacent statements of one answer, or passages of one question."""
+    """Group numbered items: adjacent statements of one answer, or adjacent passages of one question."""
 
     def answer_of(numbered: NumberedItem) -> tuple[object, ...]:
         _, item = numbered
@@ -242,30 +246,35 @@ def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
     return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_of)]
 
 
-async def _item(numbered: NumberedItem, lined: LineUp, runner: TaskRunner) -> list[ScorerResult]:
-    """Score one item: every metric on every side, and GPT Ranking of a pair."""
+async def _item(numbered: NumberedItem, selection: ScorerSelection, runner: TaskRunner) -> list[ScorerResult]:
+    """Score one item: every metric on each side, and GPT Ranking for a pair."""
     position, item = numbered
-    metrics = [metric for dimension in item.human_ratings for _, metric in lined.metrics[dimension]]
+    metrics = [metric for dimension in item.human_ratings for _, metric in selection.metrics[dimension]]
 
     async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
         needs = (need for metric in metrics for need in metric.needs())
         results = await resolve(sample, needs, runner.for_sample(sample.id), runner.knows)
-        return {metric: outcome(metric, sample, results) for metric in metrics}
+        return {metric: compute_outcome(metric, sample, results) for metric in metrics}
 
     by_side = await asyncio.gather(*map(outcomes, item.sides))
     results = [
         ScorerResult(
-            position=position, dimension=dimension, scorer=name, outcomes=tuple(each[metric] for each in by_side)
+            position=position,
+            dimension=dimension,
+            scorer=name,
+            outcomes=tuple(outcomes_of_side[metric] for outcomes_of_side in by_side),
         )
         for dimension in item.human_ratings
-        for name, metric in lined.metrics[dimension]
+        for name, metric in selection.metrics[dimension]
     ]
-    ranked: list[Quality] = [one for one in QUALITIES if one in lined.ranked and one in item.human_ratings]
+    ranked: list[Quality] = [
+        quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_ratings
+    ]
     return [*results, *[await _ranked(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
 async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
-    """Count in how many of the two orders each side is chosen: 0 to 2, and 1 each if the order decides."""
+    """Score each side of a pair by the number of orders (0 to 2) in which the judge prefers it."""
     a, b = item.sides
     problem: Outcome | None = None
     chosen = 0
@@ -289,10 +298,10 @@ async def _statements(group: Sequence[NumberedItem], judge: str, runner: TaskRun
     texts = tuple(item.sides[0].answer or "" for _, item in group)
     outcomes = await ask_about_texts(sample, texts, runner.for_sample(sample.id), helping=dimension == HELPS)
     return [
-        ScorerResult(position=position, dimension=dimension, scorer=scorer.name, outcomes=(found,))
+        ScorerResult(position=position, dimension=dimension, scorer=scorer.name, outcomes=(outcome,))
         for (position, _), both in zip(group, outcomes, strict=True)
-        for scorer, found in zip(judge_scorers(judge), both, strict=True)
-        if found is not None
+        for scorer, outcome in zip(judge_scorers(judge), both, strict=True)
+        if outcome is not None
     ]
 
 
@@ -309,13 +318,15 @@ async def _passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunne
             for grade, reason in zip(reply.grades, reply.reasons, strict=True)
         ]
     return [
-        ScorerResult(position=position, dimension=PASSAGE_RELEVANCE, scorer=grade_scorer(judge).name, outcomes=(found,))
-        for (position, _), found in zip(group, outcomes, strict=True)
+        ScorerResult(
+            position=position, dimension=PASSAGE_RELEVANCE, scorer=grade_scorer(judge).name, outcomes=(outcome,)
+        )
+        for (position, _), outcome in zip(group, outcomes, strict=True)
     ]
 
 
 async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
-    """Judge a whole answer: supported if all its statements are; the score is the mean of their scores."""
+    """Judge a whole answer: it is supported if all its statements are, and its score is the mean of their scores."""
     position, item = numbered
     sample = item.sides[0]
     ask = runner.for_sample(sample.id)
@@ -338,16 +349,16 @@ async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> lis
             else None,
         )
     return [
-        ScorerResult(position=position, dimension=ANSWER_SUPPORTED, scorer=scorer.name, outcomes=(found,))
-        for scorer, found in zip(judge_scorers(judge), both, strict=True)
-        if found is not None
+        ScorerResult(position=position, dimension=ANSWER_SUPPORTED, scorer=scorer.name, outcomes=(outcome,))
+        for scorer, outcome in zip(judge_scorers(judge), both, strict=True)
+        if outcome is not None
     ]
 
 
 async def ask_about_texts(
     sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
-    """Judge whether the passages support each statement; with `helping`, whether each sentence helps to answer."""
+    """Judge whether the passages support each text; with `helping`, whether each text helps to answer the question."""
     if helping:
         selected = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
         if not isinstance(selected, Selection):
@@ -382,7 +393,7 @@ async def ask_about_texts(
 
 
 def verdict_label(outcome: Score) -> str:
-    """Return the label of a verdict that `ask_about_texts` returned: supported, contradicted, ..."""
+    """Return the label in an outcome of `ask_about_texts`: supported, contradicted, ..."""
     return outcome.counted.partition(":")[0]
 
 
@@ -396,12 +407,12 @@ def _unanswered(reply: object) -> Outcome:
 
 
 def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
-    """Results that need no judge: the trivial baselines, and the scores in the file."""
+    """Yield the results that need no judge: of the trivial baselines, and the scores in the file."""
     for position, item in enumerate(labelled.items):
         for dimension in item.human_ratings:
             for name, outcomes in trivial_outcomes(item, dimension, seed):
                 yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=outcomes)
         for name, by_dimension in item.published.items():
             for dimension, scores in by_dimension.items():
-                given = tuple(Score(value=value, counted="from the file") for value in scores)
-                yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=given)
+                in_file = tuple(Score(value=value, counted="from the file") for value in scores)
+                yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=in_file)

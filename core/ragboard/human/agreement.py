@@ -44,7 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementData:
-    """The ratings and scores of all items, without their texts. Items are identified by position, from 0."""
+    """The ratings and scores of all items of an agreement, without their texts. Positions of items count from 0."""
 
     stored: StoredAgreement
     ids: tuple[str, ...]
@@ -59,37 +59,37 @@ class AgreementData:
         """The seed of random ties and of bootstrap intervals."""
         return self.stored.agreement.seed
 
-    def given(self, dimension: str) -> dict[int, list[float]]:
-        """Return the ratings in a dimension by item; an empty list if all annotators left it open."""
+    def ratings(self, dimension: str) -> dict[int, list[float]]:
+        """Return the ratings in a dimension by item; an empty list if no annotator decided."""
         rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
         return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
         """Return the mean rating in a dimension by item, for rated items."""
-        return {position: sum(ratings) / len(ratings) for position, ratings in self.given(dimension).items() if ratings}
+        return {
+            position: sum(ratings) / len(ratings) for position, ratings in self.ratings(dimension).items() if ratings
+        }
 
     def rated_twice(self, dimension: str) -> dict[int, list[float]]:
         """Return the ratings in a dimension by item, for items rated by several annotators."""
-        return {position: ratings for position, ratings in self.given(dimension).items() if len(ratings) > 1}
+        return {position: ratings for position, ratings in self.ratings(dimension).items() if len(ratings) > 1}
 
     def annotators(self, dimension: str) -> int:
-        """Return the largest number of annotators of one item in a dimension."""
+        """Return the maximum number of annotators per item in a dimension."""
         return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
-        """Return the scorers in a dimension."""
-        return tuple(
-            contender for contender in self.stored.agreement.contenders if (dimension, contender.name) in self.outcomes
-        )
+        """Return the scorers with scores in a dimension."""
+        return tuple(scorer for scorer in self.stored.agreement.scorers if (dimension, scorer.name) in self.outcomes)
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
-        """Return the scores of each side by item, with the sign such that higher is better; None if unscored."""
-        lower = any(contender.lower for contender in self.stored.agreement.contenders if contender.name == scorer)
-        found = self.outcomes.get((dimension, scorer), {})
+        """Return the scores of each side by item; None if unscored. If lower is better, scores are negated."""
+        lower = any(candidate.lower for candidate in self.stored.agreement.scorers if candidate.name == scorer)
+        outcomes = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
         return {
             position: tuple(None if isinstance(outcome, Unscored) else sign * outcome.value for outcome in sides)
-            for position, sides in found.items()
+            for position, sides in outcomes.items()
         }
 
 
@@ -105,7 +105,7 @@ class ItemDetail:
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """By dimension and scorer, an outcome for each side."""
     changes: tuple[Change, ...]
-    """For a pair, the changes from A to B, word by word: of the answers, or of the passages if they are compared."""
+    """For a pair, the word-by-word changes from A's answer to B's, or from A's passages to B's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,7 @@ class Measure:
     """An estimate and its interval."""
 
     value: float | None
-    """None if it is not defined; `interval` then has the reason."""
+    """None if undefined; the reason is in `interval`."""
     interval: Interval | NoInterval
 
 
@@ -122,6 +122,7 @@ class Correlations:
     """The correlations of two lists of numbers, each in [-1, 1]."""
 
     n: int
+    """Number of pairs of numbers."""
     pearson: Measure
     spearman: Measure
     kendall: Measure
@@ -135,12 +136,12 @@ def agreements(store: Store) -> tuple[StoredAgreement, ...]:
 
 
 def agreement_named(store: Store, name: str) -> StoredAgreement:
-    """Find the agreement with this id, else the newest with this name. Raises NotFoundError with the known names."""
+    """Find the agreement with this id, else the newest with this name. Raises NotFoundError for an unknown name."""
     with store.database.read() as connection:
-        found = stored_agreements(connection, name)
-        if found:
-            return next((one for one in found if one.agreement.id == name), found[0])
-        known = dict.fromkeys(one.agreement.name for one in stored_agreements(connection))
+        matches = stored_agreements(connection, name)
+        if matches:
+            return next((match for match in matches if match.agreement.id == name), matches[0])
+        known = dict.fromkeys(stored.agreement.name for stored in stored_agreements(connection))
     raise NotFoundError(f"no agreement is called {name!r}; there are {', '.join(known) or 'none yet'}")
 
 
@@ -161,10 +162,10 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
 def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDetail:
     """Load one item with its texts. Raises NotFoundError if there is no such item."""
     with store.database.read() as connection:
-        found = agreement_item(connection, stored.agreement.id, item_id)
-        if found is None:
+        row = agreement_item(connection, stored.agreement.id, item_id)
+        if row is None:
             raise NotFoundError(f"{stored.agreement.name} has no item {item_id!r}")
-        position, cluster, ratings, sides = found
+        position, cluster, ratings, sides = row
         outcomes = agreement_outcomes(connection, stored.agreement.id, position)
     by_dimension: dict[str, dict[str, tuple[Outcome, ...]]] = {}
     for (dimension, scorer), by_position in outcomes.items():
@@ -185,15 +186,15 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
 
 
 def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> tuple[str, str] | None:
-    """Return the evaluated run (`NAME@EVALUATION`) and the sample id of a single answer, by the judge of the agreement.
+    """Return the run (`NAME@EVALUATION`) and the sample id where the judge of the agreement judged the item's answer.
 
-    There the statements and verdicts are that its scores come from. None for a pair, and if no run holds that answer.
+    Pages link to it to show statements and verdicts. None for a pair, and if no run contains the answer.
     """
     if len(item.sides) != 1:
         return None
     with store.database.read() as connection:
-        found = evaluated_sample(connection, answer_key(item.sides[0]), stored.agreement.judge)
-    return (f"{found[0]}@{found[1]}", found[2]) if found else None
+        sample = evaluated_sample(connection, answer_key(item.sides[0]), stored.agreement.judge)
+    return (f"{sample[0]}@{sample[1]}", sample[2]) if sample else None
 
 
 def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
@@ -203,7 +204,7 @@ def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]
 
 
 def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
-    """Compute both; a ValueError that they raise becomes the reason why there is no value."""
+    """Compute an estimate and its interval; a ValueError from either becomes the reason why there is no value."""
     try:
         return Measure(value=value(), interval=interval())
     except ValueError as error:
@@ -211,7 +212,7 @@ def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInte
 
 
 def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
-    """Compute all three, with bootstrap intervals over groups of rows."""
+    """Compute Pearson's, Spearman's and Kendall's correlation, with bootstrap intervals over groups of rows."""
 
     def correlation(kind: str) -> Measure:
         return measure(
@@ -223,7 +224,7 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
 
 
 def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
-    """Compute Krippendorff's ordinal alpha over items rated by several annotators; None without any."""
+    """Compute Krippendorff's ordinal alpha over items with several ratings; None if there are no such items."""
     several = data.rated_twice(dimension)
     groups, ratings = [data.clusters[position] for position in several], list(several.values())
     if not several:

@@ -1,8 +1,9 @@
-"""Annotation: random draws, queues of samples to label, labelled samples, and agreement of annotators."""
+"""Annotation: drawing random samples, queues of samples to label, labelled samples, and annotators' agreement."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,20 +50,20 @@ __all__ = [
 ]
 
 BATCH_MINUTES = 20
-"""Approximate minutes to label a batch of random samples."""
+"""Target duration of labelling a batch of random samples, in minutes."""
 SECONDS_PER_LABEL: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
-"""Assumed seconds per label, until the annotator's own pace is known."""
+"""Seconds per label, assumed until the annotator's own pace is measured."""
 MIN_GAPS = 10
-"""Minimum number of times between two labels from which an annotator's pace is computed."""
+"""Minimum number of gaps between two labels to compute an annotator's pace."""
 BREAK_SECONDS = 300.0
-"""A longer time between two labels is a break and does not count in the pace."""
+"""A gap between two labels of more seconds is a break and does not count in the pace."""
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Minimum difference of the scores of two metrics with the same name to count as a disagreement."""
+"""Minimum difference between the scores of two metrics with the same name to count as a disagreement."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
-"""What people label: verdicts on all statements, for the share of supported statements; or grades in a quality."""
+"""What annotators label: verdicts on all statements, or grades of a quality."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,21 +72,21 @@ class QueueItem:
 
     sample_id: str
     position: int
-    wanted: int
+    required: int
     """Number of labels that the sample needs: one per statement, or one per answer or pair."""
     labelled: int
     """Number of labels that the annotator has given in this queue."""
-    why: str = ""
-    """Why it is in the disagreement queue."""
+    reason: str = ""
+    """Why it is in the disagreement queue; empty in other queues."""
     other_id: str = ""
-    """The sample of the other run, for a pair."""
+    """For a pair, the id of the sample of the other run."""
     swapped: bool = False
-    """Whether the annotator sees the other run's answer of a pair first; random, but always the same."""
+    """For a pair, whether the other run's answer is shown first: random, but fixed for an annotator and a sample."""
 
     @property
     def done(self) -> bool:
         """Whether the annotator has given all labels."""
-        return self.labelled >= self.wanted
+        return self.labelled >= self.required
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ class Batch:
 
     samples: int
     labels: int
-    """Expected number of labels; the draw does not depend on the number of statements."""
+    """Expected number of labels in the batch."""
     population: int
     """Number of samples that can be drawn."""
     seconds: float
@@ -117,7 +118,7 @@ class AnnotationQueue:
     seconds: float
     """Seconds per label: the annotator's mean without breaks, or an assumption."""
     measured: bool
-    """Whether `seconds` is the annotator's own pace."""
+    """Whether `seconds` is the measured pace of the annotator, not an assumption."""
 
     @property
     def next_item(self) -> QueueItem | None:
@@ -126,30 +127,31 @@ class AnnotationQueue:
 
     @property
     def labelled(self) -> int:
-        """Number of the `wanted` labels that the annotator has given."""
-        return sum(min(item.labelled, item.wanted) for item in self.items)
+        """Number of required labels that the annotator has given."""
+        return sum(min(item.labelled, item.required) for item in self.items)
 
     @property
-    def wanted(self) -> int:
+    def required(self) -> int:
         """Number of labels that the samples of the queue need."""
-        return sum(item.wanted for item in self.items)
+        return sum(item.required for item in self.items)
 
     @property
     def in_words(self) -> str:
         """`12 of 40 statements, about 9 minutes left`."""
-        what = {"verdict": "statements", "grade": "answers", "preference": "pairs"}[self.kind]
-        left = self.wanted - self.labelled
-        return f"{self.labelled:,} of {self.wanted:,} {what}{f', {_time_left(left * self.seconds)}' if left else ''}"
+        unit = {"verdict": "statements", "grade": "answers", "preference": "pairs"}[self.kind]
+        left = self.required - self.labelled
+        time_left = f", {_time_left(left * self.seconds)}" if left else ""
+        return f"{self.labelled:,} of {self.required:,} {unit}{time_left}"
 
     @property
     def pace(self) -> str:
-        """Seconds per label: `22 seconds per statement, your pace so far`."""
+        """`22 seconds per statement, your pace so far`."""
         unit = {"verdict": "statement", "grade": "answer", "preference": "pair"}[self.kind]
         return f"{self.seconds:.0f} seconds per {unit}, {'your pace so far' if self.measured else 'an assumption'}"
 
 
 def _time_left(seconds: float) -> str:
-    """Format a time, rounded to minutes, five minutes or hours."""
+    """Format a duration in words, rounded to minutes, five minutes or hours."""
     minutes = seconds / 60
     if minutes < 1.5:
         return "about a minute left"
@@ -160,15 +162,16 @@ def _time_left(seconds: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Cohen's kappa of two annotators, or of an annotator and the judge, on samples that the first has finished."""
+    """Cohen's kappa of an annotator with another annotator or the judge, on samples that the first has finished."""
 
     first: str
     second: str
     n: int
-    """Number of statements that both labelled."""
+    """Number of statements with labels of both."""
     kappa: float | None
-    """Kappa over the three verdicts: 1 is perfect agreement, 0 chance level; None if not defined, see `reason`."""
+    """Kappa over the three verdicts: 1 is perfect agreement, 0 is chance level; None if undefined."""
     reason: str = ""
+    """Why kappa is undefined; empty if it is not."""
 
     @property
     def in_words(self) -> str:
@@ -186,34 +189,34 @@ class LabelledSample:
     sample_id: str
     position: int
     """Its position in the run, from 0."""
-    place: int
-    """Its position in the draw, from 1; 0 if it was not drawn."""
+    draw_number: int
+    """Its number in the draw, from 1; 0 if it was not drawn."""
     outcome: float
-    """In [0, 1], higher is better: the share of supported statements (if annotators differ on a statement, it counts in
-    part), or the mean grade, mapped from 1 to 5 onto 0 to 1."""
+    """In [0, 1], higher is better: the share of supported statements, where a statement counts in part if annotators
+    differ; or the mean grade, mapped from 1 to 5 onto 0 to 1."""
     annotators: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSamples:
-    """The samples whose labels are complete, and how they were selected, which decides what can be concluded."""
+    """The samples whose labels are complete, and how they were selected; estimates need a random sample."""
 
     rows: tuple[LabelledSample, ...]
-    """In the order of the draw; imported labels in the order of the run."""
+    """In the order of the draw; for imported labels, in the order of the run."""
     design: SamplingDesign
-    """`random` if the samples were drawn here; else what the imported labels declare, or `unknown` if they differ."""
+    """`random` if ragboard drew the samples; else what the imported labels declare, or `unknown` if they differ."""
     draw: Draw | None
     """None for imported labels, and before the first draw."""
     population: int
     """Number of samples of the run that could have been drawn."""
-    passed_over: int
-    """Number of incomplete samples before the last complete one of the draw. If they were left out because they are
-    hard, the complete ones are not a random sample: an estimate should report this number, or use only `leading`."""
+    skipped: int
+    """Number of incomplete samples before the last complete one of the draw. They may be harder than the others, and
+    the complete ones are then not a random sample: an estimate should use only `leading`, or report this number."""
 
     @property
     def leading(self) -> tuple[LabelledSample, ...]:
-        """The complete samples before the first incomplete one of the draw; always a random sample."""
-        return tuple(row for number, row in enumerate(self.rows, 1) if row.place == number)
+        """The complete samples before the first incomplete one of the draw; these are always a random sample."""
+        return tuple(row for number, row in enumerate(self.rows, 1) if row.draw_number == number)
 
 
 def draw_samples(
@@ -222,10 +225,10 @@ def draw_samples(
     """Draw random samples of a run to label, or extend an earlier draw to `size`; the draw is stored.
 
     Preferences need the other run, `against`. Raises SettingError if there is nothing to draw from, and if an earlier
-    draw of the same kind has another seed, because a choice between draws would not be random.
+    draw of the same kind has another seed, because choosing between draws would not be random.
     """
     if size < 1:
-        raise SettingError(f"a draw has at least 1 sample, got {size}")
+        raise SettingError(f"the size of a draw is {size}; expected at least 1")
     with store.database.write() as connection:
         earlier = largest_draw(connection, run, kind, against)
         if earlier and earlier.seed != seed:
@@ -234,21 +237,21 @@ def draw_samples(
             )
         population = positions_to_label(connection, run, kind, against)
         if not population:
-            raise SettingError(f"run {run.name!r} has no sample for such labels; evaluate it first")
+            raise SettingError(f"run {run.name!r} has no sample to label in this way; evaluate it first")
         if earlier and size <= len(earlier.positions):
             return earlier
         order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a draw, not a secret
         store_draw(connection, run, kind, against, seed=seed, population=len(population), positions=order[:size])
         drawn = largest_draw(connection, run, kind, against)
-    assert drawn  # noqa: S101 - it was just kept
+    assert drawn  # noqa: S101 - it was just stored
     return drawn
 
 
 def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Batch:
-    """Compute the batch that takes about 20 minutes to label, from the mean number of statements per answer.
+    """Compute the size of a batch that takes about 20 minutes to label, from the mean number of statements per answer.
 
-    The size depends only on the run, not on the samples drawn: drawing until there are enough statements would favour
-    long answers, and the batch would not be a random sample.
+    The size does not depend on the samples drawn: if samples were drawn until there are enough statements, the batch
+    would favour long answers and not be a random sample.
     """
     with store.database.read() as connection:
         population = positions_to_label(connection, run, kind, against)
@@ -277,33 +280,33 @@ def annotation_queue(
     """Return the samples for an annotator to label, in the order of the draw, or largest disagreement first."""
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind, against) if queue == "random" else None
-        why: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         if queue == "disagreement":
-            why = disagreements(connection, run, apart=MIN_DISAGREEMENT, limit=MAX_DISAGREEMENTS)
-        order = draw.positions if draw else tuple(why)
+            reasons = disagreements(connection, run, apart=MIN_DISAGREEMENT, limit=MAX_DISAGREEMENTS)
+        order = draw.positions if draw else tuple(reasons)
         others = partners(connection, run, against) if against else {}
         if against:
             order = tuple(position for position in order if position in others)
         rows = queue_progress(connection, run, order, queue, annotator.strip(), kind, dimension, against, others)
         times = label_times(connection, run, queue, annotator.strip(), kind)
-    gaps = [(later - one).total_seconds() for one, later in pairwise(times)]
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
     working = [gap for gap in gaps if gap <= BREAK_SECONDS]
     measured = len(working) >= MIN_GAPS
     items = {
         position: QueueItem(
             sample_id=sample_id,
             position=position,
-            wanted=wanted,
+            required=required,
             labelled=labelled,
-            why=why.get(position, ""),
+            reason=reasons.get(position, ""),
             other_id=others.get(position, ""),
-            swapped=random.Random(f"{annotator}\0{sample_id}").random() < 0.5,  # noqa: S311 - a lot, not a secret
+            swapped=random.Random(f"{annotator}\0{sample_id}").random() < 0.5,  # noqa: S311 - a coin, not a secret
         )
-        for position, sample_id, wanted, labelled in rows
+        for position, sample_id, required, labelled in rows
     }
     return AnnotationQueue(
         kind=kind,
-        items=tuple(items[at] for at in order if at in items),
+        items=tuple(items[position] for position in order if position in items),
         draw=draw,
         seconds=sum(working) / len(working) if measured else SECONDS_PER_LABEL[kind],
         measured=measured,
@@ -320,11 +323,11 @@ def labelled_samples(
 ) -> LabelledSamples:
     """Return the completely labelled samples of a run, in draw order, with their outcomes.
 
-    For `verdict`, the outcome is the share of statements labelled supported, for samples whose statements (in the
-    evaluation of `run`) all have a label; for `grade`, the mean grade in `dimension`, mapped onto 0 to 1. Only labels
-    given in `queue` count, because annotators who browse see the judge's verdict, and the disagreement queue is not a
-    random sample. `random` uses the draw of this run (for verdicts, of this evaluation); without a draw, there are no
-    rows.
+    For `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label, and the outcome
+    is the share of statements labelled supported. For `grade`, the outcome is the mean grade in `dimension`, mapped
+    onto 0 to 1. Only labels given in `queue` count: annotators who browse see the judge's verdicts, and the
+    disagreement queue is not a random sample. `random` uses the draw of this run (for verdicts, of this evaluation);
+    without a draw, there are no rows.
     """
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind) if queue == "random" else None
@@ -335,44 +338,49 @@ def labelled_samples(
             rows = graded_samples(connection, run, queue, dimension, low=GRADES[0], high=GRADES[1])
     complete = {row[0]: row for row in rows}
     if queue == "random":
-        in_draw = {at: number for number, at in enumerate(draw.positions if draw else (), 1) if at in complete}
+        numbered = enumerate(draw.positions if draw else (), 1)
+        draw_numbers = {position: number for number, position in numbered if position in complete}
     else:
-        in_draw = dict.fromkeys(complete, 0)
-    found = tuple(
+        draw_numbers = dict.fromkeys(complete, 0)
+    samples = tuple(
         LabelledSample(
-            sample_id=complete[at][1],
-            position=at,
-            place=number,
-            outcome=complete[at][2],
-            annotators=tuple(complete[at][3]),
+            sample_id=complete[position][1],
+            position=position,
+            draw_number=number,
+            outcome=complete[position][2],
+            annotators=tuple(complete[position][3]),
         )
-        for at, number in in_draw.items()
+        for position, number in draw_numbers.items()
     )
     designs = {design for *_, declared in rows for design in declared}
     declared: SamplingDesign = (
         "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
     )
     return LabelledSamples(
-        rows=found,
+        rows=samples,
         design="random" if queue == "random" else declared,
         draw=draw,
         population=population,
-        passed_over=found[-1].place - len(found) if found and queue == "random" else 0,
+        skipped=samples[-1].draw_number - len(samples) if samples and queue == "random" else 0,
     )
 
 
 def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: str) -> tuple[Kappa, ...]:
-    """Compute Cohen's kappa of an annotator with the judge and each other annotator, on samples that they finished."""
+    """Compute Cohen's kappa of an annotator with the judge and with each other annotator.
+
+    Only samples that the annotator has finished count.
+    """
     with store.database.read() as connection:
         labelled = labelled_verdicts(connection, run, queue)
-        given = labelled.get(annotator, {})
-        counts = statement_counts(connection, run, list({position for position, _ in given}))
-        finished = {at for at, count in counts.items() if count == sum(position == at for position, _ in given)}
+        by_annotator = labelled.get(annotator, {})
+        label_counts = Counter(position for position, _ in by_annotator)
+        counts = statement_counts(connection, run, list(label_counts))
+        finished = {position for position, count in counts.items() if label_counts[position] == count}
         judge = judge_verdicts(connection, run, list(finished))
-    own: VerdictsByStatement = {key: label for key, label in given.items() if key[0] in finished}
+    finished_labels: VerdictsByStatement = {key: label for key, label in by_annotator.items() if key[0] in finished}
     others = {"the judge": judge} | {name: labelled[name] for name in sorted(labelled) if name != annotator}
-    found = (_kappa(annotator, own, name, verdicts) for name, verdicts in others.items())
-    return tuple(one for one in found if one.n)
+    kappas = (_kappa(annotator, finished_labels, name, verdicts) for name, verdicts in others.items())
+    return tuple(kappa for kappa in kappas if kappa.n)
 
 
 def _kappa(first: str, verdicts: VerdictsByStatement, second: str, others: VerdictsByStatement) -> Kappa:

@@ -1,4 +1,4 @@
-"""A judge's scorer compared with the best trivial baseline (word overlap, length, a coin) on the same labels."""
+"""Comparison of a judge with the best trivial baseline (word overlap, length, a coin) on the same labels."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ BASELINES_IN_WORDS = {
     "shorter": "taking the shorter text",
     "longer": "taking the longer text",
 }
-"""What each baseline does; a coin is named as it is."""
-RANKED = {
+"""What each baseline does, in words; a coin needs no description."""
+RANKED_IN_WORDS = {
     "labelled sentences": "a helpful sentence above an unhelpful one",
     "labelled statements": "a supported statement above an unsupported one",
     "labelled answers": "a supported answer above an unsupported one",
     "graded answers": "a good answer above a bad one",
     "graded passages": "a relevant passage above an irrelevant one",
 }
-"""What an AUROC counts, by the kind of items."""
+"""What a high AUROC means for each kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
     "better": "significantly better",
     "not shown": "no significant difference",
     "worse": "significantly worse",
 }
-"""Each verdict in words."""
+"""The verdicts in words."""
 
 
 GOOD = 0.8
-"""AUROC or accuracy from which a scorer is good where there are no two annotators to compare it with."""
+"""Minimum AUROC or accuracy of a good scorer, if it cannot be compared with annotators."""
 CLOSE = 0.05
-"""How far below a good scorer a baseline that does as well may be."""
+"""A baseline does as well as a scorer if its AUROC or accuracy is at most this much lower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineComparison:
-    """The judge's main scorer and the best trivial baseline, on the items that it and all trivial baselines scored."""
+    """The judge's main scorer and the best trivial baseline, on the items scored by it and by all trivial baselines."""
 
     scorer: str
     title: str
-    """The scorer in this dimension as readers know it: `RAGAS faithfulness`, `the embedded score`."""
+    """The scorer's name in sentences: `RAGAS faithfulness`, `the embedded score`."""
     dimension: str
     measured: Literal["AUROC", "accuracy"]
     items: str
@@ -67,14 +67,14 @@ class BaselineComparison:
     baseline: str
     """The baseline with the highest value: word overlap, the longer or the shorter text, or a coin."""
     baseline_value: float
-    people: float | None
-    """The AUROC of one annotator against the mean of the others; None for pairs, or if no item has two ratings."""
+    annotator_auroc: float | None
+    """The AUROC of single annotators against the mean of the others; None for pairs, or if no item has two ratings."""
     difference: Measure
     """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
 
     @property
     def verdict(self) -> BaselineVerdict:
-        """Better or worse if the interval of the difference excludes 0; else not shown."""
+        """Better or worse if the interval of the difference excludes 0, else not shown."""
         interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
             return "not shown"
@@ -87,12 +87,12 @@ class BaselineComparison:
 
     @property
     def good_as_baseline(self) -> bool:
-        """Whether the scorer is good, and the baseline about as good, without a significant difference.
+        """Whether the scorer is good and the baseline does as well, without a significant difference.
 
-        A scorer is good if it does as well as an annotator or, if that is unknown, from `GOOD` up.
+        A scorer is good if it is at least as good as annotators; if that is unknown, from `GOOD` on.
         """
         value = self.value.value or 0.0
-        is_good = value >= (GOOD if self.people is None else self.people)
+        is_good = value >= (GOOD if self.annotator_auroc is None else self.annotator_auroc)
         return is_good and self.verdict == "not shown" and self.baseline_value >= value - CLOSE
 
     @property
@@ -102,14 +102,19 @@ class BaselineComparison:
 
     @property
     def sentence(self) -> str:
-        """The result in words: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
+        """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, counting shared words 80%: ...`."""
         quality = self.dimension.replace("_", " ")
         known = self.items.startswith("labelled") or self.items == "graded passages"
         of = "" if known or self.title.endswith(f" {quality}") else f" ({quality})"
-        task = "picks the preferred one of two" if self.measured == "accuracy" else f"ranks {RANKED[self.items]}"
+        ranked = "" if self.measured == "accuracy" else RANKED_IN_WORDS[self.items]
+        task = f"ranks {ranked}" if ranked else "picks the preferred one of two"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
-        people = "" if self.people is None else f" (one annotator beside the others: {self.people:.0%})"
-        figures = f"{title}{of} {task} {self.value.value:.0%} of the time{people}"
+        human = (
+            ""
+            if self.annotator_auroc is None
+            else f" (annotators compared with each other: {self.annotator_auroc:.0%})"
+        )
+        figures = f"{title}{of} {task} {self.value.value:.0%} of the time{human}"
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
         if self.verdict != "not shown":
             return f"{figures}, {baseline}: {self.result}."
@@ -119,11 +124,12 @@ class BaselineComparison:
 
     @property
     def details(self) -> str:
-        """What the sentence rests on: `Difference in AUROC: 95% CI -0.03 to +0.04, on the 270 graded answers ...`."""
+        """The figures: `Difference in AUROC: 95% CI -0.03 to +0.04, on the 270 graded answers ...`."""
         groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
         return (
             f"Difference in {self.measured}: {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
-            f" {self.items}{groups} that every scorer scored. The table counts all items that each scorer scored."
+            f" {self.items}{groups} that all scorers scored. In the table, each scorer's figures are over all items"
+            " that it scored."
         )
 
 
@@ -132,22 +138,22 @@ def compare_with_baselines(
 ) -> BaselineComparison | None:
     """Compare the judge's main scorer in a dimension with the best trivial baseline.
 
-    None if the judge has no scorer, no item is scored by it and all baselines, or the scored items are all good or all
-    bad.
+    Returns None if the judge has no scorer, if no item is scored by it and by all baselines, or if the scored items are
+    all good or all bad.
 
-    For pairs, the measure is accuracy: the share of decided pairs in which the preferred side scores higher, with
-    `ties` as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in
-    `grade_report`; if the judge gives scores with its verdicts, the scores are compared. Raises SettingError if all
-    items of the agreement or none are good.
+    Pairs are compared by accuracy: the share of decided pairs in which the preferred side scores higher, with `ties` as
+    in `preference_report`. Grades and labels are compared by AUROC, with items good from `at_least` on, as in
+    `grade_report`; the judge's scores are used if it gives scores with its verdicts. Raises SettingError if all items
+    of the agreement are good, or none is.
     """
     scorers = data.scorers(dimension)
-    of_judge = [one.name for one in scorers if one.kind == "metric"]
+    of_judge = [scorer.name for scorer in scorers if scorer.kind == "metric"]
     if not of_judge:
         return None
     with_scores = judge_scorers(data.stored.agreement.judge)[1].name  # [0] has the verdicts alone
     main = with_scores if with_scores in of_judge else of_judge[0]
-    # of baselines with equal results the first one counts: word overlap before length
-    trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
+    # if baselines have equal results, the first is reported: word overlap before length
+    trivial = [scorer.name for scorer in reversed(scorers) if scorer.kind == "trivial" and scorer.name != "coin"]
     if data.stored.agreement.form == "pairs":
         return _pairs(data, dimension, main, trivial, ties)
     return _graded(data, dimension, main, trivial, at_least)
@@ -157,14 +163,23 @@ def _pairs(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], ties: Ties
 ) -> BaselineComparison | None:
     pairs = {name: decided_pairs(data, dimension, name) for name in (main, *trivial)}
-    won = {name: outcomes(list(found.values()), ties=ties, seed=data.seed) for name, found in pairs.items()}
-    scored = [at for at, pair in pairs[main].items() if all(one[pair.id] is not None for one in won.values())]
+    won = {
+        name: outcomes(list(pairs_of_scorer.values()), ties=ties, seed=data.seed)
+        for name, pairs_of_scorer in pairs.items()
+    }
+    scored = [
+        at
+        for at, pair in pairs[main].items()
+        if all(outcome_by_id[pair.id] is not None for outcome_by_id in won.values())
+    ]
     if not scored:
         return None
     ids, groups = [data.ids[at] for at in scored], [data.clusters[at] for at in scored]
     # the coin counts with its expected accuracy, because a single toss can be lucky
-    correct = {name: [float(found[one] or 0) for one in ids] for name, found in won.items()} | {COIN: [0.5] * len(ids)}
-    values = {name: sum(found) / len(found) for name, found in correct.items()}
+    correct = {name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids] for name, outcome_by_id in won.items()} | {
+        COIN: [0.5] * len(ids)
+    }
+    values = {name: sum(values_by_pair) / len(values_by_pair) for name, values_by_pair in correct.items()}
     best = max((*trivial, COIN), key=values.__getitem__)
     gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
     return BaselineComparison(
@@ -178,7 +193,7 @@ def _pairs(
         value=Measure(value=values[main], interval=mean_interval(moments(correct[main], groups), bounds=(0, 1))),
         baseline=best,
         baseline_value=values[best],
-        people=None,
+        annotator_auroc=None,
         difference=Measure(
             value=values[main] - values[best], interval=mean_interval(moments(gains, groups), bounds=(-1, 1))
         ),
@@ -191,22 +206,24 @@ def _graded(
     means = data.means(dimension)
     threshold = good_from(data, dimension, at_least)
     scores = {name: graded_scores(data, dimension, name) for name in (main, *trivial)}
-    scored = [at for at in scores[main] if all(at in found for found in scores.values())]
+    scored = [at for at in scores[main] if all(at in scores_by_position for scores_by_position in scores.values())]
     good, groups = [means[at] >= threshold for at in scored], [data.clusters[at] for at in scored]
     if not 0 < sum(good) < len(good):
         return None
-    given: dict[str, list[float]] = {name: [found[at] for at in scored] for name, found in scores.items()}
-    if "shorter" in given:
-        given["longer"] = [-one for one in given["shorter"]]
+    columns: dict[str, list[float]] = {
+        name: [scores_by_position[at] for at in scored] for name, scores_by_position in scores.items()
+    }
+    if "shorter" in columns:
+        columns["longer"] = [-score for score in columns["shorter"]]
     baselines: Mapping[str, list[float]] = {
-        **{name: one for name, one in given.items() if name != main},
+        **{name: column for name, column in columns.items() if name != main},
         COIN: [0.5] * len(scored),
     }
-    areas = {name: auroc(one, good) for name, one in baselines.items()}
-    best = max(areas, key=areas.__getitem__)
+    aurocs = {name: auroc(column, good) for name, column in baselines.items()}
+    best = max(aurocs, key=aurocs.__getitem__)
     bootstrap_options = {"draws": REPORT_DRAWS, "seed": data.seed}
     value = measure(
-        lambda: auroc(given[main], good), lambda: clustered_auroc(given[main], good, groups, **bootstrap_options)
+        lambda: auroc(columns[main], good), lambda: clustered_auroc(columns[main], good, groups, **bootstrap_options)
     )
     return BaselineComparison(
         scorer=main,
@@ -218,31 +235,28 @@ def _graded(
         clusters=len(set(groups)),
         value=value,
         baseline=best,
-        baseline_value=areas[best],
-        people=_annotator_auroc(data, dimension, threshold),
+        baseline_value=aurocs[best],
+        annotator_auroc=_annotator_auroc(data, dimension, threshold),
         difference=Measure(
-            value=auroc(given[main], good) - areas[best],
-            interval=auroc_difference(given[main], baselines[best], good, groups, **bootstrap_options),
+            value=auroc(columns[main], good) - aurocs[best],
+            interval=auroc_difference(columns[main], baselines[best], good, groups, **bootstrap_options),
         ),
     )
 
 
 def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> float | None:
-    """Return how often one annotator ranks a good answer, by the mean of the others, above a bad one.
-
-    None if undefined.
-    """
+    """Return the AUROC of single annotators against the mean of the others; None if undefined."""
     rated = data.rated_twice(dimension).values()
-    own = [grade for grades in rated for grade in grades]
+    grades_given = [grade for grades in rated for grade in grades]
     good = [(sum(grades) - grade) / (len(grades) - 1) >= threshold for grades in rated for grade in grades]
-    return auroc(own, good) if 0 < sum(good) < len(good) else None
+    return auroc(grades_given, good) if 0 < sum(good) < len(good) else None
 
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
-    title = next(one.title(dimension) for one in data.scorers(dimension) if one.name == scorer)
+    title = next(candidate.title(dimension) for candidate in data.scorers(dimension) if candidate.name == scorer)
     judge = data.stored.agreement.judge
-    own = {one.name for one in (*judge_scorers(judge), grade_scorer(judge))}
-    return f"the {title}" if scorer in own else title
+    judge_scorer_names = {judge_scorer.name for judge_scorer in (*judge_scorers(judge), grade_scorer(judge))}
+    return f"the {title}" if scorer in judge_scorer_names else title
 
 
 def _items(data: AgreementData, dimension: str) -> str:

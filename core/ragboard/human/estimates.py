@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class RunEstimate:
-    """The scores and labels of one run, and the number of labelled samples that do not count."""
+    """The scores and labels of one run that an estimate is computed from."""
 
     run: str
     judged: JudgedBy
@@ -43,6 +43,7 @@ class RunEstimate:
     left_out: int
     """Number of labelled samples that do not count: after the first incomplete one of the draw, or without a score."""
     system: System
+    """The judge's scores and the labels that count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +68,10 @@ def estimate_runs(
 ) -> Estimates:
     """Estimate the mean label, in [0, 1], that annotators would give to all samples of each run.
 
-    The labels are from the random queue of the same evaluation, up to the first drawn sample that is not completely
-    labelled; without a draw, imported labels that are declared random. The judge's metric can be any metric in [0, 1]
-    with higher values better: it makes the interval narrower and does not change what is estimated. Raises SettingError
-    for a metric that a run does not have, or that the runs have with different settings.
+    The labels are those of the random queue of the same evaluation, up to the first drawn sample that is not completely
+    labelled; without a draw, imported labels that are declared random. Any metric in [0, 1] with higher values better
+    can be used: it makes the interval narrower and does not change what is estimated. Raises SettingError for a metric
+    that a run does not have, or that the runs have with different settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
     described_metric = metric_of(store, tuple(summaries.values()), metric)
@@ -89,23 +90,28 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
     with store.database.read() as connection:
         known = described(connection)
     specs = in_order(run_summary(store, run).metrics)
-    return tuple(known[spec] for spec in specs if spec in known and _like_labels(known[spec]))
+    return tuple(known[spec] for spec in specs if spec in known and _on_label_scale(known[spec]))
 
 
 def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
-    """Find the metric that a name refers to in all of these runs. Raises SettingError if labels cannot correct it."""
+    """Return the metric that a name refers to in all of these runs.
+
+    Raises SettingError if it has different settings in the runs, or is not in [0, 1] with higher values better.
+    """
     with store.database.read() as connection:
         known = described(connection)
-    spec, *others = dict.fromkeys(resolve_spec(metric, tuple(one.metrics)) for one in runs)
+    spec, *others = dict.fromkeys(resolve_spec(metric, tuple(run.metrics)) for run in runs)
     if others:
-        raise SettingError(f"{metric!r} is {spec} of one run and {others[0]} of another; name one of them")
-    if spec not in known or not _like_labels(known[spec]):
-        raise SettingError(f"{spec} is not a metric from 0 to 1 with higher better, which estimates need")
+        raise SettingError(
+            f"{metric!r} is {spec} in one run and {others[0]} in another; give the full name of one of them"
+        )
+    if spec not in known or not _on_label_scale(known[spec]):
+        raise SettingError(f"{spec} cannot be used: estimates need a metric from 0 to 1 with higher values better")
     return known[spec]
 
 
 def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
-    """Compute the number of labels for an interval of this width; None with too few labels to tell.
+    """Compute the number of labels needed for an interval of this width; None with too few labels to predict it.
 
     Raises ValueError for a width that is not above 0.
     """
@@ -129,8 +135,8 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         refusal = _why_no_labels(store, run, measured)
     elif not usable and labels.draw:
         refusal = (
-            "the first sample of the random batch is not labelled in full yet; label the batch on the"
-            " Annotate page, in its order"
+            "the first sample of the random batch is not completely labelled yet; label the batch in order on the"
+            " Annotate page"
         )
     elif not usable:
         refusal = "no labelled sample has a score of the judge"
@@ -156,25 +162,26 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
 def judged_by(run: RunSummary) -> JudgedBy:
     """Return the judge setup of a run's main evaluation. Raises SettingError if the run was never evaluated."""
     if run.judged is None:
-        raise SettingError(f"{run.name} was never evaluated; ragboard evaluate {run.name}")
+        raise SettingError(f"{run.name} was never evaluated; run `ragboard evaluate {run.name}`")
     return run.judged
 
 
 def judged_scores(
-    store: Store, run: RunRef, spec: str, measured: str, *, filed: bool = False
+    store: Store, run: RunRef, spec: str, measured: str, *, from_file: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
     """Return the id and the judge's score of each sample that can be labelled, by position, and notes.
 
-    `filed`: the labels are from a file, so in a run without statements every answer can be labelled.
+    `from_file`: the labels are from a file, so every answer of a run without statements can be labelled.
     """
     with store.database.read() as connection:
         labelable = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
-        if filed and not labelable:
+        if from_file and not labelable:
             labelable = set(positions_to_label(connection, run, "grade"))
-        scores = {at: score for at, score in judge_scores(connection, run, spec).items() if at in labelable}
-    left = len(labelable) - len(scores)
-    note = f"{left:,} of {len(labelable):,} samples have no score; estimates always leave them out"
-    return scores, ((note,) if left else ())
+        all_scores = judge_scores(connection, run, spec)
+    scores = {position: score for position, score in all_scores.items() if position in labelable}
+    unscored = len(labelable) - len(scores)
+    note = f"{unscored:,} of {len(labelable):,} samples have no score; estimates always leave them out"
+    return scores, ((note,) if unscored else ())
 
 
 def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
@@ -204,13 +211,13 @@ def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str
 
 
 def not_random(count: int, design: SamplingDesign) -> str:
-    """Say why labels that are not a random sample give no estimate."""
+    """Say why labels that are not a random sample cannot be used."""
     problem = "were not drawn at random" if design == "not random" else "are not declared random"
     return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 
 
 def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: LabelledQuantity) -> Iterator[str]:
-    """Notes on the labels."""
+    """Yield notes on the labels."""
     later = len(labels.rows) - len(labels.leading)
     if labels.draw and later:
         yield (
@@ -228,5 +235,5 @@ def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: Labelle
         )
 
 
-def _like_labels(metric: MetricDescription) -> bool:
+def _on_label_scale(metric: MetricDescription) -> bool:
     return (metric.low, metric.high, metric.direction) == (0, 1, "higher")

@@ -34,8 +34,8 @@ from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 
 __all__ = [
+    "GradeAnnotators",
     "GradeLine",
-    "GradePeople",
     "GradeReport",
     "GradeVerdict",
     "Ratings",
@@ -48,48 +48,50 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
-    """The agreement of one list of ratings with another."""
+    """The agreement of ratings by a scorer or annotator with the mean grades of annotators."""
 
     correlations: Correlations
     auroc: Measure
-    """AUROC: whether good items are rated higher; 0.5 is chance level."""
+    """How often a good item is rated above one that is not good, in [0, 1]; 0.5 is chance level."""
     kappa: Measure
-    """Cohen's kappa of good or not."""
+    """Cohen's kappa of good and not good."""
     weighted_kappa: Measure
     """Cohen's kappa of grades, with quadratic weights."""
     agreement: BinaryAgreement | None
-    """The confusion matrix of good by the scorer and good by annotators; None without a threshold."""
+    """The confusion matrix: good by the scorer, good by annotators; None without a threshold."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradeLine:
     """A scorer compared with the mean rating of annotators."""
 
-    contender: Scorer
+    scorer: Scorer
     metric: str
-    """Its metric in this dimension; empty if it is not a metric."""
+    """The metric that the scorer computes in this dimension; empty if the scorer is not a metric."""
     unscored: int
-    """Number of graded items without a score; they count in no figure."""
+    """Number of graded items without a score; all figures leave them out."""
     ratings: Ratings
-    """For the weighted kappa, scores become grades with the same distribution as those of annotators."""
+    """For the weighted kappa, scores are mapped to grades with the same distribution as the annotators' grades."""
     cut: Cut | None
-    """The threshold for good: as chosen, else the one with the highest sensitivity + specificity. None if undefined."""
+    """The score from which an item counts as good: chosen by the user, else the one with the highest sensitivity +
+    specificity. None if undefined."""
     chosen: bool
-    """Whether the user chose the threshold; if not, it is fitted on these items and looks better than it is."""
+    """Whether the user chose the threshold. If not, it is fitted on these items, and its figures are optimistic."""
     roc: tuple[Cut, ...]
     calibration: Calibration | None
     """None unless all scores are in [0, 1]."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradePeople:
+class GradeAnnotators:
     """The agreement of annotators with each other, for comparison with scorers.
 
-    An annotator is compared with the mean of the others, a scorer with the mean of all, which is less noisy: a good
-    scorer can be slightly above annotators.
+    An annotator is compared with the mean of the others, and a scorer with the mean of all, which is less noisy. So a
+    good scorer can agree slightly more than annotators.
     """
 
-    raters: int
+    annotators: int
+    """Maximum number of annotators per item."""
     rated: int
     """Number of items with at least two ratings."""
     ratings: Ratings | None
@@ -102,15 +104,18 @@ class GradePeople:
 class GradeReport:
     """The agreement of all scorers with annotators in one dimension."""
 
-    kept: StoredAgreement
+    stored: StoredAgreement
     dimension: str
     at_least: float
     """The minimum mean grade of a good item."""
     graded: int
+    """Number of graded items."""
     good: int
+    """Number of good items."""
     clusters: int
+    """Number of clusters of items."""
     lines: tuple[GradeLine, ...]
-    people: GradePeople
+    annotators: GradeAnnotators
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +124,13 @@ class GradeVerdict:
 
     position: int
     item_id: str
-    said: tuple[HumanRating, ...]
-    people: float
+    human_ratings: tuple[HumanRating, ...]
+    mean_grade: float
     """The mean grade."""
-    contender: float | None
+    score: float | None
     """The score, higher is better; None if unscored."""
     gap: float | None
-    """Its relative rank among the scores minus that among the grades, in [-1, 1]; above 0: rated too high."""
+    """The relative rank of its score minus that of its grade, in [-1, 1]; above 0: the scorer rates it too high."""
 
 
 def grade_report(
@@ -137,9 +142,9 @@ def grade_report(
 ) -> GradeReport:
     """Compare scorers with the mean grade of each item in a dimension (default: the first).
 
-    An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest
-    grade; of passages 2). `cuts`: the threshold for good by scorer. Raises SettingError for an unknown dimension, and
-    if all items or none are good.
+    An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest grade;
+    2 for passages). `cuts`: for each scorer, the score from which an item counts as good. Raises SettingError for an
+    unknown dimension, and if all items are good, or none is.
     """
     if dimension and dimension not in data.stored.dimensions:
         raise SettingError(
@@ -149,15 +154,15 @@ def grade_report(
     means, threshold = data.means(name), good_from(data, name, at_least)
     lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name)) for scorer in data.scorers(name))
     return GradeReport(
-        kept=data.stored,
+        stored=data.stored,
         dimension=name,
         at_least=threshold,
         graded=len(means),
         good=sum(mean >= threshold for mean in means.values()),
         clusters=len({data.clusters[position] for position in means}),
         lines=tuple(line for line in lines if line is not None),
-        people=GradePeople(
-            raters=data.annotators(name),
+        annotators=GradeAnnotators(
+            annotators=data.annotators(name),
             rated=len(data.rated_twice(name)),
             ratings=_people(data, name, threshold),
             alpha=annotators_alpha(data, name),
@@ -166,9 +171,9 @@ def grade_report(
 
 
 def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
-    """Return the minimum mean grade of a good item: as given, else halfway between the lowest and the highest grade.
+    """Return the minimum mean grade of a good item, by default as in `grade_report`.
 
-    Of passages, 2 by default. Raises SettingError if all items or none are good.
+    Raises SettingError if all items are good, or none is.
     """
     means, levels = data.means(dimension), _levels(data, dimension)
     middle = RELEVANT_GRADE if data.stored.agreement.form == "passages" else (levels[0] + levels[-1]) / 2
@@ -183,31 +188,33 @@ def good_from(data: AgreementData, dimension: str, at_least: float | None = None
 
 
 def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
-    """List the graded items, largest disagreement of scorer and annotators first, unscored ones last."""
+    """List the graded items: largest disagreement between scorer and annotators first, unscored items last."""
     means = data.means(dimension)
     scores = graded_scores(data, dimension, scorer)
     by_score = _relative_ranks(list(scores.values()))
     by_grade = _relative_ranks([means[position] for position in scores])
     gaps = {position: score - grade for position, score, grade in zip(scores, by_score, by_grade, strict=True)}
-    found = (
+    verdicts = (
         GradeVerdict(
             position=position,
             item_id=data.ids[position],
-            said=data.human_ratings[position][dimension],
-            people=mean,
-            contender=scores.get(position),
+            human_ratings=data.human_ratings[position][dimension],
+            mean_grade=mean,
+            score=scores.get(position),
             gap=gaps.get(position),
         )
         for position, mean in means.items()
     )
-    return tuple(sorted(found, key=lambda one: (one.gap is None, -abs(one.gap or 0.0), one.position)))
+    return tuple(
+        sorted(verdicts, key=lambda verdict: (verdict.gap is None, -abs(verdict.gap or 0.0), verdict.position))
+    )
 
 
 def graded_scores(data: AgreementData, dimension: str, scorer: str) -> dict[int, float]:
     """Return the scorer's scores of graded items, by position."""
     scores = data.scores(dimension, scorer)
-    found = {position: scores[position][0] for position in data.means(dimension) if position in scores}
-    return {position: score for position, score in found.items() if score is not None}
+    graded = {position: scores[position][0] for position in data.means(dimension) if position in scores}
+    return {position: score for position, score in graded.items() if score is not None}
 
 
 def _line(
@@ -218,27 +225,27 @@ def _line(
     scores = graded_scores(data, dimension, scorer.name)
     if not scores:
         return None
-    given = list(scores.values())
+    graded = list(scores.values())
     mean = [means[position] for position in scores]
     good = [value >= at_least for value in mean]
-    points = roc(given, good) if 0 < sum(good) < len(good) else ()
+    points = roc(graded, good) if 0 < sum(good) < len(good) else ()
     if chosen is None:
         cut = best_cut(points) if points else None
     else:
-        cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in given], good))
+        cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in graded], good))
     rounded = [_nearest(value, levels) for value in mean]
-    # grades with the distribution of the annotators' grades, in the order of the scores
+    # the scores as grades: each score becomes the grade with the same rank among the annotators' grades
     ranked = sorted(rounded)
-    matched = [ranked[min(len(ranked) - 1, round(rank * (len(ranked) - 1)))] for rank in _relative_ranks(given)]
+    matched = [ranked[min(len(ranked) - 1, round(rank * (len(ranked) - 1)))] for rank in _relative_ranks(graded)]
     return GradeLine(
-        contender=scorer,
+        scorer=scorer,
         metric=scorer.metrics.get(dimension, ""),
         unscored=len(means) - len(scores),
         ratings=_ratings(
-            given,
+            graded,
             mean,
             good,
-            [score >= cut.threshold for score in given] if cut else [],
+            [score >= cut.threshold for score in graded] if cut else [],
             (matched, rounded, levels),
             [data.clusters[position] for position in scores],
             data.seed,
@@ -246,7 +253,7 @@ def _line(
         cut=cut,
         chosen=chosen is not None,
         roc=points,
-        calibration=calibration(given, good) if all(0 <= score <= 1 for score in given) else None,
+        calibration=calibration(graded, good) if all(0 <= score <= 1 for score in graded) else None,
     )
 
 
@@ -311,8 +318,8 @@ def _people(data: AgreementData, dimension: str, at_least: float) -> Ratings | N
     if not rows:
         return None
     levels = _levels(data, dimension)
-    own, others, groups = [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+    grades_given, others, groups = [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
     good = [value >= at_least for value in others]
     rounded = [_nearest(value, levels) for value in others]
-    called_good = [grade >= at_least for grade in own]
-    return _ratings(own, others, good, called_good, (own, rounded, levels), groups, data.seed)
+    called_good = [grade >= at_least for grade in grades_given]
+    return _ratings(grades_given, others, good, called_good, (grades_given, rounded, levels), groups, data.seed)

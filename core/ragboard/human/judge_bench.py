@@ -1,4 +1,4 @@
-"""A benchmark of judges on several labelled sets: runs `agree` for each set and judge, and compares the results."""
+"""A benchmark of judges on labelled sets: runs `agree` for each set and judge, and compares verdicts with labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import AgreementResult, agree, by_answer, check_judges, verdict_label
 from ragboard.human.agreement import Measure, agreement_named, load_agreement, measure
-from ragboard.human.scorers import balanced_accuracy_of_rows, judge_scorers, line_up, trivial_scores
+from ragboard.human.scorers import balanced_accuracy_of_rows, judge_scorers, select_scorers, trivial_scores
 from ragboard.judges.panel import Panel
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, SUPPORTED, Item, LabelFile, read_labels
 from ragboard.records import Label, Outcome, Score
@@ -48,9 +48,9 @@ OVERLAP = "word overlap"
 """The baseline that judges are compared with."""
 
 Watch: TypeAlias = Callable[[str, str, int, int], None]
-"""Called with a set, a judge, the number of parts done and their total."""
-Part: TypeAlias = tuple[Callable[[Rows], float], Sequence[str]]
-"""A statistic of rows, and their clusters."""
+"""Called with the names of a set and a judge, the number of finished jobs and their total."""
+Statistic: TypeAlias = tuple[Callable[[Rows], float], Sequence[str]]
+"""A function from rows to a number, and the cluster of each row."""
 SetKind: TypeAlias = Literal["statements", "sentences", "answers"]
 KINDS: Mapping[str, SetKind] = {SUPPORTED: "statements", HELPS: "sentences", ANSWER_SUPPORTED: "answers"}
 """The kind of texts in a set, by its dimension."""
@@ -63,34 +63,35 @@ class BenchSet:
     name: str
     source: str
     kind: SetKind
-    """Statements that passages should support; sentences that should help with the question; whole answers."""
+    """Statements to check against passages, sentences that may help to answer a question, or whole answers."""
     n: int
     """Number of texts with a decided label."""
     undecided: int
-    """Number of texts without a label, or with a tie between annotators; they count in no figure."""
+    """Number of texts without a label, or with a tie between annotators; all figures leave them out."""
     clusters: int
+    """Number of clusters of texts."""
     base_rate: float
-    """The share of texts labelled as supported (sentences: as helping)."""
+    """The share of texts labelled as supported, or for sentences as helping."""
     verdicts: Mapping[Label, int]
-    """Number of texts by label; `contradicted` only if the file distinguishes it from `unsupported`."""
+    """Number of texts by label; `contradicted` occurs only if the file distinguishes it from `unsupported`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictFigures:
-    """One verdict of a judge compared with labels.
+    """How well one verdict of a judge agrees with labels.
 
-    If a set does not distinguish contradicted from unsupported texts, `unsupported` means both; for sentences,
-    `supported` means that they help.
+    If a set does not distinguish contradicted from unsupported texts, `unsupported` means both. For sentences,
+    `supported` means helping.
     """
 
     labelled: int
     """Number of texts with this label."""
-    said: int
-    """Number of texts with this verdict."""
+    predicted: int
+    """Number of texts to which the judge gave this verdict."""
     precision: float | None
-    """The share of texts with this verdict that have the same label; None without such verdicts."""
+    """The share of texts with this verdict that have the same label; None if no text has this verdict."""
     recall: float | None
-    """The share of texts with this label that have the same verdict; None without such labels."""
+    """The share of texts with this label that have the same verdict; None if no text has this label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +106,9 @@ class JudgeCost:
     cached: int
     """Number of replies from the cache; their calls and tokens are not counted here."""
     seconds: float | None
-    """Seconds of the calls, without loading a model; None if some replies were known before."""
-    times_plain: float | None
-    """Seconds as a multiple of one pass of `re.findall(r"\\w+", text)` over the same texts."""
+    """Seconds of the calls, without loading a model; None if some replies came from a journal or cache."""
+    times_regex: float | None
+    """`seconds` as a multiple of the time that `re.findall(r"\\w+", text)` takes for the same texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,19 +122,19 @@ class BenchFigures:
     unscored: int
     """Number of labelled texts without a verdict: the judge failed, or the answer has no statements."""
     ranked_by: Literal["score", "verdict", "both"]
-    """What AUROC is computed from: the judge's score, or its verdict (1 supported, else 0) if it gives no scores."""
+    """What AUROC is computed from: the judge's score, or its verdict (1 if supported, else 0) if it gives no scores."""
     auroc: Measure
     better_by: Measure | None
     """AUROC minus AUROC of word overlap on the same texts; None for baselines."""
     balanced_accuracy: Measure | None
     """Balanced accuracy of the judge's verdicts; 0.5 is chance level. None for baselines."""
     verdicts: Mapping[Label, VerdictFigures]
-    """Figures for each label that occurs; in a mean, precision and recall are means over the sets that have them."""
+    """Figures for each label in the set; in a mean, precision and recall are means over the sets that have them."""
     calibration_error: float | None
     """Expected calibration error of the score, in 10 bins of equal width; 0 is best. None without scores in [0, 1]."""
     pooled_calibration_error: float | None
-    """In a mean, the error over all texts with the same weight for each set, where errors of opposite sign cancel. For
-    one set, equal to `calibration_error`."""
+    """In a mean, the error over the texts of all sets, where each set has the same weight and errors of opposite sign
+    cancel. For one set, equal to `calibration_error`."""
     cost: JudgeCost | None
     """In a mean, the total over all sets. None for baselines."""
 
@@ -145,10 +146,10 @@ class BenchLine:
     name: str
     kind: Literal["judge", "baseline"]
     heuristic: bool
-    """Whether some of its figures are from a rule-based judge."""
+    """Whether some of its verdicts are from a rule-based judge."""
     by_set: Mapping[str, BenchFigures]
     left_out: Mapping[str, str]
-    """Sets without figures, and why."""
+    """Why there are no figures, for each set without figures."""
     mean: BenchFigures
 
 
@@ -168,22 +169,22 @@ class JudgeBench:
 
     sets: tuple[BenchSet, ...]
     lines: tuple[BenchLine, ...]
-    """The judges as given, then word overlap and length."""
+    """The judges in the given order, then word overlap and length."""
     differences: tuple[JudgeDifference, ...]
-    """The difference of each pair of judges."""
+    """One for each pair of judges."""
     bins: int
     """Number of bins of the calibration error."""
     seed: int
     stopped: str
-    """Why it stopped before all tasks were sent; empty if it did not."""
+    """Why the limits stopped it before all tasks were sent; empty if they did not."""
 
 
 @dataclass(frozen=True)
-class _Set:
-    """A set with its labels as lists: one entry per text with a decided label."""
+class _LabelledSet:
+    """A set with its labels as lists: one entry per text with a majority label."""
 
     labelled: LabelFile
-    """Its items, without answers that have no decided label: judges are not asked about those."""
+    """Its items, without answers that have no majority label: judges are not asked about them."""
     positions: tuple[int, ...]
     verdicts: tuple[Label, ...]
     undecided: int
@@ -221,21 +222,21 @@ class _Set:
         ]
 
     @cached_property
-    def plain_seconds(self) -> float:
-        """Seconds of one pass of `re.findall` over all its texts."""
-        shown: list[str] = []
+    def regex_seconds(self) -> float:
+        """Seconds that `re.findall` takes for all texts of the set."""
+        texts: list[str] = []
         for group in by_answer(self.labelled):
             side = group[0][1].sides[0]
-            shown += [side.question, *(passage.text for passage in side.contexts or ())]
-            shown += [item.sides[0].answer or "" for _, item in group]
+            texts += [side.question, *(passage.text for passage in side.contexts or ())]
+            texts += [item.sides[0].answer or "" for _, item in group]
 
-        def one_pass() -> None:
-            for text in shown:
+        def find_words() -> None:
+            for text in texts:
                 re.findall(r"\w+", text)
 
-        return max(min(timeit.repeat(one_pass, number=1, repeat=3)), 1e-9)
+        return max(min(timeit.repeat(find_words, number=1, repeat=3)), 1e-9)
 
-    def described(self) -> BenchSet:
+    def describe(self) -> BenchSet:
         return BenchSet(
             name=self.name,
             source=self.labelled.source,
@@ -244,13 +245,13 @@ class _Set:
             undecided=self.undecided,
             clusters=len(set(self.groups)),
             base_rate=fmean(self.truth),
-            verdicts={one: self.verdicts.count(one) for one in _words(self)},
+            verdicts={label: self.verdicts.count(label) for label in _labels_in(self)},
         )
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """The verdicts and scores of a judge or baseline on a set: lists over the texts that it judged."""
+class _SetResult:
+    """The verdicts and scores of a judge or baseline on a set, as lists over the texts that it judged."""
 
     rows: list[int]
     """Indices of the texts in the set."""
@@ -259,38 +260,37 @@ class _Judged:
     verdicts: tuple[Label, ...] | None = None
     """None for a baseline."""
     heuristic: bool = False
-    """Whether the verdicts are rule-based; a rule-based judge that only extracts statements does not count."""
+    """Whether the verdicts are rule-based; extracting statements by rules does not count."""
     cost: JudgeCost | None = None
 
 
 def read_bench_set(
     source: str, *, cluster: str | None = None, label: str | None = None, at_least: float = 1.0
 ) -> LabelFile:
-    """Read a label file with `statements`, with `sentences`, or, if `label` is given, with an `answer` and a number.
+    """Read a label file with `statements` or `sentences`, or with graded answers if `label` is given.
 
-    `label` is the path of the number in a row, or of a list with one number per annotator (`human.faithfulness`): an
-    answer is supported if their mean is at least `at_least`. Files with statements or sentences do not need it. Raises
-    as `read_labels`, and SettingError for other files, and if all labels are of one class.
+    `label` is the path of the grade in a row (`human.faithfulness`), or of a list with one grade per annotator: an
+    answer is supported if their mean is at least `at_least`. Raises the errors of `read_labels`, and SettingError for
+    other kinds of labels, and if all labels are of one class.
     """
     read = read_labels(source, cluster=cluster, rating=label)
     if read.form == "passages":
         raise SettingError(f"{read.source}: contains grades of passages; try ragboard agree")
     if read.form == "pairs" or (read.form == "answers" and not label):
-        held, advice = (
+        contents, advice = (
             ("preferences between two answers", "try ragboard agree")
             if read.form == "pairs"
-            else ("grades of answers", "say which grade means that an answer is supported: --label grades.NAME")
+            else ("grades of answers", "name the grade that says whether an answer is supported: --label grades.NAME")
         )
-        raise SettingError(f"{read.source}: contains {held}; {advice}")
+        raise SettingError(f"{read.source}: contains {contents}; {advice}")
     if len(read.dimensions) > 1:
         raise SettingError(f"{read.source}: contains statements and sentences; a set has only one of them")
     if read.form == "answers":
         read = replace(read, items=tuple(_as_supported(item, at_least) for item in read.items))
-    found = _set_of(read)
-    if not 0 < sum(found.truth) < len(found.truth):
-        raise SettingError(
-            f"{read.source}: {sum(found.truth)} of {len(found.truth)} labels are positive; both classes are needed"
-        )
+    labelled_set = _labelled_set(read)
+    if not 0 < sum(labelled_set.truth) < len(labelled_set.truth):
+        positive = f"{sum(labelled_set.truth)} of {len(labelled_set.truth)} labels are positive"
+        raise SettingError(f"{read.source}: {positive}; both classes are needed")
     return read
 
 
@@ -301,18 +301,23 @@ def _as_supported(item: Item, at_least: float) -> Item:
     return replace(item, human_ratings={ANSWER_SUPPORTED: (supported,)})
 
 
-def _set_of(labelled: LabelFile) -> _Set:
-    kept = [item for group in by_answer(labelled) if any(_decided(item) for _, item in group) for _, item in group]
-    decided: dict[int, Label] = {position: verdict for position, item in enumerate(kept) if (verdict := _decided(item))}
-    return _Set(
-        labelled=replace(labelled, items=tuple(kept)),
+def _labelled_set(labelled: LabelFile) -> _LabelledSet:
+    labelled_items: list[Item] = []
+    for group in by_answer(labelled):
+        items = [item for _, item in group]
+        if any(map(_majority_label, items)):
+            labelled_items += items
+    labels = map(_majority_label, labelled_items)
+    decided: dict[int, Label] = {position: label for position, label in enumerate(labels) if label}
+    return _LabelledSet(
+        labelled=replace(labelled, items=tuple(labelled_items)),
         positions=tuple(decided),
         verdicts=tuple(decided.values()),
         undecided=len(labelled.items) - len(decided),
     )
 
 
-def _decided(item: Item) -> Label | None:
+def _majority_label(item: Item) -> Label | None:
     """Return the majority label; None without labels, and for a tie."""
     (ratings,) = item.human_ratings.values()
     known = [rating for rating in ratings if rating is not None]
@@ -323,9 +328,9 @@ def _decided(item: Item) -> Label | None:
     return "contradicted" if item.verdicts.count("contradicted") > item.verdicts.count("unsupported") else "unsupported"
 
 
-def _words(one: _Set) -> tuple[Label, ...]:
+def _labels_in(labelled_set: _LabelledSet) -> tuple[Label, ...]:
     """Return the labels that occur in this set."""
-    return tuple(word for word in VERDICTS if word in one.verdicts)
+    return tuple(word for word in VERDICTS if word in labelled_set.verdicts)
 
 
 def judge_bench(
@@ -343,108 +348,114 @@ def judge_bench(
     the order of the sets. Raises SettingError for two sets or two judges with the same name, JudgeError for a judge
     that can answer none of the sets.
     """
-    _check_names("sets", [one.name for one in sets])
-    _check_names("judges", [one.name for one in judges])
-    known = {one.name: _set_of(one) for one in sets}
-    found: dict[str, dict[str, _Judged]] = {}
+    _check_names("sets", [labelled.name for labelled in sets])
+    _check_names("judges", [panel.name for panel in judges])
+    known = {labelled.name: _labelled_set(labelled) for labelled in sets}
+    results: dict[str, dict[str, _SetResult]] = {}
     left_out: dict[str, dict[str, str]] = {}
     for panel in judges:
-        left_out[panel.name] = _unable(panel, sets)
+        left_out[panel.name] = _why_unable(panel, sets)
         if len(left_out[panel.name]) == len(sets):
             raise JudgeError(next(iter(left_out[panel.name].values())))
     reasons: list[str] = []
     for panel in judges:
-        judged, stopped = found.setdefault(panel.name, {}), ""
-        for one in known.values():
-            if one.name in left_out[panel.name]:
+        judged, stopped = results.setdefault(panel.name, {}), ""
+        for labelled_set in known.values():
+            if labelled_set.name in left_out[panel.name]:
                 continue
             if stopped:
-                left_out[panel.name][one.name] = stopped
+                left_out[panel.name][labelled_set.name] = stopped
                 continue
             agreed = agree(
                 store,
-                one.labelled,
+                labelled_set.labelled,
                 panel,
                 seed=seed,
                 options=options,
-                watch=partial(watch, one.name, panel.name),
+                watch=partial(watch, labelled_set.name, panel.name),
             )
             stopped = agreed.stopped
-            answers = _judged(store, one, panel, agreed)
+            answers = _load_result(store, labelled_set, panel, agreed)
             if answers is None:
-                left_out[panel.name][one.name] = "no text was judged"
+                left_out[panel.name][labelled_set.name] = "no text was judged"
             else:
-                judged[one.name] = answers
+                judged[labelled_set.name] = answers
         reasons += [f"{panel.name}: {stopped}"] if stopped else []
     for name in (OVERLAP, "length"):
-        found[name] = {
-            one.name: _Judged(list(range(len(one.positions))), [each[name] for each in one.trivial])
-            for one in known.values()
+        results[name] = {
+            labelled_set.name: _SetResult(
+                rows=list(range(len(labelled_set.positions))),
+                scores=[baseline_scores[name] for baseline_scores in labelled_set.trivial],
+            )
+            for labelled_set in known.values()
         }
     panels = {panel.name: panel for panel in judges}
     return JudgeBench(
-        sets=tuple(one.described() for one in known.values()),
+        sets=tuple(labelled_set.describe() for labelled_set in known.values()),
         lines=tuple(
-            _line(name, panels.get(name), judged, known, left_out.get(name, {}), seed) for name, judged in found.items()
+            _bench_line(name, panels.get(name), judged, known, left_out.get(name, {}), seed)
+            for name, judged in results.items()
         ),
-        differences=tuple(_difference(a.name, b.name, found, known, seed) for a, b in combinations(judges, 2)),
+        differences=tuple(_difference(a.name, b.name, results, known, seed) for a, b in combinations(judges, 2)),
         bins=BINS,
         seed=seed,
         stopped="; ".join(reasons),
     )
 
 
-def _check_names(what: str, names: Sequence[str]) -> None:
+def _check_names(kind: str, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise SettingError(f"two {what} have the name {twice}; give each a different name")
-    taken = {OVERLAP, "length"}.intersection(names) if what == "judges" else set[str]()
-    if taken or not names:
-        raise SettingError(f"{taken.pop()} is a baseline" if taken else f"there are no {what}")
+        raise SettingError(f"two {kind} have the name {twice}; give each a different name")
+    if not names:
+        raise SettingError(f"there are no {kind}")
+    reserved = {OVERLAP, "length"}.intersection(names) if kind == "judges" else set[str]()
+    if reserved:
+        raise SettingError(f"{reserved.pop()} is the name of a baseline; give the judge another name")
 
 
-def _unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
-    """Return the reasons why the judge cannot answer a set, by set."""
-    found: dict[str, str] = {}
-    for one in sets:
+def _why_unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
+    """Return, for each set that the judge cannot answer, the reason."""
+    reasons: dict[str, str] = {}
+    for labelled in sets:
         try:
-            check_judges(one, panel, line_up(one, panel, ()))
+            check_judges(labelled, panel, select_scorers(labelled, panel, ()))
         except JudgeError as error:
-            found[one.name] = str(error)
-    return found
+            reasons[labelled.name] = str(error)
+    return reasons
 
 
-def _judged(store: Store, one: _Set, panel: Panel, agreed: AgreementResult) -> _Judged | None:
+def _load_result(store: Store, labelled_set: _LabelledSet, panel: Panel, agreed: AgreementResult) -> _SetResult | None:
     """Load a judge's results on a set from the store; None if it judged no text."""
     data = load_agreement(store, agreement_named(store, agreed.agreement.id))
     verdict, score = (
-        {at: sides[0] for at, sides in data.outcomes.get((one.dimension, scorer.name), {}).items()}
+        {at: sides[0] for at, sides in data.outcomes.get((labelled_set.dimension, scorer.name), {}).items()}
         for scorer in judge_scorers(panel.name)
     )
     verdicts: dict[int, Score] = {}
-    for row, position in enumerate(one.positions):
+    for row, position in enumerate(labelled_set.positions):
         outcome = verdict.get(position)
         if isinstance(outcome, Score):
             verdicts[row] = outcome
     if not verdicts:
         return None
-    scores = [_value(score.get(one.positions[row])) for row in verdicts]
+    scores = [_value(score.get(labelled_set.positions[row])) for row in verdicts]
     known = [value for value in scores if value is not None]
     timed = not (agreed.resumed or agreed.cached)
-    costs = [spend.cost for spend in agreed.spend]
-    return _Judged(
+    costs = [usage.cost for usage in agreed.usage]
+    return _SetResult(
         rows=list(verdicts),
         scores=known if len(known) == len(verdicts) else [outcome.value for outcome in verdicts.values()],
         ranked_by="score" if len(known) == len(verdicts) else "verdict",
-        verdicts=tuple(_label(outcome, one) for outcome in verdicts.values()),
+        verdicts=tuple(_label(outcome, labelled_set) for outcome in verdicts.values()),
         heuristic=agreed.agreement.heuristic,
         cost=JudgeCost(
-            calls=sum(spend.calls for spend in agreed.spend),
-            tokens=sum(spend.prompt_tokens + spend.completion_tokens for spend in agreed.spend),
+            calls=sum(usage.calls for usage in agreed.usage),
+            tokens=sum(usage.prompt_tokens + usage.completion_tokens for usage in agreed.usage),
             cost=None if None in costs else sum(cost for cost in costs if cost is not None),
             cached=agreed.cached,
             seconds=agreed.seconds if timed else None,
-            times_plain=agreed.seconds / one.plain_seconds if timed else None,
+            times_regex=agreed.seconds / labelled_set.regex_seconds if timed else None,
         ),
     )
 
@@ -453,144 +464,152 @@ def _value(outcome: Outcome | None) -> float | None:
     return outcome.value if isinstance(outcome, Score) else None
 
 
-def _label(outcome: Score, one: _Set) -> Label:
-    """Return the judge's verdict, among the labels that the set distinguishes."""
+def _label(outcome: Score, labelled_set: _LabelledSet) -> Label:
+    """Return the judge's verdict as one of the labels that the set distinguishes."""
     if outcome.value == 1:
         return "supported"
-    if one.kind == "statements" and "contradicted" in _words(one) and verdict_label(outcome) == "contradicted":
+    if (
+        labelled_set.kind == "statements"
+        and "contradicted" in _labels_in(labelled_set)
+        and verdict_label(outcome) == "contradicted"
+    ):
         return "contradicted"
     return "unsupported"
 
 
-def _measures(parts: Mapping[str, Callable[[], Part]], seed: int) -> tuple[dict[str, Measure], Measure]:
-    """Compute a figure for each set, and its mean over the sets that have it."""
-    found: dict[str, Measure] = {}
+def _measures(statistics: Mapping[str, Callable[[], Statistic]], seed: int) -> tuple[dict[str, Measure], Measure]:
+    """Compute a statistic for each set, and its mean over the sets where it is defined."""
+    measures: dict[str, Measure] = {}
     drawn: dict[str, Resampled] = {}
-    for name, part in parts.items():
+    for name, statistic_of_set in statistics.items():
         try:
-            statistic, groups = part()
+            statistic, groups = statistic_of_set()
             drawn[name] = resample(statistic, groups, seed=seed, draws=REPORT_DRAWS)
         except ValueError as error:
-            found[name] = Measure(value=None, interval=NoInterval(reason=str(error), n=0))
+            measures[name] = Measure(value=None, interval=NoInterval(reason=str(error), n=0))
         else:
-            found[name] = Measure(value=drawn[name].estimate, interval=resampled_interval(drawn[name]))
+            measures[name] = Measure(value=drawn[name].estimate, interval=resampled_interval(drawn[name]))
     mean = measure(
-        lambda: fsum(one.estimate for one in drawn.values()) / (len(drawn) or 1), lambda: mean_over_sets(drawn)
+        lambda: fsum(sample.estimate for sample in drawn.values()) / (len(drawn) or 1), lambda: mean_over_sets(drawn)
     )
-    return found, mean
+    return measures, mean
 
 
-def _line(
+def _bench_line(
     name: str,
     panel: Panel | None,
-    judged: Mapping[str, _Judged],
-    known: Mapping[str, _Set],
+    judged: Mapping[str, _SetResult],
+    known: Mapping[str, _LabelledSet],
     left_out: Mapping[str, str],
     seed: int,
 ) -> BenchLine:
-    truth = {at: [known[at].truth[row] for row in one.rows] for at, one in judged.items()}
-    groups = {at: [known[at].groups[row] for row in one.rows] for at, one in judged.items()}
+    truth = {key: [known[key].truth[row] for row in result.rows] for key, result in judged.items()}
+    groups = {key: [known[key].groups[row] for row in result.rows] for key, result in judged.items()}
 
-    def auroc(at: str) -> Part:
-        return auroc_of_rows(judged[at].scores, truth[at]), groups[at]
+    def auroc(key: str) -> Statistic:
+        return auroc_of_rows(judged[key].scores, truth[key]), groups[key]
 
-    def better(at: str) -> Part:
-        overlap = [known[at].trivial[row][OVERLAP] for row in judged[at].rows]
-        return _minus(judged[at].scores, overlap, truth[at]), groups[at]
+    def gain_over_overlap(key: str) -> Statistic:
+        overlap = [known[key].trivial[row][OVERLAP] for row in judged[key].rows]
+        return _auroc_difference(judged[key].scores, overlap, truth[key]), groups[key]
 
-    def balanced(at: str) -> Part:
-        verdicts = [verdict == "supported" for verdict in judged[at].verdicts or ()]
-        return balanced_accuracy_of_rows(verdicts, truth[at]), groups[at]
+    def balanced_accuracy(key: str) -> Statistic:
+        verdicts = [verdict == "supported" for verdict in judged[key].verdicts or ()]
+        return balanced_accuracy_of_rows(verdicts, truth[key]), groups[key]
 
-    def over_sets(part: Callable[[str], Part]) -> tuple[dict[str, Measure], Measure]:
-        return _measures({at: partial(part, at) for at in judged}, seed)
+    def over_sets(statistic: Callable[[str], Statistic]) -> tuple[dict[str, Measure], Measure]:
+        return _measures({key: partial(statistic, key) for key in judged}, seed)
 
-    areas, area = over_sets(auroc)
-    betters, better_by = over_sets(better) if panel else ({}, None)
-    accuracies, accuracy = over_sets(balanced) if panel else ({}, None)
-    scored = {at: (one.scores, truth[at]) for at, one in judged.items() if _are_probabilities(one)}
-    errors = {at: calibration(*each, bins=BINS).error for at, each in scored.items()}
+    aurocs, mean_auroc = over_sets(auroc)
+    gains, mean_gain = over_sets(gain_over_overlap) if panel else ({}, None)
+    accuracies, mean_accuracy = over_sets(balanced_accuracy) if panel else ({}, None)
+    scored = {key: (result.scores, truth[key]) for key, result in judged.items() if _are_probabilities(result)}
+    errors = {key: calibration(*scores_and_truth, bins=BINS).error for key, scores_and_truth in scored.items()}
     by_set = {
-        at: BenchFigures(
+        key: BenchFigures(
             sets=1,
-            n=len(one.rows),
-            unscored=len(known[at].positions) - len(one.rows),
-            ranked_by=one.ranked_by,
-            auroc=areas[at],
-            better_by=betters.get(at),
-            balanced_accuracy=accuracies.get(at),
-            verdicts=_verdicts(known[at], one),
-            calibration_error=errors.get(at),
-            pooled_calibration_error=errors.get(at),
-            cost=one.cost,
+            n=len(result.rows),
+            unscored=len(known[key].positions) - len(result.rows),
+            ranked_by=result.ranked_by,
+            auroc=aurocs[key],
+            better_by=gains.get(key),
+            balanced_accuracy=accuracies.get(key),
+            verdicts=_verdicts(known[key], result),
+            calibration_error=errors.get(key),
+            pooled_calibration_error=errors.get(key),
+            cost=result.cost,
         )
-        for at, one in judged.items()
+        for key, result in judged.items()
     }
-    ranked: set[Literal["score", "verdict"]] = {one.ranked_by for one in judged.values()}
+    ranked: set[Literal["score", "verdict"]] = {result.ranked_by for result in judged.values()}
     return BenchLine(
         name=name,
         kind="judge" if panel else "baseline",
-        heuristic=any(one.heuristic for one in judged.values()),
+        heuristic=any(result.heuristic for result in judged.values()),
         by_set=by_set,
         left_out=left_out,
         mean=BenchFigures(
             sets=len(judged),
-            n=sum(one.n for one in by_set.values()),
-            unscored=sum(one.unscored for one in by_set.values()),
+            n=sum(figures.n for figures in by_set.values()),
+            unscored=sum(figures.unscored for figures in by_set.values()),
             ranked_by=ranked.pop() if len(ranked) == 1 else "both",
-            auroc=area,
-            better_by=better_by,
-            balanced_accuracy=accuracy,
-            verdicts=_mean_verdicts([one.verdicts for one in by_set.values()]),
+            auroc=mean_auroc,
+            better_by=mean_gain,
+            balanced_accuracy=mean_accuracy,
+            verdicts=_mean_verdicts([figures.verdicts for figures in by_set.values()]),
             calibration_error=_mean(list(errors.values())),
-            pooled_calibration_error=pooled_calibration_error([scored[at] for at in sorted(scored)], bins=BINS)
+            pooled_calibration_error=pooled_calibration_error([scored[key] for key in sorted(scored)], bins=BINS)
             if scored
             else None,
-            cost=_total([one.cost for one in judged.values() if one.cost], [known[at] for at in judged])
+            cost=_total_cost([result.cost for result in judged.values() if result.cost], [known[key] for key in judged])
             if panel
             else None,
         ),
     )
 
 
-def _are_probabilities(one: _Judged) -> bool:
-    return one.ranked_by == "score" and all(0 <= score <= 1 for score in one.scores)
+def _are_probabilities(result: _SetResult) -> bool:
+    return result.ranked_by == "score" and all(0 <= score <= 1 for score in result.scores)
 
 
-def _minus(scores: Sequence[float], others: Sequence[float], truth: Sequence[bool]) -> Callable[[Rows], float]:
+def _auroc_difference(
+    scores: Sequence[float], others: Sequence[float], truth: Sequence[bool]
+) -> Callable[[Rows], float]:
     first, second = auroc_of_rows(scores, truth), auroc_of_rows(others, truth)
     return lambda rows: first(rows) - second(rows)
 
 
 def _difference(
-    a: str, b: str, found: Mapping[str, Mapping[str, _Judged]], known: Mapping[str, _Set], seed: int
+    a: str, b: str, results: Mapping[str, Mapping[str, _SetResult]], known: Mapping[str, _LabelledSet], seed: int
 ) -> JudgeDifference:
-    def part(at: str) -> Part:
-        scores_b, scores_a = (dict(zip(found[name][at].rows, found[name][at].scores, strict=True)) for name in (b, a))
+    def difference(key: str) -> Statistic:
+        result_a, result_b = results[a][key], results[b][key]
+        scores_a = dict(zip(result_a.rows, result_a.scores, strict=True))
+        scores_b = dict(zip(result_b.rows, result_b.scores, strict=True))
         rows = [row for row in scores_b if row in scores_a]
-        truth = [known[at].truth[row] for row in rows]
-        statistic = _minus([scores_b[row] for row in rows], [scores_a[row] for row in rows], truth)
-        return statistic, [known[at].groups[row] for row in rows]
+        truth = [known[key].truth[row] for row in rows]
+        statistic = _auroc_difference([scores_b[row] for row in rows], [scores_a[row] for row in rows], truth)
+        return statistic, [known[key].groups[row] for row in rows]
 
-    both = [at for at in known if at in found[a] and at in found[b]]
-    by_set, mean = _measures({at: partial(part, at) for at in both}, seed)
+    both = [key for key in known if key in results[a] and key in results[b]]
+    by_set, mean = _measures({key: partial(difference, key) for key in both}, seed)
     return JudgeDifference(a=a, b=b, by_set=by_set, mean=mean)
 
 
-def _verdicts(one: _Set, judged: _Judged) -> dict[Label, VerdictFigures]:
-    """Return the figures of each label that occurs; empty for a baseline."""
+def _verdicts(labelled_set: _LabelledSet, judged: _SetResult) -> dict[Label, VerdictFigures]:
+    """Return the figures of each label in the set; empty for a baseline."""
     if judged.verdicts is None:
         return {}
-    given = [one.verdicts[row] for row in judged.rows]
-    pairs = list(zip(judged.verdicts, given, strict=True))
+    labels = [labelled_set.verdicts[row] for row in judged.rows]
+    pairs = list(zip(judged.verdicts, labels, strict=True))
     return {
         word: VerdictFigures(
-            labelled=given.count(word),
-            said=judged.verdicts.count(word),
+            labelled=labels.count(word),
+            predicted=judged.verdicts.count(word),
             precision=_share(pairs.count((word, word)), judged.verdicts.count(word)),
-            recall=_share(pairs.count((word, word)), given.count(word)),
+            recall=_share(pairs.count((word, word)), labels.count(word)),
         )
-        for word in _words(one)
+        for word in _labels_in(labelled_set)
     }
 
 
@@ -598,16 +617,16 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _mean_verdicts(found: Sequence[Mapping[Label, VerdictFigures]]) -> dict[Label, VerdictFigures]:
+def _mean_verdicts(figures_by_set: Sequence[Mapping[Label, VerdictFigures]]) -> dict[Label, VerdictFigures]:
     several: dict[Label, list[VerdictFigures]] = {
-        word: [one[word] for one in found if word in one] for word in VERDICTS
+        word: [by_label[word] for by_label in figures_by_set if word in by_label] for word in VERDICTS
     }
     return {
         word: VerdictFigures(
             labelled=sum(figure.labelled for figure in figures),
-            said=sum(one.said for one in figures),
-            precision=_mean([one.precision for one in figures]),
-            recall=_mean([one.recall for one in figures]),
+            predicted=sum(figure.predicted for figure in figures),
+            precision=_mean([figure.precision for figure in figures]),
+            recall=_mean([figure.recall for figure in figures]),
         )
         for word, figures in several.items()
         if figures
@@ -619,15 +638,17 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return fsum(known) / len(known) if known else None
 
 
-def _total(costs: Sequence[JudgeCost], sets: Sequence[_Set]) -> JudgeCost:
+def _total_cost(costs: Sequence[JudgeCost], sets: Sequence[_LabelledSet]) -> JudgeCost:
     dollars = [cost.cost for cost in costs]
-    seconds = [one.seconds for one in costs]
+    seconds = [cost.seconds for cost in costs]
     total_seconds = None if None in seconds else sum(second for second in seconds if second is not None)
     return JudgeCost(
-        calls=sum(one.calls for one in costs),
-        tokens=sum(one.tokens for one in costs),
+        calls=sum(cost.calls for cost in costs),
+        tokens=sum(cost.tokens for cost in costs),
         cost=None if None in dollars else sum(dollar for dollar in dollars if dollar is not None),
-        cached=sum(one.cached for one in costs),
+        cached=sum(cost.cached for cost in costs),
         seconds=total_seconds,
-        times_plain=None if total_seconds is None else total_seconds / sum(one.plain_seconds for one in sets),
+        times_regex=None
+        if total_seconds is None
+        else total_seconds / sum(labelled_set.regex_seconds for labelled_set in sets),
     )

@@ -1,6 +1,6 @@
-"""Validation of a judge on one labelled file, compared with word overlap and length.
+"""Validation of a judge on one labelled file, in comparison with word overlap and length.
 
-`ragboard agree` does the same for any scorer and stores the result; this calls one judge directly, without a store.
+`ragboard agree` does the same for any scorer and stores the result. This module calls one judge without a store.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ragboard.tasks import Extraction, ExtractStatements, Failure, Reply, Task, 
 __all__ = ["Baseline", "JudgeReport", "JudgedRow", "judge_report", "read_judged_rows"]
 
 Kind: TypeAlias = Literal["statements", "sentences", "answers"]
-"""What the labelled texts are."""
+"""The kind of the labelled texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """A trivial baseline, and the judge's advantage over it."""
+    """The AUROC of a trivial baseline, and the difference between the judge's and its."""
 
     auroc: Interval | NoInterval
     judge_better_by: Interval | NoInterval
@@ -44,26 +44,29 @@ class JudgeReport:
     judge: str
     kind: Kind
     n: int
+    """Number of labelled texts with a score."""
     positive: int
+    """Number of these that are supported, or helping."""
     clusters: int
+    """Number of clusters of texts."""
     unscored: int
     """Number of labelled texts without a score: the judge failed, or an answer has no statements."""
     auroc: Interval | NoInterval
-    """AUROC of the judge's score; of its verdict if it gives no score."""
+    """AUROC of the judge's scores, or of its verdicts if it gives no scores."""
     balanced_accuracy: float
     """Mean of sensitivity and specificity; 0.5 is chance level."""
     calibration: Calibration
     """How well the judge's scores are calibrated as probabilities."""
-    contenders: Mapping[str, Baseline]
+    baselines: Mapping[str, Baseline]
     seconds: float
     """Seconds of all calls to the judge."""
-    plain_seconds: float
-    """Seconds of one pass of `re.findall(r"\\w+", text)` over the same texts."""
+    regex_seconds: float
+    """Seconds that `re.findall(r"\\w+", text)` takes for the same texts."""
 
     @property
-    def times_plain(self) -> float:
-        """The judge's time as a multiple of `plain_seconds`."""
-        return self.seconds / self.plain_seconds
+    def times_regex(self) -> float:
+        """`seconds` as a multiple of `regex_seconds`."""
+        return self.seconds / self.regex_seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,14 +74,14 @@ class JudgedRow:
     """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements and whole answers are labelled as supported or not, sentences as helping to answer or not."""
+    """Statements and answers are labelled as supported or not; sentences as helping to answer or not."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
     """For each text, whether it is supported (or helps); None if it has no label."""
     cluster: str
-    """The cluster of the row; rows of one cluster are not independent."""
+    """Rows with the same cluster are not independent."""
 
     @property
     def passages(self) -> list[str]:
@@ -89,10 +92,10 @@ class JudgedRow:
 def read_judged_rows(
     path: Path, *, cluster: str | None = None, label: str | None = None, at_least: float = 1.0
 ) -> tuple[JudgedRow, ...]:
-    """Read the rows of a label file with `statements` or `sentences`, or with `label`, graded answers.
+    """Read the rows of a label file with `statements` or `sentences`, or with graded answers if `label` is given.
 
-    `label` is the path of a number in a row (`human.faithfulness`): the answer counts as supported if the number is at
-    least `at_least`. Raises RunFileError for a row of another kind, and if nothing is labelled.
+    `label` is the path of a grade in a row (`human.faithfulness`): the answer counts as supported if the grade is at
+    least `at_least`. Raises RunFileError for a row of another kind, and if no row has a label.
     """
     rows: list[JudgedRow] = []
     for row in read_label_rows(str(path), cluster=cluster, rating=label):
@@ -128,52 +131,55 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
-    found = [
+    judged_texts = [
         (row, text, label, *answer)
         for row, of_row in zip(rows, answers, strict=True)
         for text, label, answer in zip(row.texts, row.labels, of_row, strict=True)
         if label is not None and answer is not None
     ]
-    truth = [label for _, _, label, _, _ in found]
+    truth = [label for _, _, label, _, _ in judged_texts]
     if not any(truth) or all(truth):
-        raise SettingError(f"{len(found)} scored labels are all of one class; both classes are needed")
-    scores = [score for _, _, _, score, _ in found]
-    clusters = [row.cluster for row, *_ in found]
+        raise SettingError(f"{len(judged_texts)} scored labels are all of one class; both classes are needed")
+    scores = [score for _, _, _, score, _ in judged_texts]
+    clusters = [row.cluster for row, *_ in judged_texts]
     trivial = [
         trivial_scores(row.sample.question, text, None if row.kind == "sentences" else row.passages)
-        for row, text, *_ in found
+        for row, text, *_ in judged_texts
     ]
-    shown = [text for row in rows for text in (row.sample.question, *row.passages, *row.texts)]
+    all_texts = [text for row in rows for text in (row.sample.question, *row.passages, *row.texts)]
 
-    def one_pass() -> None:
-        for text in shown:
+    def find_words() -> None:
+        for text in all_texts:
             re.findall(r"\w+", text)
 
     judged, *baselines = compare_scorers(
-        {"judge": scores, **{name: [one[name] for one in trivial] for name in trivial[0]}}, truth, clusters, seed=seed
+        {"judge": scores, **{name: [scores_of_text[name] for scores_of_text in trivial] for name in trivial[0]}},
+        truth,
+        clusters,
+        seed=seed,
     )
     return JudgeReport(
         judge=judge.name,
         kind=rows[0].kind,
-        n=len(found),
+        n=len(judged_texts),
         positive=sum(truth),
         clusters=len(set(clusters)),
-        unscored=sum(label is not None for row in rows for label in row.labels) - len(found),
+        unscored=sum(label is not None for row in rows for label in row.labels) - len(judged_texts),
         auroc=judged.auroc.interval,
-        balanced_accuracy=binary_agreement([verdict for *_, verdict in found], truth).balanced_accuracy or 0.0,
+        balanced_accuracy=binary_agreement([verdict for *_, verdict in judged_texts], truth).balanced_accuracy or 0.0,
         calibration=calibration(scores, truth),
-        contenders={
+        baselines={
             baseline.name: Baseline(auroc=baseline.auroc.interval, judge_better_by=baseline.judge_better_by.interval)
             for baseline in baselines
             if baseline.judge_better_by
         },
         seconds=seconds,
-        plain_seconds=max(min(timeit.repeat(one_pass, number=1, repeat=3)), 1e-9),
+        regex_seconds=max(min(timeit.repeat(find_words, number=1, repeat=3)), 1e-9),
     )
 
 
 async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | None]:
-    """Return for each text its score and whether the judge's verdict is positive; None without a verdict."""
+    """Return the score of each text and whether the judge's verdict is positive; None for a text without a verdict."""
 
     async def ask(task: Task) -> Reply | Failure:
         (reply,) = await judge.answer([task])

@@ -1,4 +1,4 @@
-"""Export labels as JSON Lines, import them from label files, or read them as numbers."""
+"""Export labels as JSON Lines, import them from label files, and read them as numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["LabelImportCounts", "LabelledOutcome", "export_labels", "import_labe
 
 @dataclass(frozen=True, kw_only=True)
 class LabelImportCounts:
-    """How many labels a file had, and what became of them."""
+    """How many labels of a file were imported, and how many were not."""
 
     rows: int
     """Number of rows of the file."""
@@ -40,7 +40,7 @@ class LabelImportCounts:
     undecided: int
     """Number of statements with the label null; they are not stored."""
     without_a_run: int
-    """Number of labels on answers that no run in the store has (yet); they are stored."""
+    """Number of labels on answers that no run in the store has yet; they are stored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +54,7 @@ class LabelledOutcome:
     """How the answer was selected."""
     outcomes: Mapping[str, float]
     """Values in [0, 1], higher is better: under `verdicts`, the share of supported statements; under the name of a
-    quality, its grade, mapped from 1 to 5 onto 0 to 1. If there are several annotators, the mean of theirs."""
+    quality, its grade, mapped from 1 to 5 onto 0 to 1. With several annotators, their mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,68 +69,68 @@ class _Labels:
 
 
 def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
-    """Yield the current labels of one run or of all, as JSON lines in the format of docs/reference/label-files.md."""
+    """Yield the current labels of one run or of all runs as JSON lines, in the format of label files (see the docs)."""
     with store.database.read() as connection:
         answers = {
             key: {"question": question, "contexts": contexts, "answer": answer} | _some("history", json.loads(history))
             for key, question, history, answer, contexts in labelled_answers(connection)
         }
         rows = current_labels(connection, run)
-    for same, group in groupby(rows, key=_object_key):
-        yield json.dumps(_exported(same[0], list(group), answers), ensure_ascii=False)
+    for (kind, *_), group in groupby(rows, key=_object_key):
+        yield json.dumps(_exported(kind, list(group), answers), ensure_ascii=False)
 
 
 def import_labels(
     store: Store, path: Path, *, annotator: str = "unknown", design: SamplingDesign | None = None
 ) -> LabelImportCounts:
-    """Import the labels of a file in the open format or with ARES's columns; importing it again changes nothing.
+    """Import the labels of a file in ragboard's format or with ARES's columns; importing it again changes nothing.
 
-    `annotator`: the name for rows without one. `design`: how the answers were selected (`random`: a simple random
-    sample of their run), by default what each row says, else unknown; estimates need a random sample. Raises
+    `annotator`: the annotator of rows that do not name one. `design`: how the answers were selected (`random`: a simple
+    random sample of their run); by default what each row says, else unknown. Estimates need a random sample. Raises
     RunFileError at the first row that cannot be read; then nothing is imported.
     """
     read = list(_read(path, annotator, design))
-    given = [label for one in read for label in one.labels]
+    labels = [label for labelled_row in read for label in labelled_row.labels]
     with store.database.read() as connection:
         stored, known = imported_labels(connection), answer_keys_of_runs(connection)
-    new = [label for label in dict.fromkeys(given) if _identity(label) not in stored]
-    add_labels(store, {answer.key: answer for one in read for answer in one.answers}.values(), new)
+    new = [label for label in dict.fromkeys(labels) if _identity(label) not in stored]
+    add_labels(store, {answer.key: answer for labelled_row in read for answer in labelled_row.answers}.values(), new)
     return LabelImportCounts(
         rows=len(read),
         added=len(new),
-        unchanged=len(given) - len(new),
-        undecided=sum(one.undecided for one in read),
-        without_a_run=sum(label.answer_key not in known for label in given),
+        unchanged=len(labels) - len(new),
+        undecided=sum(labelled_row.undecided for labelled_row in read),
+        without_a_run=sum(label.answer_key not in known for label in labels),
     )
 
 
 def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tuple[LabelledOutcome, ...]:
     """Read the labelled answers of a file as numbers.
 
-    `design`: how the answers were selected, by default what each row says, or unknown. Labels of statements count for
-    the whole answer, unless one is undecided. Preferences are left out, because they do not rate a single answer.
-    Raises RunFileError at the first row that cannot be read.
+    `design`: how the answers were selected; by default what each row says, else unknown. Labels of statements count
+    only if every statement of the answer is decided. Preferences are left out, because they do not rate a single
+    answer. Raises RunFileError at the first row that cannot be read.
     """
     by_answer: dict[tuple[str, str, SamplingDesign], list[_Labels]] = {}
-    for one in _read(path, "unknown", design):
-        if one.labels:
-            key = (one.row.run, one.answers[0].key, design or one.row.design or "unknown")
-            by_answer.setdefault(key, []).append(one)
-    found: list[LabelledOutcome] = []
+    for labelled_row in _read(path, "unknown", design):
+        if labelled_row.labels:
+            key = (labelled_row.row.run, labelled_row.answers[0].key, design or labelled_row.row.design or "unknown")
+            by_answer.setdefault(key, []).append(labelled_row)
+    answers: list[LabelledOutcome] = []
     for (run, _, chosen), several in by_answer.items():
         outcomes: dict[str, list[float]] = {}
-        for one in several:
-            verdicts = [label.value == "supported" for label in one.labels if label.kind == "verdict"]
-            if verdicts and not one.undecided:
+        for labelled_row in several:
+            verdicts = [label.value == "supported" for label in labelled_row.labels if label.kind == "verdict"]
+            if verdicts and not labelled_row.undecided:
                 outcomes.setdefault("verdicts", []).append(fmean(verdicts))
-            for label in one.labels:
+            for label in labelled_row.labels:
                 if label.kind == "grade":
                     low, high = GRADES
                     outcomes.setdefault(label.dimension, []).append((int(label.value or low) - low) / (high - low))
         if outcomes:
             means = {name: fmean(values) for name, values in outcomes.items()}
-            found.append(LabelledOutcome(answer=several[0].answers[0], run=run, design=chosen, outcomes=means))
-    return tuple(found)
+            answers.append(LabelledOutcome(answer=several[0].answers[0], run=run, design=chosen, outcomes=means))
+    return tuple(answers)
 
 
 def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_Labels]:
@@ -148,8 +148,10 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
     if any(side.answer is None for side in row.sides):
-        what = "preferences between passages cannot be imported, only between answers; use ragboard agree"
-        raise BadCellError("" if row.form == "pairs" else "answer", what if row.form == "pairs" else "has no `answer`")
+        problem = "preferences between passages cannot be imported, only between answers; use ragboard agree"
+        raise BadCellError(
+            "" if row.form == "pairs" else "answer", problem if row.form == "pairs" else "has no `answer`"
+        )
     answers = tuple(LabelledAnswer(key=answer_key(side), sample=_subject(side)) for side in row.sides)
     base = NewLabel(
         annotator=row.annotator or annotator,
@@ -170,16 +172,18 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
             if rating is None:
                 continue
             who = f"{base.annotator} {number}" if dimension in row.listed else base.annotator
-            one = replace(base, annotator=who, dimension=dimension, note=row.note)
-            labels.append(_preference(one, answers, rating) if row.form == "pairs" else _grade(one, rating))
+            label = replace(base, annotator=who, dimension=dimension, note=row.note)
+            labels.append(_preference(label, answers, rating) if row.form == "pairs" else _grade(label, rating))
     return _Labels(
         row=row, answers=answers, labels=tuple(labels), undecided=sum(text.verdict is None for text in row.texts)
     )
 
 
 def _subject(side: Sample) -> Sample:
-    """Return the parts of a sample that labels refer to."""
-    contexts = tuple(Passage(id="", text=one.text, rank=rank) for rank, one in enumerate(side.contexts or (), 1))
+    """Return a copy with only the parts of a sample that labels refer to."""
+    contexts = tuple(
+        Passage(id="", text=passage.text, rank=rank) for rank, passage in enumerate(side.contexts or (), 1)
+    )
     return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
 
 
@@ -217,7 +221,7 @@ def _identity(label: NewLabel) -> tuple[Any, ...]:
 
 
 def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The key of the exported object that a label belongs to: verdicts of one annotator on an answer share one."""
+    """Return a key that is equal for labels exported as one object: the verdicts of an annotator on an answer."""
     kind, annotator, queue, key, *rest = row
     design = row[11]
     return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
@@ -230,7 +234,7 @@ def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict
         "annotator": annotator,
         "queue": queue,
         "design": design or ("random" if queue == "random" else "not random"),
-        "said": labelled.isoformat(timespec="seconds") + "Z",
+        "labelled_at": labelled.isoformat(timespec="seconds") + "Z",
     }
     origin = _some("run", run) | _some("sample", sample)
     if kind == "verdict":

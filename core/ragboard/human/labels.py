@@ -1,4 +1,4 @@
-"""Labels of annotators in the store: add, change and remove verdicts, grades and preferences."""
+"""Annotators' labels in the store: add, change and remove verdicts, grades and preferences."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ GRADES = (1, 5)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledAnswer:
-    """A labelled answer, with all that is needed to find it in any run, or to export it if no run has it."""
+    """A labelled answer, with the data to find it in any run, and to export it if no run has it."""
 
     key: str
+    """The answer's key (`answer_key`)."""
     sample: Sample
     """Only question, history, answer and passages are stored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLabel:
-    """A label to append. Labels are never changed: a new verdict or a removal is another label."""
+    """A label to append. Labels are never changed: a new verdict or a removal is stored as another label."""
 
     annotator: str
     kind: LabelKind
@@ -68,7 +69,7 @@ class NewLabel:
     dimension: str = ""
     """The quality that a grade or preference is about."""
     other_key: str = ""
-    """The answer `b` of a preference; `answer_key` is `a`."""
+    """The key of answer `b` of a preference; `answer_key` is that of answer `a`."""
     note: str = ""
     queue: Queue = "browsing"
     design: str = ""
@@ -79,7 +80,7 @@ class NewLabel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
-    """The label that was removed."""
+    """A label that was removed by `undo`."""
 
     sample_id: str
     value: str
@@ -120,9 +121,9 @@ def remove_label(
     _check_annotator(annotator)
     with store.database.write() as connection:
         _statement(connection, run, sample_id, number)
-        given = statement_labels(connection, run, sample_id, number, annotator=annotator.strip(), queue=queue)
-        remove_labels(connection, given)
-    return bool(given)
+        existing = statement_labels(connection, run, sample_id, number, annotator=annotator.strip(), queue=queue)
+        remove_labels(connection, existing)
+    return bool(existing)
 
 
 def grade_answer(
@@ -136,10 +137,13 @@ def grade_answer(
     note: str = "",
     queue: Queue = "browsing",
 ) -> None:
-    """Store an annotator's grade of an answer, from 1 (worst) to 5. Raises NotFoundError, SettingError."""
+    """Store an annotator's grade of an answer, from 1 (worst) to 5 (best).
+
+    Raises NotFoundError if there is no such sample, SettingError for a blank annotator and a grade out of range.
+    """
     by = _by(annotator, note, queue, run, sample_id)
     if not GRADES[0] <= grade <= GRADES[1]:
-        raise SettingError(f"a grade is from {GRADES[0]} to {GRADES[1]}, got {grade}")
+        raise SettingError(f"the grade is {grade}; expected a number from {GRADES[0]} to {GRADES[1]}")
     with store.database.write() as connection:
         key, _ = _kept(connection, run, sample_id)
         append_label(connection, {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)} | by)
@@ -178,13 +182,13 @@ def prefer_answer(
 
 
 def swap_preference(preferred: Preferred) -> Preferred:
-    """Return the same preference with the sides swapped."""
+    """Return the preference after A and B are swapped."""
     swapped: dict[Preferred, Preferred] = {"a": "b", "b": "a", "tie": "tie"}
     return swapped[preferred]
 
 
 def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind) -> Undone | None:
-    """Remove the annotator's last label of this kind in a queue of a run; None if there is none."""
+    """Remove an annotator's last label of this kind in a queue of a run, and return it; None if there is none."""
     with store.database.write() as connection:
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
         if last is None:
@@ -195,7 +199,7 @@ def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: Label
 
 
 def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable[NewLabel]) -> None:
-    """Store labels and their answers, all or none. Raises SettingError for a blank annotator."""
+    """Store labels and their answers in one transaction. Raises SettingError for a blank annotator."""
     new = list(labels)
     for label in new:
         _check_annotator(label.annotator)
@@ -211,7 +215,7 @@ def add_labels(store: Store, answers: Iterable[LabelledAnswer], labels: Iterable
 def _check_annotator(annotator: str, note: str = "") -> None:
     """Raise SettingError for a blank name, and for a name or note that cannot be stored."""
     if not annotator.strip():
-        raise SettingError("a label needs the name of the annotator; give one with --annotator")
+        raise SettingError("a label needs the name of its annotator; pass --annotator")
     try:
         (annotator + note).encode()
     except UnicodeEncodeError as error:
@@ -219,7 +223,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
 
 
 def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
-    """Return the columns with the annotator, the note, the queue and the sample."""
+    """Return the columns of a label that say who gave it, where and with which note."""
     _check_annotator(annotator, note)
     return {
         "annotator": annotator.strip(),
@@ -238,7 +242,7 @@ def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: st
 
 
 def _kept(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[str, str]:
-    kept = keep_answer_of(connection, run, sample_id)
-    if kept is None:
+    stored = keep_answer_of(connection, run, sample_id)
+    if stored is None:
         raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")
-    return kept
+    return stored

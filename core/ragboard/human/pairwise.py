@@ -1,7 +1,7 @@
 """GPT Ranking, the second baseline of the RAGAS paper: a judge chooses the better of two candidates.
 
-Every pair is judged in both orders. A side wins if it is chosen in both; otherwise the order decided, and neither side
-wins. Es et al. 2023, arXiv 2309.15217, section 4.
+Every pair is judged in both orders. A side wins if it is chosen in both. Otherwise the choice depended on the order,
+and neither side wins. Es et al. 2023, arXiv 2309.15217, section 4.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PairShare:
 
     share: float
     interval: Interval | NoInterval
-    """Clustered if pairs share a conversation or question; else Wilson's if each pair is a yes or a no."""
+    """The 95% CI: clustered if pairs share a conversation or question; else Wilson's if all values are 0 or 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +75,8 @@ class Preferences:
     a: int
     """Number of pairs in which A was chosen in both orders."""
     b: int
-    by_order: int
-    """Number of pairs in which the order decided."""
+    decided_by_order: int
+    """Number of pairs in which the choice depended on the order."""
     failed: int
     """Number of pairs without a usable reply in one of the orders."""
     only_a: int
@@ -84,28 +84,31 @@ class Preferences:
     only_b: int
     ambiguous: int
     """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
-    left_out: int
-    """Number of pairs in which a side has no text for the quality."""
-    alike: int
-    """Number of pairs with the same text on both sides."""
+    without_text: int
+    """Number of pairs that were not judged because a side lacks the text for the quality."""
+    identical: int
+    """Number of pairs that were not judged because both sides have the same text."""
     share_a: PairShare | None
-    """A's share of the pairs with a winner; None without any."""
+    """A's share of the pairs with a winner; None if no pair has a winner."""
     first_chosen: PairShare | None
-    """How often the candidate shown first was chosen; 0.5 is no order bias. The two orders of a pair are not
+    """How often the candidate shown first was chosen; 0.5 means no order bias. The two orders of a pair are not
     independent, so each pair counts once, with its share."""
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
     """Let a judge choose, in both orders, the better of two runs on each question that both share.
 
-    For faithfulness, both answers are compared with the passages of both. Earlier replies are taken from the journal.
-    Raises JudgeError, before the first call, if the judge cannot compare.
+    For faithfulness, each answer is compared with the passages of both runs. Replies of an earlier call are reused from
+    its journal. Raises JudgeError, before the first call, if the judge cannot answer such tasks.
     """
     judge = panel.for_task(Prefer)
     samples_a, samples_b = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
     with store.database.read() as connection:
         paired = paired_runs(connection, a.run_id, b.run_id)
-    both = [(samples_a[one], samples_b[other]) for one, other in zip(paired.a.tolist(), paired.b.tolist(), strict=True)]
+    both = [
+        (samples_a[position_a], samples_b[position_b])
+        for position_a, position_b in zip(paired.a.tolist(), paired.b.tolist(), strict=True)
+    ]
     complete = [pair for pair in both if comparable(quality, *pair)]
     different = [pair for pair in complete if compared_text(quality, pair[0]) != compared_text(quality, pair[1])]
     identity = [a.run_id, b.run_id, quality, judge.identity(Prefer)]
@@ -115,7 +118,10 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         store.journal_path(f"prefer-{key}"), {"runs": [a.run_id, b.run_id], "quality": quality}
     ) as journal:
         runner = TaskRunner(panel, journal, Budget.for_panel(EvaluationOptions(), panel))
-        work = [partial(choose_better, quality, one, other, runner.for_sample(one.id)) for one, other in different]
+        work = [
+            partial(choose_better, quality, sample_a, sample_b, runner.for_sample(sample_a.id))
+            for sample_a, sample_b in different
+        ]
         choices = tuple(wait_for(run_all(work, CONCURRENCY)))
     return Preferences(
         quality=quality,
@@ -125,16 +131,18 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
         choices=choices,
         a=sum(choice.winner == "a" for choice in choices),
         b=sum(choice.winner == "b" for choice in choices),
-        by_order=sum(bool(one.a_first and one.b_first and not one.winner) for one in choices),
+        decided_by_order=sum(bool(choice.a_first and choice.b_first and not choice.winner) for choice in choices),
         failed=sum(choice.a_first is None or choice.b_first is None for choice in choices),
         only_a=len(paired.only_a),
         only_b=len(paired.only_b),
         ambiguous=len(paired.ambiguous_a) + len(paired.ambiguous_b),
-        left_out=len(both) - len(complete),
-        alike=len(complete) - len(different),
-        share_a=_pair_share({one.sample_a: float(one.winner == "a") for one in choices if one.winner}, clusters),
+        without_text=len(both) - len(complete),
+        identical=len(complete) - len(different),
+        share_a=_pair_share(
+            {choice.sample_a: float(choice.winner == "a") for choice in choices if choice.winner}, clusters
+        ),
         first_chosen=_pair_share(
-            {one.sample_a: mean(chosen) for one in choices if (chosen := _first_chosen(one))}, clusters
+            {choice.sample_a: mean(shares) for choice in choices if (shares := _first_chosen(choice))}, clusters
         ),
     )
 
@@ -159,39 +167,39 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
         question=first.question,
         a=compared_text(quality, first),
         b=compared_text(quality, second),
-        contexts=_of_both(first, second) if quality == "faithfulness" else (),
+        contexts=_passages_of_both(first, second) if quality == "faithfulness" else (),
         history=first.history,
     )
 
 
 def compared_text(quality: str, sample: Sample) -> str:
-    """Return the text of a side that is compared: the passages or the answer."""
+    """Return the text of a side that the quality is about: its passages or its answer."""
     if quality == "context_relevance":
         return "\n\n".join(passage.text for passage in sample.contexts or ())
     return sample.answer or ""
 
 
-def _of_both(first: Sample, second: Sample) -> tuple[str, ...]:
-    """Return the passages of both, each once, in an order that does not depend on which is shown first."""
+def _passages_of_both(first: Sample, second: Sample) -> tuple[str, ...]:
+    """Return the distinct passages of both samples, sorted: the order does not reveal which is shown first."""
     texts = (passage.text for sample in (first, second) for passage in sample.contexts or ())
     return tuple(sorted(set(texts)))
 
 
 def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
-    """Return whether both sides have the texts that the quality is about."""
+    """Return whether both sides have the texts that judging the quality needs."""
     answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
     contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
     return answers and contexts
 
 
 def _first_chosen(choice: PairChoice) -> list[bool]:
-    """For each order with a reply, whether the candidate shown first was chosen."""
+    """Return, for each order with a reply, whether the candidate shown first was chosen."""
     orders = ((choice.a_first, "a"), (choice.b_first, "b"))
     return [chosen == first for chosen, first in orders if chosen is not None]
 
 
 def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
-    """Compute the mean of values in [0, 1], by sample of A; None without any."""
+    """Compute the mean of values in [0, 1], given by sample of A; None if there are none."""
     if not values:
         return None
     known = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])

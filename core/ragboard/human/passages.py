@@ -22,9 +22,10 @@ GRADES = tuple(range(BEST_GRADE + 1))
 
 @dataclass(frozen=True, kw_only=True)
 class PassageAgreement:
-    """How far a judge gives passages the grades, 0 to 3, that annotators give them.
+    """How well a judge's grades of passages, 0 to 3, agree with those of annotators.
 
-    If several annotators graded a passage, the judge is compared with each of them. The intervals draw whole questions.
+    If several annotators graded a passage, the judge is compared with each of them. Bootstrap intervals draw whole
+    questions.
     """
 
     judge: str
@@ -33,7 +34,7 @@ class PassageAgreement:
     questions: int
     """Number of clusters of these passages: questions, or conversations."""
     grades: int
-    """Number of grades by annotators that the judge is compared with."""
+    """Number of annotators' grades that the judge is compared with."""
     unscored: int
     """Number of passages that annotators graded and the judge did not."""
     exact: Measure
@@ -45,12 +46,12 @@ class PassageAgreement:
 
     @property
     def sentence(self) -> str:
-        """`plain gives 70 of 100 passages the grade that annotators give them: ...`."""
+        """`embedded gives 70 of 100 passages the grade that annotators give them: ...`."""
         if self.exact.value is None:
             return f"{self.judge} graded none of the passages that annotators graded."
         equal = round(self.exact.value * self.grades)
         of = f"{equal:,} of {self.grades:,}"
-        what = f"{of} passages the grade" if self.grades == self.passages else f"the grade in {of} cases"
+        graded = f"{of} passages the grade" if self.grades == self.passages else f"the grade in {of} cases"
         bounds = self.kappa.interval
         if self.kappa.value is None or not isinstance(bounds, Interval):
             chance = "these labels do not show whether that is more than by chance"
@@ -58,7 +59,7 @@ class PassageAgreement:
             chance = "significantly more often than by chance"
         else:
             chance = "not significantly more often than by chance" if bounds.high >= 0 else "less often than by chance"
-        return f"{self.judge} gives {what} that annotators give them: {chance}."
+        return f"{self.judge} gives {graded} that annotators give them: {chance}."
 
     @property
     def details(self) -> str:
@@ -72,9 +73,9 @@ class PassageAgreement:
         )
 
 
-def _figure(found: Measure) -> str:
-    value = "undefined" if found.value is None else f"{found.value:.2f}"
-    return f"{value}, {ci_text(found.interval, '.2f')}"
+def _figure(estimate: Measure) -> str:
+    value = "undefined" if estimate.value is None else f"{estimate.value:.2f}"
+    return f"{value}, {ci_text(estimate.interval, '.2f')}"
 
 
 def passage_agreement(data: AgreementData) -> PassageAgreement | None:
@@ -82,42 +83,49 @@ def passage_agreement(data: AgreementData) -> PassageAgreement | None:
     if data.stored.agreement.form != "passages":
         return None
     judge = data.stored.agreement.judge
-    given = {position: grades for position, grades in data.given(PASSAGE_RELEVANCE).items() if grades}
+    grades_by_passage = {position: grades for position, grades in data.ratings(PASSAGE_RELEVANCE).items() if grades}
     judged = {
         position: int(outcome.value)
         for position, (outcome,) in data.outcomes.get((PASSAGE_RELEVANCE, grade_scorer(judge).name), {}).items()
         if isinstance(outcome, Score)
     }
-    both = [(position, int(grade)) for position in given if position in judged for grade in given[position]]
-    people, own = [grade for _, grade in both], [judged[position] for position, _ in both]
+    both = [
+        (position, int(grade))
+        for position in grades_by_passage
+        if position in judged
+        for grade in grades_by_passage[position]
+    ]
+    human_grades, judge_grades = [grade for _, grade in both], [judged[position] for position, _ in both]
     groups = [data.clusters[position] for position, _ in both]
     passages = {position for position, _ in both}
-    drawing: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": data.seed}
+    bootstrap_options: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": data.seed}
 
     def kappa(first: Sequence[int], second: Sequence[int], order: Sequence[int]) -> Measure:
         return measure(
             lambda: cohen_kappa(first, second, order=order),
-            lambda: kappa_interval(first, second, groups, order=order, **drawing),
+            lambda: kappa_interval(first, second, groups, order=order, **bootstrap_options),
         )
 
     def relevant(grades: Sequence[int]) -> list[int]:
         return [int(grade >= RELEVANT_GRADE) for grade in grades]
 
-    share = _equal_share(people, own)
+    share = _equal_share(human_grades, judge_grades)
     return PassageAgreement(
         judge=judge,
         passages=len(passages),
         questions=len(set(groups)),
         grades=len(both),
-        unscored=len(given.keys() - passages),
-        exact=measure(lambda: share(np.arange(len(both))), lambda: clustered_interval(share, groups, **drawing)),
-        kappa=kappa(people, own, GRADES),
-        relevant_kappa=kappa(relevant(people), relevant(own), (0, 1)),
+        unscored=len(grades_by_passage.keys() - passages),
+        exact=measure(
+            lambda: share(np.arange(len(both))), lambda: clustered_interval(share, groups, **bootstrap_options)
+        ),
+        kappa=kappa(human_grades, judge_grades, GRADES),
+        relevant_kappa=kappa(relevant(human_grades), relevant(judge_grades), (0, 1)),
     )
 
 
 def _equal_share(first: Sequence[int], second: Sequence[int]) -> Callable[[Rows], float]:
-    equal = np.array([one == other for one, other in zip(first, second, strict=True)], dtype=float)
+    equal = np.array([grade == other_grade for grade, other_grade in zip(first, second, strict=True)], dtype=float)
 
     def share(rows: Rows) -> float:
         if not len(rows):

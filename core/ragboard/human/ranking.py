@@ -25,7 +25,7 @@ JUDGED_BY: Mapping[str, tuple[str, ...]] = {
     "answer_relevance": ("ares.answer_relevance",),
     "context_relevance": ("ares.context_relevance", "ragas.context_relevance"),
 }
-"""The default metrics for each kind of label; the first that all runs have is used."""
+"""The default metrics for each kind of label, in order of preference; the first that all runs have is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class RankedRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """Runs ranked in each of several qualities."""
+    """Runs ranked by one or several metrics."""
 
     tables: tuple[RankedRuns, ...]
     notes: tuple[str, ...]
@@ -58,8 +58,8 @@ class _Matched:
     by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
     """In the order of the file; a position can have several rows, because ARES has one per passage."""
     other_runs: int
-    """Number of answers of other runs, according to the file."""
-    unknown: int
+    """Number of answers that belong to other runs, according to the file."""
+    unmatched: int
     """Number of answers that no run has with these passages, or that a run has several times."""
 
 
@@ -75,41 +75,50 @@ def rank_runs(
 ) -> Ranking:
     """Estimate the mean label of each run from the labels of a file and the judge's scores, and rank the runs by it.
 
-    `metrics`: names of metrics, as `NAME=QUALITY` if the name does not say which labels it is compared with; default: a
-    metric that all runs have, for each quality with labels. The labels of a run correct the judge only on that run;
-    with `pool`, the labels of all runs correct it on each. `order`: a known order of the runs, best first. Several rows
-    for one sample count as their mean in each quality (of the rows drawn at random, if there are any). Raises
-    SettingError for a repeated run, rows that match several runs, labels of none of the runs, and metrics that are not
-    in [0, 1] with higher values better.
+    `metrics`: names of metrics, as `NAME=QUALITY` if the name does not say which labels correct it; by default, for
+    each quality with labels, a metric that all runs have. Labels correct the judge's scores of their own run; with
+    `pool`, the labels of all runs correct every run. `order`: a known order of the runs, best first. If a sample has
+    several rows, their mean counts (of the rows drawn at random, if there are any).
+
+    Raises SettingError for a repeated run, rows that match several runs, labels of none of the runs, and metrics that
+    are not in [0, 1] with higher values better.
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
         raise SettingError(f"name each run only once: {', '.join(names)}")
     if order and (len(set(order)) < len(order) or not set(order) <= set(names)):
-        raise SettingError(f"the known order {', '.join(order)} is not one of {', '.join(names)}, each at most once")
+        raise SettingError(
+            f"the known order {', '.join(order)} must name runs among {', '.join(names)}, each only once"
+        )
     matched = _match(store, runs, answers)
     if not any(matched.by_run.values()):
         raise SettingError(f"no labelled answer is in {', '.join(names)}; choose the runs with these answers")
     summaries = [run_summary(store, run) for run in runs]
     for summary in summaries:
         judged_by(summary)
-    labelled = tuple(dict.fromkeys(name for one in answers for name in one.outcomes))
+    labelled = tuple(dict.fromkeys(name for answer in answers for name in answer.outcomes))
     tables: list[RankedRuns] = []
     for metric, measured in _metrics(store, runs, metrics, labelled):
-        meant = metric_of(store, summaries, metric)
-        systems = [_system(store, run, meant.spec, measured, matched.by_run[run]) for run in runs]
-        report = (pooled_report if pool else systems_report)(_with_refusals(systems), level=level)
-        known = against_order(report, order) if order else None
-        tables.append(RankedRuns(metric=meant.spec, label=meant.label, measured=measured, report=report, order=known))
+        described = metric_of(store, summaries, metric)
+        systems = _with_refusals([_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs])
+        report = pooled_report(systems, level=level) if pool else systems_report(systems, level=level)
+        ranked = RankedRuns(
+            metric=described.spec,
+            label=described.label,
+            measured=measured,
+            report=report,
+            order=against_order(report, order) if order else None,
+        )
+        tables.append(ranked)
     left_out = {
         "labelled answers are of other runs": matched.other_runs,
-        "labelled answers are in none of these runs with these passages, or several times in one": matched.unknown,
+        "labelled answers are in none of these runs with these passages, or several times in one": matched.unmatched,
     }
     unused = sorted(set(labelled) - {table.measured for table in tables})
     return Ranking(
         tables=tuple(tables),
         notes=(
-            *(f"{count:,} {what}, and do not count" for what, count in left_out.items() if count),
+            *(f"{count:,} {description}, and do not count" for description, count in left_out.items() if count),
             *(f"no metric is compared with the labels of {name}" for name in unused),
         ),
     )
@@ -118,26 +127,26 @@ def rank_runs(
 def _metrics(
     store: Store, runs: Sequence[RunRef], metrics: Sequence[str], labelled: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the metrics, each with the kind of labels that it is compared with."""
+    """Return the metrics, each with the kind of labels that correct it."""
     if metrics:
         return [_named(text, labelled) for text in metrics]
     first, *others = ({metric.spec for metric in estimated_metrics(store, run)} for run in runs)
     shared = tuple(first.intersection(*others))
-    found: list[tuple[str, str]] = []
+    chosen: list[tuple[str, str]] = []
     for measured in labelled:
         for name in JUDGED_BY.get(measured, ()):
             if any(name in (spec, spec.partition("(")[0]) for spec in shared):
-                found.append((resolve_spec(name, shared), measured))
+                chosen.append((resolve_spec(name, shared), measured))
                 break
-    if not found:
+    if not chosen:
         raise SettingError(
             f"name a metric that all runs have for {' or '.join(labelled)}: --metric METRIC={labelled[0]}"
         )
-    return found
+    return chosen
 
 
 def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
-    """Parse `METRIC=QUALITY`, or a metric whose name says the quality: `ares.answer_faithfulness`."""
+    """Parse `METRIC=QUALITY`, or a metric whose name ends with the quality: `ares.answer_faithfulness`."""
     metric, equals, measured = text.rpartition("=")
     if equals and ")" not in measured:
         if measured not in labelled:
@@ -146,38 +155,38 @@ def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
             )
         return metric, measured
     name = text.partition("(")[0].rpartition(".")[2]
-    fits = [one for one in labelled if name.endswith(one)]
-    if not fits and name.endswith("faithfulness") and "verdicts" in labelled:
-        fits = ["verdicts"]
-    elif len(fits) != 1 and len(labelled) != 1:
+    matching = [quality for quality in labelled if name.endswith(quality)]
+    if not matching and name.endswith("faithfulness") and "verdicts" in labelled:
+        matching = ["verdicts"]
+    elif len(matching) != 1 and len(labelled) != 1:
         raise SettingError(
             f"{text!r} could be compared with {' or '.join(labelled)}; choose one: --metric {text}={labelled[0]}"
         )
-    return text, fits[0] if fits else labelled[0]
+    return text, matching[0] if matching else labelled[0]
 
 
 def _system(
     store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[LabelledOutcome]]
 ) -> System:
-    scores, notes = judged_scores(store, run, spec, measured, filed=True)
+    scores, notes = judged_scores(store, run, spec, measured, from_file=True)
     outcomes: dict[int, tuple[float, SamplingDesign]] = {}
     for position, rows in answers.items():
-        about = [row for row in rows if measured in row.outcomes]
-        if about:
-            used = [one for one in about if one.design == "random"] or about
-            design = _design([one.design for one in used])
-            outcomes[position] = (fmean(one.outcomes[measured] for one in used), design)
-    drawn = {position: one for position, one in outcomes.items() if one[1] == "random"}
+        rated = [row for row in rows if measured in row.outcomes]
+        if rated:
+            used = [row for row in rated if row.design == "random"] or rated
+            design = _design([row.design for row in used])
+            outcomes[position] = (fmean(row.outcomes[measured] for row in used), design)
+    drawn = {position: labelled for position, labelled in outcomes.items() if labelled[1] == "random"}
     counted = drawn or outcomes
-    unscored, left = sum(position not in scores for position in counted), len(outcomes) - len(counted)
+    unscored, not_drawn = sum(position not in scores for position in counted), len(outcomes) - len(counted)
     refusal = ""
     if outcomes and not drawn:
         refusal = not_random(len(outcomes), _design([design for _, design in outcomes.values()]))
     elif drawn and unscored == len(drawn):
         refusal = f"none of its {unscored:,} labelled samples has a score"
-    remarks = {
+    conditional_notes = {
         f"{unscored:,} labelled samples have no score and do not count": unscored,
-        f"{left:,} labels that are not declared random do not count": left,
+        f"{not_drawn:,} labels that are not declared random do not count": not_drawn,
         "the labelled samples are declared as drawn at random": drawn,
     }
     return System(
@@ -185,7 +194,7 @@ def _system(
         scores=dict(scores.values()),
         labels={scores[position][0]: outcome for position, (outcome, _) in counted.items() if position in scores},
         refusal=refusal,
-        notes=(*notes, *(remark for remark, holds in remarks.items() if holds)),
+        notes=(*notes, *(note for note, applies in conditional_notes.items() if applies)),
     )
 
 
@@ -195,68 +204,72 @@ def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
 
 
 def _with_refusals(systems: Sequence[System]) -> list[System]:
-    """Add the reason why there is no estimate to systems without labels."""
-    found: list[System] = []
+    """Return the systems, those without labels with the reason why there is no estimate."""
+    checked: list[System] = []
     for system in systems:
         others = " and ".join(other.name for other in systems if other.labels)
-        elsewhere = f"; labels of {others} do not show the judge's errors on this run" if others else ""
-        refusal = f"no answer of this run has a label in this quality{elsewhere}"
-        found.append(system if system.labels or system.refusal else replace(system, refusal=refusal))
-    return found
+        hint = f"; labels of {others} do not show the judge's errors on this run" if others else ""
+        refusal = f"no answer of this run has a label in this quality{hint}"
+        checked.append(system if system.labels or system.refusal else replace(system, refusal=refusal))
+    return checked
 
 
 def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> _Matched:
-    """Find each answer in the run that its row names, else in the one run that gives it.
+    """Find each labelled answer in the run that its row names, or if it names none, in the only run that has it.
 
-    The same answer has the same question, history and passages; failing that, it is the only one of the run with
-    the same question and answer whose passages contain those of the row. Raises SettingError if rows that name no run
-    match several, because it is unknown which run the sample was drawn from.
+    An answer matches if question, history, passages and answer are the same; otherwise if it is the only one of the run
+    with the same question and answer whose passages contain those of the row. Raises SettingError if a row without a
+    run matches several runs, because it is unknown from which run the sample was drawn.
     """
-    wanted = {_words(one.answer.sample) for one in answers}
+    wanted = {_words(answer.answer.sample) for answer in answers}
     answers_by_key = {run: _answers_by_key(store, run, wanted) for run in runs}
-    found: dict[RunRef, dict[int, list[LabelledOutcome]]] = {run: {} for run in runs}
-    elsewhere = unknown = 0
-    for one in answers:
-        if one.run and one.run not in {run.name for run in runs}:
-            elsewhere += 1
+    by_run: dict[RunRef, dict[int, list[LabelledOutcome]]] = {run: {} for run in runs}
+    other_runs = unmatched = 0
+    for answer in answers:
+        if answer.run and answer.run not in {run.name for run in runs}:
+            other_runs += 1
             continue
-        fits = {run: at for run in runs if one.run in ("", run.name) and (at := _found(answers_by_key[run], one))}
-        if len(fits) > 1:
-            names = " and ".join(run.name for run in fits)
+        candidates = [run for run in runs if answer.run in ("", run.name)]
+        matches = {run: positions for run in candidates if (positions := _positions(answers_by_key[run], answer))}
+        if len(matches) > 1:
+            names = " and ".join(run.name for run in matches)
             raise SettingError(
-                f"the answer to {one.answer.sample.question!r} is in {names}; name the run of each row in `run`"
+                f"the answer to {answer.answer.sample.question!r} is in {names}; name the run of each row in `run`"
             )
-        unknown += not fits
-        for run, positions in fits.items():
+        unmatched += not matches
+        for run, positions in matches.items():
             for position in positions:
-                found[run].setdefault(position, []).append(one)
-    return _Matched(by_run=found, other_runs=elsewhere, unknown=unknown)
+                by_run[run].setdefault(position, []).append(answer)
+    return _Matched(by_run=by_run, other_runs=other_runs, unmatched=unmatched)
 
 
 def _answers_by_key(
     store: Store, run: RunRef, wanted: Collection[tuple[str, str]]
 ) -> dict[str | tuple[str, str], list[tuple[int, str]]]:
-    """Position and passages of a run's answers, by answer key, and also by question and answer alone."""
+    """Return position and passages of a run's answers, by answer key and also by question and answer."""
     with store.database.read() as connection:
         rows = answers_of_run(connection, run)
-    found: dict[str | tuple[str, str], list[tuple[int, str]]] = {}
+    by_key: dict[str | tuple[str, str], list[tuple[int, str]]] = {}
     for position, key, question, answer, passages in rows:
         words = _spaced(question), _spaced(answer)
         if words in wanted:
             located = (position, _spaced(passages))
-            found.setdefault(key, []).append(located)
-            found.setdefault(words, []).append(located)
-    return found
+            by_key.setdefault(key, []).append(located)
+            by_key.setdefault(words, []).append(located)
+    return by_key
 
 
-def _found(answers_by_key: Mapping[str | tuple[str, str], list[tuple[int, str]]], one: LabelledOutcome) -> list[int]:
-    same = answers_by_key.get(one.answer.key)
-    if same:
-        return [position for position, _ in same]
-    contexts = [_spaced(passage.text) for passage in one.answer.sample.contexts or ()]
-    alike = answers_by_key.get(_words(one.answer.sample), [])
-    fits = [position for position, passages in alike if all(text in passages for text in contexts)]
-    return fits if len(fits) == 1 else []
+def _positions(
+    answers_by_key: Mapping[str | tuple[str, str], list[tuple[int, str]]], answer: LabelledOutcome
+) -> list[int]:
+    """Return the positions in a run of a labelled answer; see `_match`."""
+    exact = answers_by_key.get(answer.answer.key)
+    if exact:
+        return [position for position, _ in exact]
+    contexts = [_spaced(passage.text) for passage in answer.answer.sample.contexts or ()]
+    same_words = answers_by_key.get(_words(answer.answer.sample), [])
+    matches = [position for position, passages in same_words if all(text in passages for text in contexts)]
+    return matches if len(matches) == 1 else []
 
 
 def _words(sample: Sample) -> tuple[str, str]:

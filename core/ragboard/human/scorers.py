@@ -25,13 +25,13 @@ from ragboard.tasks import Prefer, Quality, Rate
 __all__ = [
     "GPT_RANKING",
     "QUALITIES",
-    "LineUp",
     "ScorerFigures",
+    "ScorerSelection",
     "balanced_accuracy_of_rows",
     "compare_scorers",
     "grade_scorer",
     "judge_scorers",
-    "line_up",
+    "select_scorers",
     "trivial_outcomes",
     "trivial_scores",
     "word_overlap",
@@ -46,28 +46,28 @@ METRIC_OF_DIMENSION: Mapping[str, Metric] = {
     "completeness": ragchecker.Recall(),
     "overall": ragchecker.F1(),
 }
-"""The default metric of each dimension."""
+"""The default metric for each dimension."""
 
 DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (gpt_score.Faithfulness(), gpt_score.AnswerRelevance(), gpt_score.ContextRelevance())
 }
 
-TRIVIAL_OF_PAIRS = ("longer", "shorter", "word overlap", "coin")
-TRIVIAL_OF_ONE = ("shorter", "word overlap")
+TRIVIAL_FOR_PAIRS = ("longer", "shorter", "word overlap", "coin")
+TRIVIAL_FOR_ANSWERS = ("shorter", "word overlap")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LineUp:
+class ScorerSelection:
     """The scorers of an agreement, and the metrics and tasks to run for them."""
 
     scorers: tuple[Scorer, ...]
     metrics: Mapping[str, tuple[tuple[str, Metric], ...]]
     """The metrics to compute by dimension, each with the name of its scorer."""
     ranked: frozenset[Quality] = field(default_factory=frozenset[Quality])
-    """Dimensions with GPT Ranking."""
+    """Dimensions in which GPT Ranking compares pairs."""
     notes: tuple[str, ...] = ()
-    """The scorers that were left out, and why."""
+    """Which scorers were left out, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,56 +82,53 @@ class ScorerFigures:
     """AUROC of the judge minus AUROC of this baseline; None for the judge itself."""
 
 
-def line_up(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> LineUp:
-    """Choose the scorers: these metrics (default: one per dimension), baselines that a judge answers, and trivial ones.
+def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> ScorerSelection:
+    """Choose the scorers: metrics (default: one per dimension), GPT Score and GPT Ranking, and trivial baselines.
 
-    A metric with the name of a dimension is compared only in that dimension, all others in every dimension. Metrics of
-    one source that each have the name of a dimension form one scorer with the name of the source. For statements,
-    sentences, passages, and answers labelled as supported or not, the judge's verdict or grade is the scorer instead of
-    metrics.
+    A metric with the name of a dimension is compared only in that dimension, any other metric in all dimensions.
+    Metrics of one source that are named like dimensions form one scorer, named like the source. If the labels are
+    verdicts or grades of passages, the judge's own verdicts or grades are compared instead of metrics.
     """
     chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
-    rated = qualities if panel.answering(Rate) else []
-    ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.answering(Prefer) else []
+    rated = qualities if panel.find_judge(Rate) else []
+    ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.find_judge(Prefer) else []
     by_dimension = {
         name: (*pairs, *(((GPT_SCORE, DIRECT_RATINGS[name]),) if name in rated else ()))
         for name, pairs in chosen.items()
     }
     left_out = bool(qualities) and (not rated or (labelled.form == "pairs" and not ranked))
-    return LineUp(
+    return ScorerSelection(
         scorers=(
-            *_of_judge(labelled, panel.name),
+            *_judge_scorers(labelled, panel.name),
             *_scorers(by_dimension),
             *([Scorer(name=GPT_RANKING, kind="baseline")] if ranked else []),
             *_published(labelled),
             *(
                 Scorer(name=name, kind="trivial")
-                for name in (TRIVIAL_OF_PAIRS if labelled.form == "pairs" else TRIVIAL_OF_ONE)
+                for name in (TRIVIAL_FOR_PAIRS if labelled.form == "pairs" else TRIVIAL_FOR_ANSWERS)
             ),
         ),
         metrics=by_dimension,
         ranked=frozenset(ranked),
-        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} does not answer these tasks",)
-        if left_out
-        else (),
+        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} cannot answer these tasks",) if left_out else (),
     )
 
 
-def _of_judge(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
-    """Return the scorers of a judge that is compared itself, not by a metric."""
+def _judge_scorers(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
+    """Return the scorers for a judge's own verdicts or grades; empty if metrics are compared."""
     if labelled.form == "passages":
         return (grade_scorer(judge),)
     return judge_scorers(judge) if labelled.is_verdicts else ()
 
 
 def grade_scorer(judge: str) -> Scorer:
-    """Return the scorer of a judge's grades of passages."""
+    """Return the scorer for a judge's grades of passages."""
     return Scorer(name=f"{judge}, its grade", kind="metric")
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """Return the two scorers of a judge: its verdict (yes or no), and its score if it gives one."""
+    """Return the two scorers for a judge: its verdict (yes or no), and its score, if it gives one."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
@@ -145,10 +142,10 @@ def _metrics_by_dimension(
             else ()
             for name in dimensions
         }
-    own = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
+    names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(
-            (metric.source if own.count((metric.source, metric.name)) == 1 else metric.spec, metric)
+            (metric.source if names.count((metric.source, metric.name)) == 1 else metric.spec, metric)
             for metric in metrics
             if metric.name == name or metric.name not in dimensions
         )
@@ -158,14 +155,14 @@ def _metrics_by_dimension(
 
 def _scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
     for wanted in dict.fromkeys(name for pairs in by_dimension.values() for name, _ in pairs):
-        found = {
+        scorer_metrics = {
             dimension: metric for dimension, pairs in by_dimension.items() for name, metric in pairs if name == wanted
         }
         yield Scorer(
             name=wanted,
             kind="baseline" if wanted == GPT_SCORE else "metric",
-            metrics={dimension: metric.spec for dimension, metric in found.items()},
-            lower=any(metric.direction == "lower" for metric in found.values()),
+            metrics={dimension: metric.spec for dimension, metric in scorer_metrics.items()},
+            lower=any(metric.direction == "lower" for metric in scorer_metrics.values()),
         )
 
 
@@ -175,7 +172,7 @@ def _published(labelled: LabelFile) -> Iterator[Scorer]:
 
 
 def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """Score an item with the trivial baselines, which only use words and their number."""
+    """Score an item with the trivial baselines; yield name and outcomes (one per side) of each."""
     texts = [compared_text(dimension, sample) for sample in item.sides]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
     yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
@@ -186,7 +183,7 @@ def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[st
 
 
 def _overlap(sample: Sample, dimension: str) -> Outcome:
-    """Word overlap of the two texts that the dimension compares."""
+    """Return the word overlap of the two texts that the dimension is about."""
     answer, reference = sample.answer or "", sample.reference
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
@@ -202,25 +199,23 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     return _share("of the words are in the passages", answer, passages)
 
 
-def _share(what: str, text: str, other: str) -> Score:
+def _share(description: str, text: str, other: str) -> Score:
     share = word_overlap(text, [other])
-    return Score(value=share, counted=f"{share:.0%} {what}")
+    return Score(value=share, counted=f"{share:.0%} {description}")
 
 
 def word_overlap(text: str, others: Sequence[str]) -> float:
-    """Return the share of the words of `text` that occur in any of the others, in [0, 1].
-
-    0 for a text without words.
-    """
-    words, other_words = (set(re.findall(r"\w+", one.lower())) for one in (text, " ".join(others)))
+    """Return the share of the words of `text` that occur in any of the others, in [0, 1]; 0 if it has no words."""
+    words = set(re.findall(r"\w+", text.lower()))
+    other_words = set(re.findall(r"\w+", " ".join(others).lower()))
     return len(words & other_words) / len(words) if words else 0.0
 
 
 def trivial_scores(question: str, text: str, passages: Sequence[str] | None) -> dict[str, float]:
-    """Word overlap and length of a text as scores; higher is better.
+    """Return word overlap and length of a text as scores; higher is better.
 
-    With passages, the overlap is the share of the text's words in them, and shorter is better. Without (None), it is
-    the share of the question's words in the text, and longer is better.
+    With passages, the overlap is the share of the text's words in them, and shorter texts score higher. Without
+    passages (None), it is the share of the question's words in the text, and longer texts score higher.
     """
     if passages is None:
         return {"word overlap": word_overlap(question, [text]), "length": float(len(text))}
@@ -237,14 +232,14 @@ def compare_scorers(
 ) -> tuple[ScorerFigures, ...]:
     """Compare a judge (the first scorer) with baselines on the same labels, with bootstrap intervals over groups.
 
-    Scorers with a threshold also have a balanced accuracy. Both classes must occur in `truth`.
+    For scorers with a threshold, the balanced accuracy is computed, too. Both classes must occur in `truth`.
     """
     judge = next(iter(scores.values()))
     return tuple(
         ScorerFigures(
             name=name,
             auroc=Measure(value=auroc(values, truth), interval=clustered_auroc(values, truth, groups, seed=seed)),
-            balanced_accuracy=_balanced([value >= thresholds[name] for value in values], truth, groups)
+            balanced_accuracy=_balanced_accuracy([value >= thresholds[name] for value in values], truth, groups)
             if thresholds and name in thresholds
             else None,
             judge_better_by=None
@@ -258,13 +253,13 @@ def compare_scorers(
     )
 
 
-def _balanced(positive: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Measure:
+def _balanced_accuracy(positive: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Measure:
     of_rows = balanced_accuracy_of_rows(positive, truth)
     return Measure(value=of_rows(np.arange(len(truth))), interval=clustered_interval(of_rows, groups))
 
 
 def balanced_accuracy_of_rows(positive: Sequence[bool], truth: Sequence[bool]) -> Callable[[Rows], float]:
-    """Balanced accuracy as a function of rows drawn with repetition; it raises ValueError if a class is empty."""
+    """Return a function that computes the balanced accuracy of resampled rows; it raises ValueError without a class."""
     decisions, labels = np.array(positive, dtype=bool), np.array(truth, dtype=bool)
 
     def balanced_accuracy(rows: Rows) -> float:

@@ -54,16 +54,17 @@ CAUTION = (
     " these labels cannot show and which rarely holds if the runs differ in quality; differences and ranks are those of"
     " the judge"
 )
-_OTHERS = "the labels are from several runs; without the judge, they say nothing about a single run"
+_NO_LABELS_ONLY = "the labels are from several runs; without the judge, they say nothing about a single run"
 _UNSCORED = "no sample of this run has a score"
-_DRAWN = "a weight below 1 would pull each run towards the mean label of all runs"
+_NO_PPI_PLUS_PLUS = "a weight below 1 would pull each run towards the mean label of all runs"
 
 Key = str
+"""Identifies an item: the same key in two systems is the same question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """The judge's scores and the labels of one system, by item. The same key in two systems is the same question."""
+    """The judge's scores and the labels of one system, by item."""
 
     name: str
     scores: Mapping[Key, float]
@@ -71,12 +72,13 @@ class System:
     labels: Mapping[Key, float]
     """Labels of a random sample of the items, on the same scale."""
     bounds: tuple[float, float] = (0.0, 1.0)
+    """Minimum and maximum of scores and labels."""
     refusal: str = ""
     """Why the labels cannot be used for an estimate; empty if they can."""
     notes: tuple[str, ...] = ()
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the labels, the judge's scores of the labelled items, in the same order, and of the other items."""
+        """Return three arrays: labels, judge's scores of the labelled items (same order), scores of all other items."""
         both = [key for key in self.labels if key in self.scores]
         rest = [score for key, score in self.scores.items() if key not in self.labels]
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
@@ -89,7 +91,7 @@ class System:
         return powered_means(*self.arrays(), bounds=self.bounds, level=level)
 
     def __sub__(self, other: System) -> System:
-        """Subtract another system, item by item, over the items that both have."""
+        """Return the item-by-item differences from another system, over the items that both have."""
         return System(
             name=f"{self.name} - {other.name}",
             scores={key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores},
@@ -104,14 +106,17 @@ class SystemEstimate:
 
     name: str
     items: int
+    """Number of scored items."""
     labels: int
+    """Number of labelled items with a score."""
     means: PoweredMeans | None
     """None without labels, or if they cannot be used."""
     refusal: str
+    """Why the labels cannot be used; empty if they can."""
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
     accuracy: Interval | NoInterval
-    """Share of labelled items on which judge and label agree, if 0.5 and above is a yes; Wilson interval."""
+    """Share of labelled items on which judge and label agree, where 0.5 and above counts as yes; Wilson interval."""
     notes: tuple[str, ...]
 
     @property
@@ -134,8 +139,9 @@ class SystemDifference:
     a: str
     b: str
     paired: bool
-    """Whether it is computed question by question; if not, as if the systems were independent."""
+    """Whether the difference is computed question by question; if not, as between independent systems."""
     labels: int
+    """Number of labels behind the difference."""
     interval: Interval | NoInterval
 
 
@@ -150,6 +156,7 @@ class SystemsReport:
     tau: float | None
     """Kendall's tau-b of this order with the judge's; None with fewer than 2 systems, or if all are tied."""
     level: float
+    """Confidence level of the intervals."""
     caution: str = ""
     """Assumptions that the labels cannot verify; empty if there are none."""
 
@@ -181,8 +188,10 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     else:
         agreement = correlation_interval(judged, labels, kind="pearson")
         if isinstance(agreement, Interval) and agreement.low <= 0:
-            found = estimate_text(agreement.estimate, agreement, ".2f")
-            remark = f"the judge is not significantly better than chance: correlation of scores and labels {found}"
+            correlation = estimate_text(agreement.estimate, agreement, ".2f")
+            remark = (
+                f"the judge is not significantly better than chance: correlation of scores and labels {correlation}"
+            )
     return SystemEstimate(
         name=system.name,
         items=len(system.scores),
@@ -209,7 +218,7 @@ def _ordered(
     level: float,
     caution: str = "",
 ) -> SystemsReport:
-    """Report these estimates, with the differences and ranks of the systems that have one."""
+    """Return a report of these estimates, with the differences and ranks of the systems that have an estimate."""
     known = _estimates((estimate.name, estimate.best) for estimate in estimates)
     by_name = {system.name: system for system in systems if system.name in known}
     judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
@@ -226,10 +235,10 @@ def _ordered(
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Compute b minus a: paired if enough labels are on questions labelled in both, else as if independent.
+    """Compute b minus a: paired if enough labels are on questions labelled in both systems, else unpaired.
 
-    With few pairs, the unpaired difference is more precise. The choice depends only on the number of pairs, not on
-    their labels.
+    With few shared questions, the unpaired difference is more precise. The choice depends only on their number, not on
+    the labels.
     """
     gap = b - a
     paired = _best(gap.means(level))
@@ -238,18 +247,18 @@ def _difference(a: System, b: System, level: float) -> SystemDifference:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
     mean_a, mean_b = (_best(system.means(level)) for system in (a, b))
     if not isinstance(mean_a, PoweredMean) or not isinstance(mean_b, PoweredMean):
-        none = NoInterval(reason="one of the two has no estimate", n=0)
-        return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=none)
-    found = powered_difference(mean_a, mean_b, bounds=gap.bounds)
-    return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=found)
+        missing = NoInterval(reason="one of the two has no estimate", n=0)
+        return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=missing)
+    interval = powered_difference(mean_a, mean_b, bounds=gap.bounds)
+    return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=interval)
 
 
 def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     """Compare the estimates with a known order, best first. Raises ValueError if it names a system twice."""
     if len(set(order)) < len(order):
         raise ValueError(f"an order names each system once, got {', '.join(order)}")
-    estimates = _estimates([(one.name, one.best) for one in report.systems])
-    judge = _estimates([(one.name, one.means.judge_only) for one in report.systems if one.means])
+    estimates = _estimates([(estimate.name, estimate.best) for estimate in report.systems])
+    judge = _estimates([(estimate.name, estimate.means.judge_only) for estimate in report.systems if estimate.means])
     names = [name for name in order if name in estimates]
     order_scores = [-float(rank) for rank, _ in enumerate(names)]
     return KnownOrder(
@@ -259,9 +268,9 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     )
 
 
-def _estimates(found: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
-    """Return the estimates by name, of systems that have one."""
-    return {name: one.interval.estimate for name, one in found if isinstance(one, PoweredMean)}
+def _estimates(named: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
+    """Return the estimates by name, leaving out systems without one."""
+    return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, PoweredMean)}
 
 
 def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -269,17 +278,17 @@ def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
-    """Correct each system by the judge's errors on the labels of all systems, as ARES does with one labelled set.
+    """Correct each system with the judge's mean error on the labels of all systems, as ARES does with one labelled set.
 
-    Only the full correction (weight 1, PPI) makes sense here: a smaller weight pulls every system towards the mean of
-    all labels, which is the mean of no system. The same correction for all systems does not change their order. The
-    judge's mean and the correction are treated as independent although they share items: for a judge that says yes or
-    no, this makes the interval wider, not narrower.
+    Only the full correction (weight 1, PPI) makes sense here: a smaller weight would pull every system towards the mean
+    of all labels, which is the mean of no system. The correction is the same for all systems, so it does not change
+    their order. The judge's mean and the correction are treated as independent although they share items: for a judge
+    that says yes or no, this makes the interval wider, not narrower.
     """
-    pool = [one.arrays()[:2] for one in systems if one.labels and not one.refusal]
+    pool = [system.arrays()[:2] for system in systems if system.labels and not system.refusal]
     if not pool:
-        alone = tuple(estimate_system(system, level=level) for system in systems)
-        return SystemsReport(systems=alone, differences=(), ranking=(), tau=None, level=level)
+        uncorrected = tuple(estimate_system(system, level=level) for system in systems)
+        return SystemsReport(systems=uncorrected, differences=(), ranking=(), tau=None, level=level)
     labels, judged = (np.concatenate(side) for side in zip(*pool, strict=True))
     estimates = tuple(_pooled(system, labels, judged, level) for system in systems)
     return _ordered(estimates, systems, _pooled_difference, level=level, caution=CAUTION)
@@ -290,20 +299,23 @@ def _pooled(system: System, labels: FloatArray, judged: FloatArray, level: float
         return estimate_system(replace(system, refusal=_UNSCORED), level=level)
     unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()
     scores = list(system.scores.values())
-    found = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
-    alone, drawn = (NoInterval(reason=reason, n=labels.size) for reason in (_OTHERS, _DRAWN))
-    own = estimate_system(system, level=level)
-    means = replace(found, classical=alone, tuned=drawn)
-    return replace(own, means=means, refusal="", notes=(*own.notes, *unusable))
+    estimated = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
+    means = replace(
+        estimated,
+        classical=NoInterval(reason=_NO_LABELS_ONLY, n=labels.size),
+        tuned=NoInterval(reason=_NO_PPI_PLUS_PLUS, n=labels.size),
+    )
+    own_estimate = estimate_system(system, level=level)
+    return replace(own_estimate, means=means, refusal="", notes=(*own_estimate.notes, *unusable))
 
 
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
-    """Compute the difference of the judge's scores; the correction is the same on both sides."""
+    """Compute the difference of the judge's scores; the correction cancels out, because it is the same for both."""
     gap = b - a
     values = list(gap.scores.values())
     if values:
-        found = mean_interval(moments(values), bounds=gap.bounds, level=level)
-        return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=found)
-    sides = [list(one.scores.values()) for one in (b, a)]
-    found = group_difference(*sides, bounds=a.bounds, level=level).interval
-    return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=found)
+        interval = mean_interval(moments(values), bounds=gap.bounds, level=level)
+        return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=interval)
+    sides = [list(system.scores.values()) for system in (b, a)]
+    interval = group_difference(*sides, bounds=a.bounds, level=level).interval
+    return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=interval)

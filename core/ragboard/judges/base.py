@@ -1,4 +1,4 @@
-"""Interfaces of judges, and the metering of their requests to models."""
+"""The protocols that judges implement, and the metering of their requests to models."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 
 
 class Judge(Protocol):
-    """Answers tasks. A judge can answer some types of task only; an evaluation combines judges by role."""
+    """Answers tasks. A judge may answer only some types of task; an evaluation combines judges by role."""
 
     @property
     def name(self) -> str:
-        """Its name for users: `embedded`."""
+        """The name that users see: `embedded`."""
         ...
 
     @property
@@ -54,14 +54,14 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestEstimate:
-    """What a judge would send to its model for one task, to estimate the cost."""
+    """What a judge would send to its model for one task. Used to estimate the cost."""
 
     text: str
     """The text of the first call, or of all calls if there are several."""
     calls: int = 1
     """Number of calls if all replies are valid."""
     repair: str = ""
-    """What the judge would send after an invalid reply; empty if it does not ask again."""
+    """What the judge would send after an invalid reply; empty if it would not ask again."""
 
 
 @runtime_checkable
@@ -70,7 +70,7 @@ class ModelJudge(Protocol):
 
     @property
     def model(self) -> str:
-        """The name of the model in the list of prices."""
+        """The name of the model, as in the price list."""
         ...
 
     def request(self, task: Task, /) -> RequestEstimate | None:
@@ -80,7 +80,7 @@ class ModelJudge(Protocol):
 
 @runtime_checkable
 class BatchJudge(Protocol):
-    """A judge that is faster with batches. The evaluation passes it the waiting tasks, one batch at a time."""
+    """A judge that is faster with batches. The evaluation passes it one batch of waiting tasks at a time."""
 
     @property
     def batch_size(self) -> int:
@@ -90,25 +90,25 @@ class BatchJudge(Protocol):
 
 @runtime_checkable
 class ComputingJudge(Protocol):
-    """A judge that computes in Python, calls no model, and can be pickled: other processes can answer for it."""
+    """A judge that computes in Python, calls no model and can be pickled, so worker processes can run it."""
 
     @property
     def computes(self) -> bool:
-        """True."""
+        """Always True; its presence marks such a judge."""
         ...
 
 
 class LimitReachedError(Exception):
-    """A request was not sent, because a limit is reached. The message names the limit."""
+    """A request was not sent, because a limit was reached. The message names the limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestSize:
-    """The largest possible size of a request and its reply."""
+    """The maximum size of a request and its reply."""
 
     prompt_bytes: int
     reply_tokens: int | None
-    """The limit of output tokens; None without a limit, 0 for embeddings."""
+    """Maximum number of output tokens; None without a limit, 0 for embeddings."""
 
 
 @runtime_checkable
@@ -124,13 +124,13 @@ class Meter(Protocol):
         ...
 
     def unanswered(self, task: Task, /, *, may_be_billed: bool) -> None:
-        """Count a request without a reply; `may_be_billed` if the server may still charge for it."""
+        """Count a request that got no reply. `may_be_billed`: the server may still charge for it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
-    """Counts the attempts to send one request; there is no limit if `on_call` is not a `Meter`."""
+    """Counts the attempts to send one request; without a limit if `on_call` is not a `Meter`."""
 
     task: Task
     on_call: OnCall
@@ -142,14 +142,14 @@ class RequestMeter:
             await self.on_call.admit(self.task, self.size)
 
     def unanswered(self, *, may_be_billed: bool) -> None:
-        """Count a request without a reply; `may_be_billed` if the server may still charge for it."""
+        """Count a request that got no reply. `may_be_billed`: the server may still charge for it."""
         if isinstance(self.on_call, Meter):
             self.on_call.unanswered(self.task, may_be_billed=may_be_billed)
 
 
 @runtime_checkable
 class MeteredJudge(Protocol):
-    """A model judge that asks its `Meter` before every request; for other judges only a task's first one is metered."""
+    """A model judge that asks its `Meter` before every request, not only before the first one of each task."""
 
     @property
     def is_metered(self) -> bool:

@@ -16,13 +16,13 @@ Vector: TypeAlias = tuple[float, ...]
 
 def texts_of(tasks: Sequence[Task]) -> list[str]:
     """Return the texts that the tasks compare, without repetition and without empty texts."""
-    compared = [task for task in tasks if isinstance(task, Similarity) and task.others]
-    texts = dict.fromkeys(text for task in compared for text in (task.text, *task.others))
+    similarity_tasks = [task for task in tasks if isinstance(task, Similarity) and task.others]
+    texts = dict.fromkeys(text for task in similarity_tasks for text in (task.text, *task.others))
     return [text for text in texts if text.strip()]
 
 
 def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
-    """Return the cosines of a task's text and its others, in [-1, 1], in order; a Failure if one has no embedding."""
+    """Return the cosine of the task's text with each of its `others`, in order; a Failure if one has no embedding."""
     if not isinstance(task, Similarity):
         return Failure(detail=f"an embedder does not answer {type(task).__name__}")
     if not task.others:

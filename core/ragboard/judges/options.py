@@ -1,4 +1,4 @@
-"""The user's choice of judges: names by role, and settings of models."""
+"""The user's choice of judges: their names by role, and the settings of their models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JudgeOptions:
     """Names of judges by role, and settings of models. API keys are not included; they are in the environment."""
 
     judge: str = "embedded"
-    """The judge of every role without a judge of its own."""
+    """The judge of every role for which no other judge is named."""
     extract: str | None = None
     """Splits texts into statements."""
     verify: str | None = None
@@ -48,17 +48,17 @@ class JudgeOptions:
     batch: bool = False
     """Send the requests of an evaluation in batches: at a lower price, with replies within a day."""
     batch_interval: float = 60.0
-    """Maximum seconds between two looks at a batch."""
+    """Maximum seconds between two checks whether a batch is done."""
     device: str | None = None
     """What local models run on: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
     threads: int | None = None
-    """CPU threads of local models; None: as torch or onnxruntime chooses."""
+    """CPU threads of local models; None: the default of torch or onnxruntime."""
     backend: str = "torch"
     """Runtime of local models that verify statements: `torch`, or `onnx` for their ONNX export."""
 
 
 _FILES = ("prompts", "examples")
-_KINDS: Mapping[str, Any] = (
+_JSON_TYPES: Mapping[str, Any] = (
     dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", "device", "backend", *_FILES), str | None)
     | dict.fromkeys(
         ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "batch_interval", "threads"),
@@ -72,9 +72,9 @@ _KINDS: Mapping[str, Any] = (
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
     """Return the options as data for JSON, without secrets in the URL and the headers."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
-    address = options.base_url and _without_secrets(options.base_url)
+    base_url = options.base_url and _without_secrets(options.base_url)
     headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
-    data: dict[str, Any] = asdict(options) | files | {"base_url": address}
+    data: dict[str, Any] = asdict(options) | files | {"base_url": base_url}
     data |= {"headers": headers, "redact": list(options.redact)}
     return {name: value for name, value in data.items() if value or name not in ("headers", "redact", "batch")}
 
@@ -82,7 +82,7 @@ def options_to_json(options: JudgeOptions) -> dict[str, Any]:
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     """Read options from JSON data. Raises TypeError if `options_to_json` cannot have written it."""
     for name, value in data.items():
-        if not isinstance(value, _KINDS.get(name, object)) or (name == "judge" and value is None):
+        if not isinstance(value, _JSON_TYPES.get(name, object)) or (name == "judge" and value is None):
             raise TypeError(f"{name} is {value!r}")
     files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
     options: dict[str, Any] = {**data, **files, "redact": tuple(data.get("redact", ()))}
@@ -90,7 +90,7 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
 
 
 def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
-    """Yield the options that make a command use these judges, each with its value if it takes one.
+    """Yield the command-line options that name these judges, each with its value if it takes one.
 
     Options with their default value are left out, except the judge. Secrets are left out too, because other users of
     the machine could read them in the command line: headers with a key, and `base_url`, whose query can contain a key.
@@ -104,15 +104,15 @@ def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
             yield "--header", f"{header}={content}"
     for pattern in options.redact:  # the command reads `@FILE` as a file, and `@@` as a pattern that starts with `@`
         yield "--redact", f"@{pattern}" if pattern.startswith("@") else pattern
-    for name in (one.name for one in fields(JudgeOptions)):
+    for name in (option.name for option in fields(JudgeOptions)):
         value = getattr(options, name)
         if name not in ("judge", "parameters", "headers", "redact", "base_url") and value != getattr(default, name):
-            words = (f"--{name.replace('_', '-')}", str(value))
-            yield words[:1] if value is True else words
+            option = (f"--{name.replace('_', '-')}", str(value))
+            yield option[:1] if value is True else option
 
 
-def _without_secrets(address: str) -> str:
-    parts = urlsplit(address)
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
     parameters = parse_qsl(parts.query, keep_blank_values=True)
     public = [(name, value) for name, value in parameters if not is_credential(name)]
     query = parts.query if public == parameters else urlencode(public)

@@ -1,4 +1,4 @@
-"""A judge that returns recorded human verdicts, looked up by the texts they are about.
+"""A judge that returns recorded human verdicts, looked up by the texts that they are about.
 
 A recording is a folder of label files (docs/reference/label-files.md) with more fields in each row: verdicts on the
 statements of answer and reference with quotes, helpful sentences, ratings and preferences. Tasks are looked up by
@@ -19,9 +19,9 @@ from pydantic import BaseModel, ValidationError
 from ragboard.errors import RunFileError
 from ragboard.records import Evidence, Label, NuggetLabel, Span, Verdict
 from ragboard.tasks import (
-    AnswerRated,
+    AnswerRating,
     AssignNuggets,
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -47,10 +47,10 @@ from ragboard.tasks import (
 __all__ = ["RecordedJudge"]
 
 Passages: TypeAlias = tuple[str, ...]
-ANSWERED: frozenset[type[Task]] = frozenset(
+ANSWERED_TASKS: frozenset[type[Task]] = frozenset(
     {AssignNuggets, ExtractStatements, Verify, SelectSentences, JudgePassages, RateAnswer, Rate, Prefer}
 )
-"""The types of task that a recording has answers to."""
+"""The types of task that a recording can answer."""
 
 
 class _Quote(BaseModel):
@@ -67,8 +67,8 @@ class _LocatedStatement(BaseModel):
     statement: str
 
     @property
-    def extracted(self) -> Extracted:
-        return Extracted(text=self.statement, span=Span(start=self.start, end=self.end, how="verbatim"))
+    def extracted(self) -> ExtractedStatement:
+        return ExtractedStatement(text=self.statement, span=Span(start=self.start, end=self.end, how="verbatim"))
 
 
 class _Statement(_LocatedStatement):
@@ -79,7 +79,7 @@ class _Statement(_LocatedStatement):
     reference: Label
 
     def evidence(self, ranks: Mapping[int, int]) -> tuple[Evidence, ...]:
-        """The quotes from the passages whose ranks are keys of `ranks`, as evidence with the ranks it maps them to."""
+        """Return the quotes as evidence; `ranks` maps ranks to new ones, and quotes of other passages are left out."""
         stance: Literal["for", "against"] = "against" if self.verdict == "contradicted" else "for"
         return tuple(
             Evidence(rank=ranks[quote.rank], start=quote.start, end=quote.end, stance=stance, how="quoted")
@@ -130,7 +130,7 @@ class RecordedJudge:
     replies: dict[object, Any] = field(default_factory=dict[object, Any])
     """Replies, or parts of replies, by the texts they are about."""
 
-    answers: frozenset[type[Task]] = ANSWERED
+    answers: frozenset[type[Task]] = ANSWERED_TASKS
 
     @classmethod
     def from_folder(cls, folder: Path) -> Self:
@@ -175,7 +175,7 @@ class RecordedJudge:
                 return self._verification(task)
             case SelectSentences():
                 helpful = self.replies.get(("helpful", task.question))
-                chosen = tuple(at for at, text in enumerate(task.sentences) if helpful and text in helpful)
+                chosen = tuple(index for index, text in enumerate(task.sentences) if helpful and text in helpful)
                 return None if helpful is None else Selection(chosen=chosen)
             case JudgePassages():
                 useful = [self.replies.get(("useful", task.question, text)) for text in task.passages]
@@ -201,7 +201,7 @@ class RecordedJudge:
         return reply
 
     def _nugget_labels(self, task: AssignNuggets) -> NuggetLabels | None:
-        """Labels by the recorded verdicts on the same statements of the reference; none says *in part*."""
+        """Label nuggets by the recorded verdicts on the same statements of the reference; none is stated in part."""
         stated: dict[bool, NuggetLabel] = {True: "support", False: "not_support"}
         try:
             verdicts = [self.replies["joint", task.question, text, (task.answer,)] for text in task.nuggets]
@@ -218,8 +218,8 @@ class RecordedJudge:
                 if task.joint:
                     joint.append(self.replies["joint", task.question, statement, task.passages])
                 if task.single:
-                    alone = (self.replies["single", task.question, statement, passage] for passage in task.passages)
-                    single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(alone, 1)))
+                    verdicts = (self.replies["single", task.question, statement, passage] for passage in task.passages)
+                    single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(verdicts, 1)))
         except KeyError:
             return None
         return Verification(joint=tuple(joint), single=tuple(single))
@@ -227,7 +227,7 @@ class RecordedJudge:
 
 def _at_rank(verdict: Verdict, rank: int) -> Verdict:
     """Return the verdict against a single passage, with the rank of that passage in its evidence."""
-    return replace(verdict, evidence=tuple(replace(mark, rank=rank) for mark in verdict.evidence))
+    return replace(verdict, evidence=tuple(replace(evidence, rank=rank) for evidence in verdict.evidence))
 
 
 def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
@@ -239,29 +239,28 @@ def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
             yield kind.model_validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise RunFileError(path, f"not a recorded verdict: {where}: {first['msg']}", line=number) from error
+            field = ".".join(map(str, first["loc"]))
+            raise RunFileError(path, f"not a recorded verdict: {field}: {first['msg']}", line=number) from error
 
 
 def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
     """Yield the replies that a row records about its answer, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    extraction = Extraction(statements=tuple(statement.extracted for statement in row.statements), refuses=row.refuses)
+    extraction = Extraction(statements=tuple(judged.extracted for judged in row.statements), refuses=row.refuses)
     yield ("extraction", question, row.answer), extraction
-    for one in row.statements:
+    for judged in row.statements:
         ranks = {rank: rank for rank in range(1, len(passages) + 1)}
-        joint = Verdict(label=one.verdict, reason=one.note, evidence=one.evidence(ranks))
-        yield ("joint", question, one.statement, passages), joint
+        joint = Verdict(label=judged.verdict, reason=judged.note, evidence=judged.evidence(ranks))
+        yield ("joint", question, judged.statement, passages), joint
         for rank, passage in enumerate(passages, 1):
-            alone = rank in one.passages
-            single = Verdict(
-                label=one.verdict if alone else "unsupported", evidence=one.evidence({rank: 1}) if alone else ()
-            )
-            yield ("single", question, one.statement, passage), single
-        yield from _verdict_on_text(question, one.statement, row.reference, one.reference)
+            single = Verdict(label="unsupported")
+            if rank in judged.passages:
+                single = Verdict(label=judged.verdict, evidence=judged.evidence({rank: 1}))
+            yield ("single", question, judged.statement, passage), single
+        yield from _verdict_on_text(question, judged.statement, row.reference, judged.reference)
     for passage in row.contexts:
         yield ("useful", question, passage), any(sentence in passage for sentence in row.helpful)
-    relevance = AnswerRated(score=row.ratings["answer_relevance"] / 10, reason=row.relevance_reason)
+    relevance = AnswerRating(score=row.ratings["answer_relevance"] / 10, reason=row.relevance_reason)
     yield ("relevance", question, row.answer), relevance
     for quality, value in row.ratings.items():
         rated = passages if quality == "context_relevance" else row.answer
@@ -271,15 +270,15 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
     """Yield the replies that a row records about the statements of its reference, by the texts they are about."""
     question, passages = row.question, tuple(row.contexts)
-    statements = tuple(reference_statement.extracted for reference_statement in row.reference_statements)
+    statements = tuple(judged.extracted for judged in row.reference_statements)
     yield ("extraction", question, row.reference), Extraction(statements=statements, refuses=not statements)
-    for one in row.reference_statements:
-        yield from _verdict_on_text(question, one.statement, row.answer, one.answer)
-        together = Verdict(label="supported" if one.together else "unsupported")
-        yield ("joint", question, one.statement, passages), together
+    for judged in row.reference_statements:
+        yield from _verdict_on_text(question, judged.statement, row.answer, judged.answer)
+        joint = Verdict(label="supported" if judged.together else "unsupported")
+        yield ("joint", question, judged.statement, passages), joint
         for rank, passage in enumerate(passages, 1):
-            label: Label = "supported" if rank in one.passages else "unsupported"
-            yield ("single", question, one.statement, passage), Verdict(label=label)
+            label: Label = "supported" if rank in judged.passages else "unsupported"
+            yield ("single", question, judged.statement, passage), Verdict(label=label)
 
 
 def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> Iterator[tuple[object, Any]]:
@@ -288,7 +287,7 @@ def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> 
 
 
 def _pair_replies(row: _PairRow) -> Iterator[tuple[object, Any]]:
-    """Yield a preference in both orders. For a tie, each order prefers its first answer, which counts as a tie."""
+    """Yield the preference for both orders of the pair. In a tie, each order prefers the answer that it shows first."""
     for first, second, name in ((row.a, row.b, "a"), (row.b, row.a, "b")):
         better: Literal["a", "b"] = "a" if row.preferred in (name, "tie") else "b"
         yield ("preference", row.dimension, row.question, first, second), Preference(better=better, reason=row.note)

@@ -16,20 +16,20 @@ __all__ = ["NOTHING_REDACTED", "Redaction", "redaction_of"]
 
 BLOCK = "█"
 METRIC_FIELDS = frozenset({"quality", "definition"})
-"""Fields of tasks with words of the metric, not texts of the sample; they are not redacted."""
+"""Fields of tasks that hold the metric's own words, not texts of the sample; they are not redacted."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any])
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """Regular expressions; each character that they match is replaced by a block, so positions stay the same."""
+    """Regular expressions. Each character that they match is replaced by a block, so positions stay the same."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
 
     @property
     def suffix(self) -> str:
-        """A part of the judge's identity, because redacted texts may be judged differently; empty without patterns."""
+        """Added to the judge's identity, because redacted texts may be judged differently; empty without patterns."""
         if not self.patterns:
             return ""
         digest = blake2b("\n".join(pattern.pattern for pattern in self.patterns).encode(), digest_size=6)
@@ -47,7 +47,9 @@ class Redaction:
             return task
         texts = cast("Any", task)  # each type of task is a dataclass
         values = {
-            one.name: getattr(task, one.name) for one in fields(texts) if one.init and one.name not in METRIC_FIELDS
+            field.name: getattr(task, field.name)
+            for field in fields(texts)
+            if field.init and field.name not in METRIC_FIELDS
         }
         return cast("AnyTask", replace(texts, **{name: self._value(value) for name, value in values.items()}))
 
@@ -66,10 +68,10 @@ NOTHING_REDACTED = Redaction()
 
 def redaction_of(patterns: Iterable[str]) -> Redaction:
     """Compile regular expressions to a redaction. Raises SettingError for an invalid expression."""
-    found: list[re.Pattern[str]] = []
+    compiled: list[re.Pattern[str]] = []
     for pattern in patterns:
         try:
-            found.append(re.compile(pattern))
+            compiled.append(re.compile(pattern))
         except re.error as error:
             raise SettingError(f"--redact: {pattern!r} is not a regular expression: {error}") from error
-    return Redaction(tuple(found))
+    return Redaction(tuple(compiled))

@@ -1,4 +1,4 @@
-"""Make judges and embedders from their names, and the panel (all judges) of an evaluation."""
+"""Create judges and embedders from their names, and the panel of judges for an evaluation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 ONLY_VERIFY: frozenset[type[Task]] = frozenset({Verify})
-"""The tasks of a judge that only verifies statements; the embedded judge then answers all others."""
+"""The task types of a judge that only verifies statements; the embedded judge then answers all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class BackendSettings:
     """Settings of the model behind a judge or embedder."""
 
     endpoint: Endpoint | None = None
-    """The server of the models; None: as the environment variables say."""
+    """The server of the models; None: the one in the environment variables."""
     parameters: Mapping[str, JsonValue] | None = None
     """Parameters for a chat model: `temperature`."""
     prompts: Path | None = None
@@ -64,15 +64,15 @@ class Backend:
     argument: str = ""
     """The name of the argument after the prefix, such as `MODEL`; empty if there is no argument."""
     summary: str
-    """What the backend is, in words."""
+    """A description for help texts."""
     default: str = ""
     """The argument that the prefix alone stands for; empty if an argument is required."""
     build: Callable[[str, BackendSettings], Judge]
-    """Makes the judge from its argument and settings."""
+    """Creates the judge from the argument and the settings."""
     identity: str
     """The first part of the judge's identity."""
     no_prompt: str = ""
-    """How the judge answers without a prompt, in words; empty if it uses prompts."""
+    """What pages show in place of a prompt; empty if the judge uses prompts."""
     is_openai_server: bool = False
     """Whether it calls an OpenAI-compatible HTTP server, which can need an API key."""
 
@@ -82,7 +82,7 @@ class Backend:
         return f"{self.prefix}:{self.argument}" if self.argument else self.prefix
 
     def argument_of(self, name: str) -> str | None:
-        """Return the argument in the name of a judge, or None if the name is not that of this backend."""
+        """Return the argument in the name of a judge, or None if the name belongs to another backend."""
         prefix, colon, argument = name.partition(":")
         if prefix != self.prefix or bool(colon) != bool(argument) or (colon and not self.argument):
             return None
@@ -193,13 +193,13 @@ EMBEDDERS: tuple[Backend, ...] = (
 """The backends of embedders."""
 
 
-def _build(name: str, backends: tuple[Backend, ...], what: str, settings: BackendSettings) -> Judge:
+def _build(name: str, backends: tuple[Backend, ...], noun: str, settings: BackendSettings) -> Judge:
     for backend in backends:
         argument = backend.argument_of(name)
         if argument is not None:
             return backend.build(argument, settings)
     *usages, last = (backend.usage for backend in backends)
-    raise SettingError(f"no {what} is called {name!r}; there are {', '.join(usages)} and {last}")
+    raise SettingError(f"no {noun} is called {name!r}; use {', '.join(usages)} or {last}")
 
 
 def judge_named(
@@ -211,9 +211,9 @@ def judge_named(
     examples: Path | None = None,
     hardware: Hardware = ANY_HARDWARE,
 ) -> Judge:
-    """Return the judge with this name. Models are on the server `endpoint`, by default that of the environment.
+    """Return the judge with this name. Chat models are called at `endpoint`; None: that of the environment variables.
 
-    Raises SettingError, with the possible names, for an unknown one; JudgeError without credentials or model.
+    Raises SettingError for an unknown name, and JudgeError if credentials or a model are missing.
     """
     settings = BackendSettings(
         endpoint=endpoint, parameters=parameters, prompts=prompts, examples=examples, hardware=hardware
@@ -227,34 +227,34 @@ def embedder_named(name: str, *, endpoint: Endpoint | None = None, hardware: Har
 
 
 def asks_server(identity: str) -> bool:
-    """Return whether answers under this identity came from a server or a function of the user."""
+    """Return whether the judge with this identity is a model on a server or a function of the user."""
     return identity.partition("/")[0] in {
         "own",
-        *(one.identity for one in (*JUDGES, *EMBEDDERS) if one.is_openai_server),
+        *(backend.identity for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server),
     }
 
 
 def why_no_prompt(identity: str) -> str:
-    """Say why answers under this identity have no prompt; empty if they have one."""
+    """Return why answers of the judge with this identity have no prompt, in words; empty if they have one."""
     kind = identity.partition("/")[0]
     if kind in ("llm", "own"):
         return ""
-    known = {one.identity: one.no_prompt for one in (*JUDGES, *EMBEDDERS)}
-    return known.get(kind) or "This judge is asked without a prompt."
+    reasons = {backend.identity: backend.no_prompt for backend in (*JUDGES, *EMBEDDERS)}
+    return reasons.get(kind) or "This judge is asked without a prompt."
 
 
 def asks_models(options: JudgeOptions) -> bool:
     """Return whether any judge or embedder calls an OpenAI-compatible server, which can need an API key."""
     servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server}
-    named = (options.judge, options.extract, options.verify, options.embed)
-    return any(name and ":" in name and name.partition(":")[0] in servers for name in named)
+    names = (options.judge, options.extract, options.verify, options.embed)
+    return any(name and ":" in name and name.partition(":")[0] in servers for name in names)
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
     """Return the judges that the options name. All models share one endpoint; equal names give one judge.
 
-    If the judge only verifies statements, the embedded judge answers everything that no other judge is named for.
-    The API key is read from `environment`, by default from that of this process.
+    If the judge only verifies statements, the embedded judge answers everything for which no other judge is named.
+    The API key is read from `environment`; None: the environment of this process.
     Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
@@ -267,9 +267,8 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             requests_per_minute=options.requests_per_minute,
             tokens_per_minute=options.tokens_per_minute,
         )
-        found = openai_endpoint(options.base_url, environment)
         endpoint = replace(
-            found,
+            openai_endpoint(options.base_url, environment),
             headers=options.headers,
             limits=limits,
             timeout=options.deadline,
@@ -292,4 +291,4 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
     if options.embed:
         roles["embed"] = embedder_named(options.embed, endpoint=endpoint, hardware=hardware)
     judge = judges[options.judge]
-    return Panel(judge=judge, roles=roles, rest=EmbeddedJudge() if judge.answers == ONLY_VERIFY else None)
+    return Panel(judge=judge, roles=roles, fallback=EmbeddedJudge() if judge.answers == ONLY_VERIFY else None)

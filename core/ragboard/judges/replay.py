@@ -22,12 +22,12 @@ __all__ = ["RecordingJudge", "ReplayJudge"]
 
 @dataclass(frozen=True)
 class ReplayJudge:
-    """Answers each task as in a recording; an unknown task is a failure."""
+    """Answers each task as in a recording; a task that is not recorded fails."""
 
     recorded: Mapping[str, Reply | Failure]
     """Replies by the key of their task, `task_key(task, "")`."""
     version: str
-    """A digest of the recording, so that another recording is another judge."""
+    """A digest of the recording; another recording is another judge."""
     name: str = "replay"
     heuristic: bool = False
     answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(TASKS))
@@ -42,7 +42,7 @@ class ReplayJudge:
         except OSError as error:
             raise RunFileError(path, f"{error.strerror or error}, expected a recording of replies") from error
         recorded = dict(
-            _entry(path, number, line)
+            _read_entry(path, number, line)
             for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), 1)
             if line.strip()
         )
@@ -93,12 +93,12 @@ class RecordingJudge:
         return self.inner.identity(task)
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Ask the inner judge, and append its replies to the recording, except those it was not asked for."""
+        """Ask the inner judge and append its replies to the recording, except `NotAsked`."""
         replies = await self.inner.answer(tasks, on_call)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
                 if not isinstance(reply, NotAsked):
-                    file.write(_line(task, reply))
+                    file.write(_entry_line(task, reply))
         return replies
 
 
@@ -125,7 +125,7 @@ class _RecordingModelJudge(RecordingJudge):
         return self._model_judge.request(task)
 
 
-def _line(task: Task, reply: Reply | Failure) -> bytes:
+def _entry_line(task: Task, reply: Reply | Failure) -> bytes:
     entry: dict[str, object] = {"task": type(task).__name__, "asked": json.loads(encode(task))}
     if isinstance(reply, Failure):
         entry["failure"] = reply.detail
@@ -134,14 +134,14 @@ def _line(task: Task, reply: Reply | Failure) -> bytes:
     return json.dumps(entry, ensure_ascii=False).encode() + b"\n"
 
 
-def _entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
+def _read_entry(path: Path, number: int, line: str) -> tuple[str, Reply | Failure]:
     from pydantic import TypeAdapter, ValidationError
 
-    from ragboard.tasks import TASK_NAMED
+    from ragboard.tasks import TASKS_BY_NAME
 
     try:
         entry = json.loads(line)
-        task: Task = TypeAdapter(TASK_NAMED[entry["task"]]).validate_python(entry["asked"])
+        task: Task = TypeAdapter(TASKS_BY_NAME[entry["task"]]).validate_python(entry["asked"])
         reply = Failure(detail=entry["failure"]) if "failure" in entry else decode_reply(entry["task"], entry["reply"])
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         detail = " ".join(str(error).split())[:200]

@@ -1,4 +1,4 @@
-"""Find secrets in addresses and headers, and mask them in texts."""
+"""Find secrets in URLs and headers, and mask them in texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from urllib.parse import parse_qsl, quote, urlencode
 
-__all__ = ["MASK", "is_credential", "masking", "public_query", "whole_words"]
+__all__ = ["MASK", "is_credential", "public_query", "secret_pattern", "short_secret_pattern"]
 
 MASK = "***"
 
@@ -24,20 +24,20 @@ def is_credential(name: str) -> bool:
 
 
 def public_query(query: str) -> str:
-    """Return the parameters of an address, sorted by name, with `***` for secret values."""
+    """Return the query of a URL with its parameters sorted by name and secret values as `***`."""
     parameters = sorted(parse_qsl(query, keep_blank_values=True))
     return urlencode([(name, MASK if is_credential(name) else value) for name, value in parameters], safe="*:/")
 
 
-def masking(secrets: Iterable[str]) -> re.Pattern[str]:
+def secret_pattern(secrets: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern that matches the secrets, also in their usual encodings; short secrets are ignored."""
     long = [secret for secret in secrets if _is_long(secret)]
     encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
     return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
 
 
-def whole_words(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that also matches short secrets, if they are whole words and not names such as `ollama`."""
+def short_secret_pattern(secrets: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for short secrets, which must be whole words; plain words such as `ollama` are ignored."""
     short = [secret for secret in secrets if re.search(r"\d" if len(secret) < 12 else r"[\W\d]", secret)]
     words = (rf"(?<![\w-]){re.escape(secret)}(?![\w-])" for secret in short if len(secret) >= 6)
     return re.compile("|".join(words) or "(?!)")
@@ -52,11 +52,11 @@ def _encoded(secret: str) -> Iterator[str]:
     """Yield the secret percent-encoded, as hex, and in base64 at every offset."""
     raw = secret.encode()
     yield from (quote(secret, safe=""), raw.hex(), raw.hex().upper())
-    for lead, unsure in ((0, 0), (1, 2), (2, 3)):
-        core = b64encode(bytes(lead) + raw).decode()[unsure : (lead + len(raw)) * 8 // 6]
-        yield from (core, core.replace("+", "-").replace("/", "_"))
+    for offset, mixed in ((0, 0), (1, 2), (2, 3)):  # the first `mixed` characters also encode the bytes before it
+        encoded = b64encode(bytes(offset) + raw).decode()[mixed : (offset + len(raw)) * 8 // 6]
+        yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
 
 
 def _in_json(secret: str) -> str:
-    """Return a pattern that matches the text, also with characters escaped as in JSON."""
-    return "".join(rf"(?:\\{{0,8}}{re.escape(sign)}|(?i:\\{{1,8}}u{ord(sign):04x}))" for sign in secret)
+    """Return a pattern that matches the secret, also where its characters are escaped as in JSON."""
+    return "".join(rf"(?:\\{{0,8}}{re.escape(character)}|(?i:\\{{1,8}}u{ord(character):04x}))" for character in secret)

@@ -24,7 +24,7 @@ from ragboard.metrics import (
     trace,
     umbrela,
 )
-from ragboard.metrics.base import Metric, outcome
+from ragboard.metrics.base import Metric, compute_outcome
 from ragboard.metrics.description import allowed, choices, describe, setting_kinds
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
 from ragboard.metrics.ragas_library import (
@@ -41,10 +41,10 @@ __all__ = [
     "DEFAULT_METRICS_BY_RULES",
     "METRICS",
     "Metric",
+    "compute_outcome",
     "describe",
     "metric_of",
     "metrics_named",
-    "outcome",
     "split_names",
 ]
 
@@ -52,7 +52,7 @@ DEFAULT_METRICS: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(), Contex
 """The metrics of an evaluation if none are chosen."""
 
 DEFAULT_METRICS_BY_RULES: tuple[Metric, ...] = (Faithfulness(), AnswerRelevance(method="direct"), ContextRelevance())
-"""The default metrics for a rule-based judge."""
+"""The metrics of an evaluation with the rule-based embedded judge if none are chosen."""
 
 METRICS: dict[str, Metric] = {
     metric.spec: metric
@@ -112,7 +112,7 @@ METRICS: dict[str, Metric] = {
         Refusal(),
         crag.Truthfulness(),
         mtrag.Faithfulness(),
-        mtrag.Rated(),
+        mtrag.RatingByAnswerability(),
         citations.AlceRecall(),
         citations.AlcePrecision(),
         citations.AlceF1(),
@@ -133,42 +133,42 @@ WITH_SETTINGS = re.compile(r"(?P<name>[^()]+)\((?P<settings>[^()]*)\)")
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Split a list of metric names at its commas; commas within brackets separate settings."""
+    """Split a list of metric names at its commas, but not at the commas between settings in brackets."""
     return tuple(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the known metrics with these names, in order, without repetition.
+    """Return the metrics of `known` with these names, in order, without repetition.
 
-    A bare name (`faithfulness`) is enough if only one source or only a default metric has it. A source (`ragas`) means
-    all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises SettingError, with the candidates,
-    for an unknown or ambiguous name.
+    A name without a source (`faithfulness`) is enough if it is unambiguous; a default metric wins. A source alone
+    (`ragas`) means all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises SettingError, with
+    the candidates, for an unknown or ambiguous name.
     """
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for name in names:
-        found |= {metric.spec: metric for metric in _named(name.strip(), known)}
-    return tuple(found.values())
+        metrics |= {metric.spec: metric for metric in _find(name.strip(), known)}
+    return tuple(metrics.values())
 
 
 def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
-    """Return the metric with this full name, or None if there is none."""
+    """Return the metric with this full name, as `Metric.spec` writes it, or None if there is none."""
     if spec in known:
         return known[spec]
     try:
-        found = _named(spec, known)
+        metrics = _find(spec, known)
     except SettingError:
         return None
-    return next((metric for metric in found if metric.spec == spec), None)
+    return next((metric for metric in metrics if metric.spec == spec), None)
 
 
-def _named(name: str, known: Mapping[str, Metric]) -> list[Metric]:
+def _find(name: str, known: Mapping[str, Metric]) -> list[Metric]:
     with_settings = WITH_SETTINGS.fullmatch(name)
     if with_settings is None:
-        return _matching(name, known)
+        return _find_without_settings(name, known)
     pairs = [pair.partition("=") for pair in with_settings["settings"].split(",") if pair.strip()]
     return [
         _with_settings(metric, {key.strip(): value.strip() for key, _, value in pairs})
-        for metric in _matching(with_settings["name"].strip(), known)
+        for metric in _find_without_settings(with_settings["name"].strip(), known)
     ]
 
 
@@ -176,24 +176,24 @@ def _suggestion(name: str, known: Mapping[str, Metric]) -> str:
     """Suggest metrics with a similar name; if there are none, list all metrics."""
     words = [*known, *dict.fromkeys(metric.name for metric in known.values())]
     similar = get_close_matches(name, words, n=3, cutoff=0.8)
-    return (
-        f"perhaps {' or '.join(similar)}; `ragboard metrics` lists them" if similar else f"there are {', '.join(known)}"
-    )
+    if similar:
+        return f"did you mean {' or '.join(similar)}? `ragboard metrics` lists all"
+    return f"the metrics are {', '.join(known)}"
 
 
-def _matching(name: str, known: Mapping[str, Metric]) -> list[Metric]:
+def _find_without_settings(name: str, known: Mapping[str, Metric]) -> list[Metric]:
     if name in known:
         return [known[name]]
-    found = [metric for metric in known.values() if metric.source == name]
-    if found:
-        return found
-    found = [metric for metric in known.values() if metric.name == name]
-    if not found:
+    metrics = [metric for metric in known.values() if metric.source == name]
+    if metrics:
+        return metrics
+    metrics = [metric for metric in known.values() if metric.name == name]
+    if not metrics:
         raise SettingError(f"no metric is called {name!r}; {_suggestion(name, known)}")
-    default = [metric for metric in found if metric in DEFAULT_METRICS]
-    if len(found) > 1 and len(default) != 1:
-        raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in found)}")
-    return default or found
+    default = [metric for metric in metrics if metric in DEFAULT_METRICS]
+    if len(metrics) > 1 and len(default) != 1:
+        raise SettingError(f"{name!r} is ambiguous: {', '.join(metric.spec for metric in metrics)}")
+    return default or metrics
 
 
 def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
@@ -209,8 +209,8 @@ def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
         raise SettingError(f"{metric.source}.{metric.name}: {error}") from error
 
 
-def _value(what: str, text: str, kind: Any) -> object:
-    """Parse a setting as a metric's name contains it: a number, True or False, or one of several words."""
+def _value(setting: str, text: str, kind: Any) -> object:
+    """Parse the value of a setting: a number, True or False, or one of several words."""
     options = choices(kind)
     for choice in options:
         if text.casefold() == str(choice).casefold():
@@ -219,4 +219,4 @@ def _value(what: str, text: str, kind: Any) -> object:
         return float(text)
     if not options and kind is not float and text.isdecimal():
         return int(text)
-    raise SettingError(f"{what}: got {text!r}, expected {allowed(kind)}")
+    raise SettingError(f"{setting}: got {text!r}, expected {allowed(kind)}")

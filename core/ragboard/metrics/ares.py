@@ -15,12 +15,12 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_answer,
     no_passages,
 )
 from ragboard.records import Outcome, Sample, Score, Unscored
-from ragboard.tasks import AresQuality, Classified, Classify, Task
+from ragboard.tasks import AresQuality, Classification, Classify, Task
 
 __all__ = ["AnswerFaithfulness", "AnswerRelevance", "AresMetric", "ContextRelevance", "QualityVerdict"]
 
@@ -28,45 +28,47 @@ NOT_ASKED = "Not asked: the judge finds the passages irrelevant to the question.
 
 
 @dataclass(frozen=True)
-class QualityVerdict(Need[Classified]):
+class QualityVerdict(Need[Classification]):
     """Whether a quality of ARES holds. Not resolved without the texts that the quality is about."""
 
     quality: AresQuality
     after_contexts: bool = False
-    """First ask whether the passages are relevant; if not, the quality does not hold either."""
+    """First ask whether the passages are relevant; if they are not, the quality does not hold, without asking."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Classify,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Classified | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> Classification | Unscored:
         """Ask for the verdict; with `after_contexts`, only if the passages are relevant."""
         if self.after_contexts:
-            first = await _classified("context_relevance", sample, ask, with_passages=True)
+            first = await _classify("context_relevance", sample, ask, with_passages=True)
             if isinstance(first, Unscored):
                 return first
             if not first.holds:
-                return Classified(holds=False, reason=NOT_ASKED)
-        return await _classified(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
+                return Classification(holds=False, reason=NOT_ASKED)
+        return await _classify(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
 
-    def rows(self, found: Classified, /) -> Iterable[Row]:
+    def rows(self, verdict: Classification, /) -> Iterable[Row]:
         about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.after_contexts else ''})"
-        yield judgement(about, 1, "yes" if found.holds else "no", found.probability, found.reason)
+        yield judgement_row(about, 1, "yes" if verdict.holds else "no", verdict.probability, verdict.reason)
 
 
-async def _classified(quality: AresQuality, sample: Sample, ask: Ask, *, with_passages: bool) -> Classified | Unscored:
-    of_answer = quality != "context_relevance"
-    missing = (of_answer and no_answer(sample)) or (with_passages and no_passages(sample))
+async def _classify(
+    quality: AresQuality, sample: Sample, ask: Ask, *, with_passages: bool
+) -> Classification | Unscored:
+    needs_answer = quality != "context_relevance"
+    missing = (needs_answer and no_answer(sample)) or (with_passages and no_passages(sample))
     if missing:
         return missing
     contexts = tuple(passage.text for passage in sample.contexts or ())
-    answer = sample.answer or "" if of_answer else ""
+    answer = sample.answer or "" if needs_answer else ""
     task = Classify(quality=quality, question=sample.question, contexts=contexts, answer=answer, history=sample.history)
     return await ask(task)
 
 
 @dataclass(frozen=True)
 class AresMetric(Metric):
-    """Base class of the three metrics: one verdict per sample; the mean over a run is a success rate."""
+    """Base class of the three metrics: one yes or no per sample, so the mean over a run is the rate of yes."""
 
     source: ClassVar[str] = "ares"
     formula: ClassVar[str] = "1 if the judge says yes, 0 if it says no"

@@ -1,7 +1,8 @@
-"""Base classes of metrics and of their needs: the judgements of a sample that a metric is computed from.
+"""Base classes of metrics and of needs. A need is what a metric is computed from: statements, verdicts, ratings.
 
-A metric lists its needs. The evaluation resolves each need once by calling judges, and the metric computes its score
-from the results. If a need cannot be resolved, its result is an `Unscored` with the reason, and so is the score.
+A metric lists its needs. The evaluation resolves each need once per sample by sending tasks to judges, and the metric
+computes its score from the results. If a need cannot be resolved, its result and the score are an `Unscored` with the
+reason.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ __all__ = [
     "Need",
     "NeedResults",
     "Row",
-    "judgement",
+    "compute_outcome",
+    "judgement_row",
     "no_answer",
     "no_column",
     "no_passages",
-    "outcome",
     "resolve",
     "resolve_draws",
     "tasks_for",
-    "yes_or_no",
+    "yes_no_rows",
 ]
 
 T = TypeVar("T")
@@ -58,10 +59,10 @@ CATEGORIES: Mapping[Category, str] = {
     "quality": "Is it sound, clear and safe, as a chat model sees it?",
     "other": "Your own metrics",
 }
-"""The question that the metrics of each category answer, in the order of pages."""
+"""The question that the metrics of each category answer, in the order in which pages show them."""
 
 ROUNDING = 1e-9
-"""Largest rounding error by which a score can be outside its range."""
+"""How far rounding errors may put a score outside its range."""
 
 AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
 """Sends one task of a sample to the judge."""
@@ -72,25 +73,25 @@ Row: TypeAlias = tuple[str, tuple[Any, ...]]
 
 @dataclass
 class Ask:
-    """Sends tasks of one sample to judges; each task once, even if several needs have it."""
+    """Sends the tasks of one sample to judges; each task once, even if several needs ask for it."""
 
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
-    """Whether the judge answered a task before."""
-    wanted: Collection[Need[Any]] = ()
-    """All needs to resolve, so that one task can serve two of them."""
+    """Returns whether the judge has answered a task before."""
+    needs: Collection[Need[Any]] = ()
+    """All needs that are being resolved; two of them can share one task."""
     draw: int = 0
-    """Which independent draw of the replies this is, from 0."""
+    """Number of the draw of independent replies, from 0."""
     redraws: Callable[[Task], bool] = lambda _: True
-    """Whether a further draw asks a task again; if not, it has the reply of the first draw."""
+    """Returns whether later draws ask a task again; if not, they use the reply of the first draw."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or the reason why there is none."""
-        task = self._drawn(task)
+        task = self._for_this_draw(task)
         if task not in self._asked:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
@@ -101,17 +102,17 @@ class Ask:
         return cast("R", reply)
 
     def knows(self, task: Task) -> bool:
-        """Return whether the task was answered before; needs then send it in the same form."""
-        return self.known(self._drawn(task))
+        """Return whether the task was answered before. Needs then send it in the same form again."""
+        return self.known(self._for_this_draw(task))
 
-    def _drawn(self, task: Task[R]) -> Task[R]:
+    def _for_this_draw(self, task: Task[R]) -> Task[R]:
         if not self.draw or not self.redraws(task):
             return task
         return cast("Task[R]", replace(cast("Any", task), draw=task.draw + self.draw * DRAW_STEP))
 
     @cached_property
     def file_verdicts(self) -> FileVerdicts | Unscored:
-        """Claims and verdicts in the run file, or why these cannot be used."""
+        """The claims and verdicts in the run file, or the reason why they cannot be used."""
         try:
             return read_file_verdicts(self.sample)
         except UnusableError as error:
@@ -119,18 +120,21 @@ class Ask:
 
 
 class Need(ABC, Generic[T]):
-    """A judgement of a sample that metrics are computed from; `T` is the type of its result. A frozen dataclass."""
+    """Something judged of a sample that metrics are computed from; `T` is the type of its result.
+
+    Subclasses are frozen dataclasses.
+    """
 
     @abstractmethod
     def tasks(self) -> tuple[type[Task], ...]:
-        """Return the types of task that it can send."""
+        """Return the types of task that the need can send."""
 
     @abstractmethod
     async def resolve(self, sample: Sample, ask: Ask) -> T | Unscored:
         """Send the tasks, and return the result or the reason why there is none."""
 
     def inner(self) -> tuple[Need[Any], ...]:
-        """Return the needs that it may resolve in turn, so that one task can serve them and others."""
+        """Return the needs that this one may resolve itself; they can share tasks with other needs."""
         return ()
 
     def rows(self, result: T, /) -> Iterable[Row]:
@@ -168,7 +172,7 @@ async def resolve(
 ) -> NeedResults:
     """Resolve every need for one sample; a need that cannot be resolved becomes an Unscored with the reason.
 
-    `known`: whether a task was answered before; such a task is sent in the same form.
+    `known` returns whether a task was answered before; such a task is sent in the same form again.
     """
     (results,) = await resolve_draws(sample, [needs], answer, known)
     return results
@@ -183,34 +187,34 @@ async def resolve_draws(
 ) -> tuple[NeedResults, ...]:
     """Resolve the needs of several independent draws for one sample, all at once; return the results by draw.
 
-    `draws`: the needs of each draw. The first draw is what `resolve` returns. The others ask the tasks again for which
-    `redraws` is true, and share the replies to all other tasks with it.
+    `draws` has the needs of each draw. The first draw is what `resolve` returns. Later draws ask a task again if
+    `redraws` returns True for it; else they use the reply of the first draw.
     """
     asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
 
-    async def one(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
-        wanted = tuple(dict.fromkeys(needs))
-        inner = [part for need in wanted for part in need.inner()]
-        ask = Ask(sample, answer, known, (*wanted, *inner), draw, redraws, asked)
-        results = await asyncio.gather(*(need.resolve(sample, ask) for need in wanted))
-        return NeedResults(dict(zip(wanted, results, strict=True)))
+    async def resolve_draw(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
+        unique = tuple(dict.fromkeys(needs))
+        inner = [inner_need for need in unique for inner_need in need.inner()]
+        ask = Ask(sample, answer, known, (*unique, *inner), draw, redraws, asked)
+        results = await asyncio.gather(*(need.resolve(sample, ask) for need in unique))
+        return NeedResults(dict(zip(unique, results, strict=True)))
 
-    return tuple(await asyncio.gather(*(one(draw, needs) for draw, needs in enumerate(draws))))
-
-
-def judgement(about: str, number: int, says: str, value: float | None = None, reason: str = "") -> Row:
-    """Return the row of one judgement: what was asked, its number, the reply, a value, and the reason."""
-    return "judgements", (about, number, says, value, reason)
+    return tuple(await asyncio.gather(*(resolve_draw(draw, needs) for draw, needs in enumerate(draws))))
 
 
-def yes_or_no(about: str, verdicts: Iterable[tuple[bool, str]]) -> Iterable[Row]:
+def judgement_row(about: str, number: int, reply: str, value: float | None = None, reason: str = "") -> Row:
+    """Return the row of one judgement: what was judged, its number, the reply in words and as a number, the reason."""
+    return "judgements", (about, number, reply, value, reason)
+
+
+def yes_no_rows(about: str, verdicts: Iterable[tuple[bool, str]]) -> Iterable[Row]:
     """Return a row for each (yes, reason), numbered from 1."""
     for number, (yes, reason) in enumerate(verdicts, 1):
-        yield judgement(about, number, "yes" if yes else "no", reason=reason)
+        yield judgement_row(about, number, "yes" if yes else "no", reason=reason)
 
 
 def no_column(column: str) -> Unscored:
-    """Return the Unscored of a sample without this column."""
+    """Return the Unscored for a sample without this column."""
     if column == "nuggets":
         detail = "this question has no nuggets; write them with ragboard nuggets write RUN, or on the page Datasets"
         return Unscored(reason="skipped", detail=detail)
@@ -235,7 +239,7 @@ def no_passages(sample: Sample) -> Unscored | None:
 class Metric(ABC):
     """A metric. Its fields are its settings; its docstring is its description for users.
 
-    Its full name consists of source, name and the settings that differ from their defaults. The source is included
+    Its full name is `source.name(settings)`, with the settings that differ from their defaults. It includes the source
     because the same name means different things in different tools.
     """
 
@@ -254,7 +258,7 @@ class Metric(ABC):
     range: ClassVar[tuple[float, float]]
     """Minimum and maximum score."""
     direction: ClassVar[Direction]
-    """Which values are better; neutral: that depends on the use."""
+    """Which values are better: higher, lower, or neutral if that depends on the use."""
     calls: ClassVar[str]
     """The calls to judges per sample, in words."""
     more_passages: ClassVar[MorePassages] = ""
@@ -263,9 +267,9 @@ class Metric(ABC):
     category: ClassVar[Category] = "other"
     """Its group on pages, a key of `CATEGORIES`."""
     source_label: ClassVar[str] = ""
-    """A short form of `paper` for lists: `RAGAS paper`; empty: `paper` itself."""
+    """A short form of `paper` for lists: `RAGAS paper`. If empty, lists show `paper`."""
     needs_gold: ClassVar[bool] = False
-    """Whether it compares with gold passages, which the file gives as texts or ids."""
+    """Whether it compares the retrieved passages with gold passages, which the run file gives as texts or ids."""
 
     @property
     def spec(self) -> str:
@@ -281,12 +285,12 @@ class Metric(ABC):
 
     @property
     def credit(self) -> str:
-        """The `source_label` of the metric with these settings."""
+        """The `source_label`; a metric can override it for some settings."""
         return self.source_label
 
     @property
     def summary(self) -> str:
-        """A sentence that describes it with these settings; empty if the first paragraph of the docstring does."""
+        """A sentence that describes it with these settings. If empty, lists show the docstring's first paragraph."""
         return ""
 
     def _changed(self) -> list[str]:
@@ -298,14 +302,14 @@ class Metric(ABC):
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the needs of the metric; an empty tuple if it uses no judge."""
+        """Return what the score is computed from; an empty tuple if no judge is needed."""
 
     @abstractmethod
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the score. Called only if all required columns are present and all needs are resolved."""
 
 
-def outcome(metric: Metric, sample: Sample, results: NeedResults) -> Outcome:
+def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Outcome:
     """Return the metric's score of a sample, or the reason why there is none.
 
     Raises SettingError if the metric returns a number outside its range.

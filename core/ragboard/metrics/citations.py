@@ -1,7 +1,7 @@
-"""Citations: whether the passages that a sentence cites support it, counted as ALCE, as TREC RAG, and plainly.
+"""Citation metrics: whether the passages that a sentence cites support it, as in ALCE, as in TREC RAG, and as counts.
 
-By default all are counted from the verdicts of each passage on the answer's statements, which other metrics use too. A
-sentence without statements needs no citation and is left out. `compat=True` asks and counts as the source does.
+By default they are computed from the verdicts on the answer's statements against each passage, which other metrics use
+too. A sentence without statements needs no citation and is left out. `compat=True` asks and counts as the source does.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_column,
 )
 from ragboard.metrics.ragas import no_statements
-from ragboard.metrics.ragchecker import f_score, share
+from ragboard.metrics.ragchecker import f_score, share_score
 from ragboard.metrics.statements import CellVerdicts, Statements, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Statement, Unscored
 from ragboard.tasks import ExtractStatements, GradeSupport, Support, Task, Verify
@@ -59,7 +59,7 @@ WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 HARD_WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.0, "none": 0.0}
 
 SHARED_WORDS = 0.5
-"""The share of its words that a statement without a place must have in common with the sentence it is counted with."""
+"""A statement without a span belongs to a sentence only if that has at least this share of its words."""
 
 NO_CITATION = Unscored(reason="undefined", detail="the answer cites nothing")
 NO_SENTENCE = Unscored(reason="undefined", detail="the answer has no sentence")
@@ -68,18 +68,18 @@ NOTHING_GRADED = Unscored(reason="undefined", detail="no citation was graded")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SupportedCitation:
-    """A citation, and how far what it names supports its sentence."""
+    """A citation, and how far the cited passage supports its sentence."""
 
     citation: Citation
     rank: int | None
-    """The passage that it names; of several passages of one document, the one that supports most; None: no passage."""
+    """Rank of the cited passage; None if it was not retrieved. Of a cited document: the passage that supports most."""
     support: Support
     needed: bool
-    """False if it does not support the sentence fully and the other citations do without it."""
+    """False if the other citations support the sentence fully and this one alone does not."""
 
     @property
     def target(self) -> object:
-        """What it cites: equal for two citations of the same passage."""
+        """The cited passages, or the name if it cites none; equal for two citations of the same passage."""
         return self.citation.ranks or self.citation.name
 
 
@@ -91,15 +91,18 @@ class SentenceSupport:
     """Its number among the sentences of the answer, from 0."""
     sentence: CitedSentence
     statements: tuple[int, ...]
-    """The statements in it, from 0."""
+    """Positions of its statements in the table of verdicts, from 0."""
     supported: tuple[bool, ...]
     """Whether the cited passages, together, support each of these statements."""
     citations: tuple[SupportedCitation, ...]
 
     @property
     def distinct(self) -> tuple[SupportedCitation, ...]:
-        """The citations without those that repeat one of the sentence."""
-        return tuple({one.target: one for one in reversed(self.citations)}.values())[::-1]
+        """The citations, without repetitions of the same target."""
+        by_target: dict[object, SupportedCitation] = {}
+        for citation in self.citations:
+            by_target.setdefault(citation.target, citation)
+        return tuple(by_target.values())
 
     @property
     def together(self) -> Support:
@@ -115,13 +118,13 @@ class CitationSupport:
     left_out: tuple[tuple[int, CitedSentence], ...] = ()
     """The sentences without statements, with their numbers; their citations are not judged."""
     unplaced: int
-    """Statements that are in no sentence; they are not counted."""
+    """Number of statements that are in no sentence; they are not counted."""
     refuses: bool | None
 
 
 @dataclass(frozen=True)
 class CitedSentences(Need[CitationSupport]):
-    """The sentences of the answer, and whether the passages that each cites support its statements."""
+    """The sentences of the answer, and whether the passages that each sentence cites support its statements."""
 
     by: By = "auto"
 
@@ -129,52 +132,59 @@ class CitedSentences(Need[CitationSupport]):
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> CitationSupport | Unscored:
-        """Use the table of verdicts; ask once more for each sentence that cites several passages without success."""
-        sentences = _read(sample, self.by)
+        """Use the verdicts against each passage; ask once more where a statement may need several cited passages."""
+        sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
         table = await ANSWER_SOURCES.resolve(sample, ask)
         if isinstance(table, Unscored):
             return table
-        places = placed(table.statements, sentences)
-        members: dict[int, list[int]] = {}
-        for statement, place in enumerate(places):
-            if place is not None:
-                members.setdefault(place, []).append(statement)
-        found = await asyncio.gather(
-            *(_judged(at, sentences[at], members[at], table, sample, ask) for at in sorted(members))
+        assigned = assign_sentences(table.statements, sentences)
+        statements_of: dict[int, list[int]] = {}
+        for statement, number in enumerate(assigned):
+            if number is not None:
+                statements_of.setdefault(number, []).append(statement)
+        supports = await asyncio.gather(
+            *(
+                _sentence_support(number, sentences[number], statements_of[number], table, sample, ask)
+                for number in sorted(statements_of)
+            )
         )
         judged: list[SentenceSupport] = []
-        for one in found:
-            if isinstance(one, Unscored):
-                return one
-            judged.append(one)
+        for support in supports:
+            if isinstance(support, Unscored):
+                return support
+            judged.append(support)
         return CitationSupport(
             sentences=tuple(judged),
-            left_out=tuple((at, sentence) for at, sentence in enumerate(sentences) if at not in members),
-            unplaced=places.count(None),
+            left_out=tuple(
+                (number, sentence) for number, sentence in enumerate(sentences) if number not in statements_of
+            ),
+            unplaced=assigned.count(None),
             refuses=table.refuses,
         )
 
-    def rows(self, found: CitationSupport, /) -> Iterable[Row]:
-        """Return the citations, and whether each statement is supported by what its sentence cites."""
-        for one in found.sentences:
-            for cited in one.citations:
-                yield _row(one.number, one.sentence, cited.citation, cited.rank, cited.support)
-            for statement, supported in zip(one.statements, one.supported, strict=True):
-                yield "cited_statements", (statement, one.number, supported if one.citations else None)
-        for number, sentence in found.left_out:
+    def rows(self, result: CitationSupport, /) -> Iterable[Row]:
+        """Return the citations, and whether the passages that its sentence cites support each statement."""
+        for judged in result.sentences:
+            for cited in judged.citations:
+                yield _citation_row(judged.number, judged.sentence, cited.citation, cited.rank, cited.support)
+            for statement, supported in zip(judged.statements, judged.supported, strict=True):
+                yield "cited_statements", (statement, judged.number, supported if judged.citations else None)
+        for number, sentence in result.left_out:
             for citation in sentence.citations:
-                yield _row(number, sentence, citation, min(citation.ranks, default=None), None)
+                yield _citation_row(number, sentence, citation, min(citation.ranks, default=None), None)
 
 
-def _row(number: int, sentence: CitedSentence, citation: Citation, rank: int | None, support: Support | None) -> Row:
-    places = (sentence.start, sentence.end, citation.start, citation.end)
-    return "citations", (number, *places, citation.name, rank, support)
+def _citation_row(
+    number: int, sentence: CitedSentence, citation: Citation, rank: int | None, support: Support | None
+) -> Row:
+    spans = (sentence.start, sentence.end, citation.start, citation.end)
+    return "citations", (number, *spans, citation.name, rank, support)
 
 
-def _read(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unscored:
-    """Return the sentences of the answer with what each cites, or why the answer and its file do not say it."""
+def _cited_sentences(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unscored:
+    """Return the sentences of the answer with their citations, or the reason why these cannot be read."""
     if sample.answer is None or sample.contexts is None:
         return no_column("contexts" if sample.answer is not None else "answer")
     try:
@@ -183,62 +193,69 @@ def _read(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unscored:
         return Unscored(reason="skipped", detail=str(error))
 
 
-def placed(statements: Sequence[Statement], sentences: Sequence[CitedSentence]) -> list[int | None]:
-    """Return the place of the sentence that each statement is in; None if it is in none.
+def assign_sentences(statements: Sequence[Statement], sentences: Sequence[CitedSentence]) -> list[int | None]:
+    """Return for each statement the index of the sentence that contains it, or None if none does.
 
-    A statement without a span is in the sentence that has most of its words, if that has half of them.
+    The sentence has most of the statement's span; for a statement without a span, most of its words, and at least half.
     """
-    words = [_words(one.text) for one in sentences] if any(one.span is None for one in statements) else []
-    places: list[int | None] = []
+    sentence_words: list[frozenset[str]] = []
+    if any(statement.span is None for statement in statements):
+        sentence_words = [_words(sentence.text) for sentence in sentences]
+    assigned: list[int | None] = []
     for statement in statements:
         span = statement.span
         if span:
-            shares = [min(span.end, one.end) - max(span.start, one.start) for one in sentences]
-            least = 1.0
+            overlaps = [min(span.end, sentence.end) - max(span.start, sentence.start) for sentence in sentences]
+            required = 1.0
         else:
-            own = _words(statement.text)
-            shares = [len(own & others) for others in words]
-            least = max(SHARED_WORDS * len(own), 1.0)
-        best = max(range(len(shares)), key=shares.__getitem__, default=None)
-        places.append(best if best is not None and shares[best] >= least else None)
-    return places
+            statement_words = _words(statement.text)
+            overlaps = [len(statement_words & words) for words in sentence_words]
+            required = max(SHARED_WORDS * len(statement_words), 1.0)
+        best = max(range(len(overlaps)), key=overlaps.__getitem__, default=None)
+        assigned.append(best if best is not None and overlaps[best] >= required else None)
+    return assigned
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(map(normal, words_in(text, 0, len(text))))
 
 
-async def _judged(
+async def _sentence_support(
     number: int, sentence: CitedSentence, statements: Sequence[int], table: VerdictTable, sample: Sample, ask: Ask
 ) -> SentenceSupport | Unscored:
-    """Return the support of one sentence; the cited passages are asked together only if no single one is enough."""
-    alone = {
-        target.rank: frozenset(one for one in statements if table.rows[one][place].label == "supported")
-        for place, target in enumerate(table.targets)
+    """Return the support of one sentence; the cited passages are judged together only if no single one is enough."""
+    by_rank = {
+        target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
+        for column, target in enumerate(table.targets)
     }
 
-    def by_passages(ranks: Iterable[int]) -> frozenset[int]:
-        return frozenset[int]().union(*(alone[rank] for rank in ranks))
+    def supported_by(ranks: Iterable[int]) -> frozenset[int]:
+        """Return the statements that at least one of these passages supports alone."""
+        return frozenset[int]().union(*(by_rank[rank] for rank in ranks))
 
-    ranks = sorted({rank for citation in sentence.citations for rank in citation.ranks})
-    rest = [statement for statement in statements if statement not in by_passages(ranks)]
-    together = await _together(rest, table, ranks, sample, ask) if rest and len(ranks) > 1 else {}
-    if isinstance(together, Unscored):
-        return together
-    supported = by_passages(ranks) | together.keys()
+    cited_ranks = sorted({rank for citation in sentence.citations for rank in citation.ranks})
+    remaining = [statement for statement in statements if statement not in supported_by(cited_ranks)]
+    jointly: dict[int, frozenset[int]] = {}
+    if remaining and len(cited_ranks) > 1:
+        answer = await _supported_together(remaining, table, cited_ranks, sample, ask)
+        if isinstance(answer, Unscored):
+            return answer
+        jointly = answer
     citations: list[SupportedCitation] = []
-    for one in sentence.citations:
-        others = {rank for other in sentence.citations if other.ranks != one.ranks for rank in other.ranks}
-        parts = {statement for statement, used in together.items() if not used.isdisjoint(one.ranks)}
-        own, without = by_passages(one.ranks), by_passages(others) | (together.keys() - parts)
+    for citation in sentence.citations:
+        alone = supported_by(citation.ranks)
+        contributes_to = {statement for statement, used in jointly.items() if not used.isdisjoint(citation.ranks)}
+        other_ranks = {rank for other in sentence.citations if other.ranks != citation.ranks for rank in other.ranks}
+        without_it = supported_by(other_ranks) | (jointly.keys() - contributes_to)
         citations.append(
             SupportedCitation(
-                citation=one,
-                rank=max(one.ranks, key=lambda rank: (len(alone[rank]), -rank), default=None),
-                support="full" if own.issuperset(statements) else "partial" if own or parts else "none",
-                needed=own.issuperset(statements) or not without.issuperset(statements),
+                citation=citation,
+                rank=max(citation.ranks, key=lambda rank: (len(by_rank[rank]), -rank), default=None),
+                support="full" if alone.issuperset(statements) else "partial" if alone or contributes_to else "none",
+                needed=alone.issuperset(statements) or not without_it.issuperset(statements),
             )
         )
+    supported = supported_by(cited_ranks) | jointly.keys()
     return SentenceSupport(
         number=number,
         sentence=sentence,
@@ -248,10 +265,13 @@ async def _judged(
     )
 
 
-async def _together(
+async def _supported_together(
     statements: Sequence[int], table: VerdictTable, ranks: Sequence[int], sample: Sample, ask: Ask
 ) -> dict[int, frozenset[int]] | Unscored:
-    """Return the statements that these passages support together, and the ranks quoted for each; all if none is."""
+    """Ask which statements these passages support together.
+
+    Returns the supported statements, each with the ranks of the passages quoted for it; all ranks if none is quoted.
+    """
     texts = {passage.rank: passage.text for passage in sample.contexts or ()}
     task = Verify(
         question=sample.question,
@@ -265,7 +285,8 @@ async def _together(
     if isinstance(reply, Unscored):
         return reply
     return {
-        number: frozenset(ranks[mark.rank - 1] for mark in verdict.evidence if mark.stance == "for") or frozenset(ranks)
+        number: frozenset(ranks[evidence.rank - 1] for evidence in verdict.evidence if evidence.stance == "for")
+        or frozenset(ranks)
         for number, verdict in zip(statements, reply.joint, strict=True)
         if verdict.label == "supported"
     }
@@ -273,23 +294,23 @@ async def _together(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntailedSentence:
-    """A sentence as ALCE counts it."""
+    """What ALCE counts of a sentence."""
 
     recalled: bool
     """Whether the cited passages together entail it."""
     citations: int
-    """Citations that count."""
+    """Number of citations that count."""
     precise: int
-    """Those of them that are not irrelevant."""
+    """How many of them ALCE counts as precise: the citation alone entails the sentence, or the others alone do not."""
 
 
-SOURCE_MARK = re.compile(r" ?\[(\d+)")
+ALCE_MARK = re.compile(r" ?\[(\d+)")
 """The only marks that ALCE reads: the first number in square brackets."""
 
 
 @dataclass(frozen=True)
 class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
-    """Whether cited passages entail each sentence of the answer's first line, asked and counted as ALCE does."""
+    """Whether the cited passages entail each sentence of the answer's first line, asked and counted as ALCE does."""
 
     at_most: int = 3
 
@@ -300,24 +321,24 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
         if sample.answer is None or sample.contexts is None:
             return no_column("contexts" if sample.answer is not None else "answer")
         line = sample.answer.strip().partition("\n")[0]
-        found = await asyncio.gather(
+        results = await asyncio.gather(
             *(self._sentence(line[start:end], sample, ask) for start, end in sentence_spans(line))
         )
         sentences: list[EntailedSentence] = []
-        for one in found:
-            if isinstance(one, Unscored):
-                return one
-            sentences.append(one)
+        for result in results:
+            if isinstance(result, Unscored):
+                return result
+            sentences.append(result)
         return tuple(sentences)
 
     async def _sentence(self, sentence: str, sample: Sample, ask: Ask) -> EntailedSentence | Unscored:
-        """Ask for the cited passages together, and, if these are enough, for each alone and for the others."""
+        """Ask whether the cited passages together entail the sentence; if so, whether each alone, or the others, do."""
         texts = tuple(passage.text for passage in sample.contexts or ())
-        places = [int(number) - 1 for number in SOURCE_MARK.findall(sentence)]
-        if not places or not texts or max(places) >= len(texts):
+        indices = [int(number) - 1 for number in ALCE_MARK.findall(sentence)]
+        if not indices or not texts or max(indices) >= len(texts):
             return EntailedSentence(recalled=False, citations=0, precise=0)
-        cited = [texts[place] for place in places[: self.at_most]]
-        statement = SOURCE_MARK.sub("", sentence).replace(" |", "").replace("]", "")
+        cited = [texts[index] for index in indices[: self.at_most]]
+        statement = ALCE_MARK.sub("", sentence).replace(" |", "").replace("]", "")
 
         async def entails(*passages: str) -> bool | Unscored:
             task = Verify(
@@ -332,12 +353,12 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
         if not recalled or len(cited) == 1:
             return EntailedSentence(recalled=recalled, citations=len(cited), precise=int(recalled))
         precise = 0
-        for place, passage in enumerate(cited):
+        for index, passage in enumerate(cited):
             alone = await entails(passage)
-            spare = alone if alone is not False else await entails(*cited[:place], *cited[place + 1 :])
-            if isinstance(spare, Unscored):
-                return spare
-            precise += alone is True or not spare
+            not_needed = alone if alone is not False else await entails(*cited[:index], *cited[index + 1 :])
+            if isinstance(not_needed, Unscored):
+                return not_needed
+            precise += alone is True or not not_needed
         return EntailedSentence(recalled=True, citations=len(cited), precise=precise)
 
 
@@ -364,7 +385,7 @@ class SupportGrades(Need[tuple[GradedSentence, ...]]):
         return (GradeSupport,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> tuple[GradedSentence, ...] | Unscored:
-        sentences = _read(sample, self.by)
+        sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
         texts = {passage.rank: passage.text for passage in sample.contexts or ()}
@@ -372,26 +393,26 @@ class SupportGrades(Need[tuple[GradedSentence, ...]]):
         for sentence in sentences:
             cited = sentence.citations[: 1 if self.citations == "first" else None]
             tasks = [
-                GradeSupport(sentence=sentence.text, passage="\n".join(texts[rank] for rank in one.ranks))
-                for one in cited
+                GradeSupport(sentence=sentence.text, passage="\n".join(texts[rank] for rank in citation.ranks))
+                for citation in cited
             ]
             replies = await asyncio.gather(*map(ask, tasks))
-            stopped = next(
+            skipped = next(
                 (reply for reply in replies if isinstance(reply, Unscored) and reply.reason == "skipped"), None
             )
-            if stopped:
-                return stopped
+            if skipped:
+                return skipped
             grades: tuple[Support | None, ...] = tuple(
-                None if isinstance(one, Unscored) else one.support for one in replies
+                None if isinstance(reply, Unscored) else reply.support for reply in replies
             )
-            graded.append(GradedSentence(names=tuple(one.name for one in cited), grades=grades))
+            graded.append(GradedSentence(names=tuple(citation.name for citation in cited), grades=grades))
         return tuple(graded)
 
-    def rows(self, found: tuple[GradedSentence, ...], /) -> Iterable[Row]:
-        for number, sentence in enumerate(found, 1):
+    def rows(self, result: tuple[GradedSentence, ...], /) -> Iterable[Row]:
+        for number, sentence in enumerate(result, 1):
             for name, grade in zip(sentence.names, sentence.grades, strict=True):
                 if grade is not None:
-                    yield judgement(ASKED_ALONE.format(f"[{name}]"), number, grade, WEIGHTS[grade])
+                    yield judgement_row(ASKED_ALONE.format(f"[{name}]"), number, grade, WEIGHTS[grade])
 
 
 @dataclass(frozen=True)
@@ -409,25 +430,25 @@ class CitationMetric(Metric):
         return (ANSWER_SOURCES, CitedSentences(self.by))
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(CitedSentences(self.by))
-        return _nothing_to_count(sample, found) or self.count(found.sentences)
+        support = results.of(CitedSentences(self.by))
+        return _nothing_to_count(sample, support) or self.count(support.sentences)
 
     @abstractmethod
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Compute the score of an answer that has a sentence with statements."""
 
 
-def _nothing_to_count(sample: Sample, found: CitationSupport) -> Unscored | None:
-    if found.sentences:
+def _nothing_to_count(sample: Sample, support: CitationSupport) -> Unscored | None:
+    if support.sentences:
         return None
-    if found.unplaced:
+    if support.unplaced:
         return Unscored(reason="undefined", detail="no statement was found in a sentence of the answer")
-    return no_statements(sample, refuses=found.refuses)
+    return no_statements(sample, refuses=support.refuses)
 
 
 VERDICT_CALLS = (
-    "1 to extract statements, 1 to verify them against each passage, 1 for each sentence that cites several passages of"
-    " which no single one supports a statement"
+    "1 to extract statements, 1 to verify them against each passage, 1 for each sentence that cites several passages"
+    " but has a statement that none of them supports alone"
 )
 ALCE_CALLS = (
     f"{VERDICT_CALLS}; with compat, for each sentence with m citations 1, and, if they support it, up to 2m more"
@@ -449,7 +470,7 @@ class AlceMetric(CitationMetric):
     def __post_init__(self) -> None:
         """Raise ValueError for settings that do not apply."""
         if self.at_most < 1:
-            raise ValueError(f"at_most is a number of citations, at least 1, got {self.at_most}")
+            raise ValueError(f"at_most, the number of citations, must be at least 1, got {self.at_most}")
         if self.at_most != type(self).at_most and not self.compat:
             raise ValueError("at_most needs compat=True")
         if self.by != type(self).by and self.compat:
@@ -482,11 +503,11 @@ class AlceRecall(AlceMetric):
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Fully supported sentences / all sentences."""
-        return share([_is_recalled(sentence) for sentence in sentences], "sentences")
+        return share_score([_is_recalled(sentence) for sentence in sentences], "sentences")
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Entailed sentences / all sentences."""
-        return share([sentence.recalled for sentence in sentences], "sentences")
+        return share_score([sentence.recalled for sentence in sentences], "sentences")
 
 
 @dataclass(frozen=True)
@@ -510,11 +531,14 @@ class AlcePrecision(AlceMetric):
             for sentence in sentences
             for cited in sentence.distinct
         ]
-        return share(right, "citations") if right else NO_CITATION
+        return share_score(right, "citations") if right else NO_CITATION
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Precise citations / all citations; 0 without a citation."""
-        total, precise = sum(sentence.citations for sentence in sentences), sum(one.precise for one in sentences)
+        total, precise = (
+            sum(sentence.citations for sentence in sentences),
+            sum(sentence.precise for sentence in sentences),
+        )
         if not total:
             return Score(value=0.0, counted="0 by convention: no citation counts")
         return Score(value=precise / total, counted=f"{precise} of {total} citations")
@@ -524,7 +548,7 @@ class AlcePrecision(AlceMetric):
 class AlceF1(AlceMetric):
     """The harmonic mean of ALCE's citation recall and precision; 0 if both are 0.
 
-    ALCE reports only the two; their mean is ours.
+    ALCE itself reports only the two, not their mean.
     """
 
     name: ClassVar[str] = "citation_f1"
@@ -540,8 +564,8 @@ class AlceF1(AlceMetric):
         return f_score(AlcePrecision().count_entailed(sentences), AlceRecall().count_entailed(sentences))
 
 
-def _is_recalled(one: SentenceSupport) -> bool:
-    return bool(one.citations) and one.together == "full"
+def _is_recalled(sentence: SentenceSupport) -> bool:
+    return bool(sentence.citations) and sentence.together == "full"
 
 
 @dataclass(frozen=True)
@@ -564,10 +588,10 @@ class SupportMetric(CitationMetric):
         if not self.compat:
             return super().score(sample, results)
         graded = results.of(SupportGrades(self.citations, self.by))
-        found = self.mean([sentence.grades for sentence in graded])
-        if isinstance(found, Unscored):
-            return Score(value=0.0, counted=f"0 by convention: {found.detail}")
-        return found
+        outcome = self.mean([sentence.grades for sentence in graded])
+        if isinstance(outcome, Unscored):
+            return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
+        return outcome
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Return the mean over sentences."""
@@ -595,12 +619,12 @@ class SupportPrecision(SupportMetric):
     """
 
     name: ClassVar[str] = "support_precision"
-    title: ClassVar[str] = "Citation support, precision"
+    title: ClassVar[str] = "Citation support (precision)"
     formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
         """Return the mean over sentences with a judged citation."""
-        weights = [weight for grade in grades if (weight := self.weight(grade)) is not None]
+        weights = [weight for sentence_grades in grades if (weight := self.weight(sentence_grades)) is not None]
         if not weights:
             return NOTHING_GRADED if any(grades) else NO_CITATION
         return Score(value=sum(weights) / len(weights), counted=f"{sum(weights):g} of {len(weights)} cited sentences")
@@ -614,12 +638,12 @@ class SupportRecall(SupportMetric):
     """
 
     name: ClassVar[str] = "support_recall"
-    title: ClassVar[str] = "Citation support, recall"
+    title: ClassVar[str] = "Citation support (recall)"
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
         """Return the mean over sentences; one whose citations all lack a grade is left out."""
-        weights = [self.weight(one) if one else 0.0 for one in grades]
+        weights = [self.weight(sentence_grades) if sentence_grades else 0.0 for sentence_grades in grades]
         judged = [weight for weight in weights if weight is not None]
         if not judged:
             return NOTHING_GRADED if grades else NO_SENTENCE
@@ -651,15 +675,15 @@ class UncitedStatements(Metric):
         return (Statements(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(Statements())
-        sentences = _read(sample, self.by)
+        extracted = results.of(Statements())
+        sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
-        places = [place for place in placed(found.statements, sentences) if place is not None]
-        if not places:
-            unplaced = CitationSupport(sentences=(), unplaced=len(found.statements), refuses=found.refuses)
+        numbers = [number for number in assign_sentences(extracted.statements, sentences) if number is not None]
+        if not numbers:
+            unplaced = CitationSupport(sentences=(), unplaced=len(extracted.statements), refuses=extracted.refuses)
             return _nothing_to_count(sample, unplaced) or NO_CITATION
-        return share([not sentences[place].citations for place in places], "statements")
+        return share_score([not sentences[number].citations for number in numbers], "statements")
 
 
 @dataclass(frozen=True)
@@ -681,4 +705,4 @@ class UnsupportedCitations(CitationMetric):
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Citations without support / all citations."""
         wrong = [cited.support == "none" for sentence in sentences for cited in sentence.distinct]
-        return share(wrong, "citations") if wrong else NO_CITATION
+        return share_score(wrong, "citations") if wrong else NO_CITATION

@@ -1,4 +1,4 @@
-"""Truthfulness as in CRAG: a correct answer counts 1, none counts 0, a wrong one counts -1."""
+"""Truthfulness as in CRAG: a correct answer counts 1, a missing one 0, a wrong one -1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, Row, judgement, no_column
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    judgement_row,
+    no_column,
+)
 from ragboard.metrics.refusal import refuses_in_full
 from ragboard.metrics.statements import Statements
 from ragboard.records import Outcome, Sample, Score, Unscored
@@ -19,7 +30,7 @@ Truth = Literal["correct", "missing", "wrong"]
 VALUES: dict[Truth, float] = {"correct": 1.0, "missing": 0.0, "wrong": -1.0}
 
 I_DO_NOT_KNOW = "i don't know"
-"""What marks an answer as missing in the source, in any case."""
+"""An answer that contains this, in upper or lower case, is missing in CRAG's own code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,10 +43,10 @@ class CheckedAnswer:
 
 @dataclass(frozen=True)
 class AnswerCheck(Need[CheckedAnswer]):
-    """Whether the answer is correct, missing or wrong by the reference. A judge is asked only if words do not decide.
+    """Whether the answer is correct, missing or wrong, given the reference. Clear cases are decided without a judge.
 
-    `compat`: as the source decides without a judge: an answer that contains "i don't know" is missing; "invalid" in
-    both answer and reference is correct, in one of them wrong.
+    With `compat`, CRAG's own rules decide without a judge: an answer that contains "i don't know" is missing; "invalid"
+    in both answer and reference is correct, in only one of them wrong.
     """
 
     compat: bool = False
@@ -50,12 +61,12 @@ class AnswerCheck(Need[CheckedAnswer]):
             return no_column("reference")
         if not sample.reference.strip():
             return Unscored(reason="undefined", detail="the reference is empty")
-        decided = self._decided_by_words(sample.answer.strip().casefold(), sample.reference.strip().casefold())
+        decided = self._decide_by_words(sample.answer.strip().casefold(), sample.reference.strip().casefold())
         if decided:
             return decided
         if not self.compat:
-            found = await Statements().resolve(sample, ask)
-            refuses = found if isinstance(found, Unscored) else refuses_in_full(found)
+            extracted = await Statements().resolve(sample, ask)
+            refuses = extracted if isinstance(extracted, Unscored) else refuses_in_full(extracted)
             if isinstance(refuses, Unscored):
                 return refuses
             if refuses:
@@ -68,8 +79,8 @@ class AnswerCheck(Need[CheckedAnswer]):
             return reply
         return CheckedAnswer(truth="correct" if reply.matches else "wrong", reason=reply.reason)
 
-    def _decided_by_words(self, answer: str, reference: str) -> CheckedAnswer | None:
-        """Return what two texts in lower case come to without a judge; None if a judge must be asked."""
+    def _decide_by_words(self, answer: str, reference: str) -> CheckedAnswer | None:
+        """Decide without a judge, from the two texts in lower case. Return None if a judge must be asked."""
         if not answer and not self.compat:
             return CheckedAnswer(truth="missing", reason="the answer is empty")
         if self.compat and I_DO_NOT_KNOW in answer:
@@ -82,9 +93,9 @@ class AnswerCheck(Need[CheckedAnswer]):
             return CheckedAnswer(truth=truth, reason=f'"invalid" is in the {" and the ".join(invalid)}')
         return None
 
-    def rows(self, found: CheckedAnswer, /) -> Iterable[Row]:
+    def rows(self, result: CheckedAnswer, /) -> Iterable[Row]:
         about = f"agreement with the reference{', as in CRAG' if self.compat else ''}"
-        yield judgement(about, 1, found.truth, VALUES[found.truth], found.reason)
+        yield judgement_row(about, 1, result.truth, VALUES[result.truth], result.reason)
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ class Truthfulness(Metric):
         return (AnswerCheck(self.compat),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(AnswerCheck(self.compat))
+        result = results.of(AnswerCheck(self.compat))
         return Score(
-            value=VALUES[found.truth], counted=f"{found.truth}: {found.reason}" if found.reason else found.truth
+            value=VALUES[result.truth], counted=f"{result.truth}: {result.reason}" if result.reason else result.truth
         )

@@ -15,9 +15,20 @@ from typing import Any, ClassVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragboard.errors import SettingError
-from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, Row, no_answer, yes_or_no
+from ragboard.metrics.base import (
+    Ask,
+    Category,
+    Column,
+    Direction,
+    Metric,
+    Need,
+    NeedResults,
+    Row,
+    no_answer,
+    yes_no_rows,
+)
 from ragboard.records import Outcome, Sample, Score, Unscored
-from ragboard.tasks import Critique, Critiqued, Task
+from ragboard.tasks import Critique, CritiqueVerdict, Task
 
 __all__ = [
     "AspectCritique",
@@ -32,7 +43,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
+class DescriptionVerdicts(Need[tuple[CritiqueVerdict, ...]]):
     """Whether a description fits the answer, asked `n` times."""
 
     definition: str
@@ -42,7 +53,7 @@ class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (Critique,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> tuple[Critiqued, ...] | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> tuple[CritiqueVerdict, ...] | Unscored:
         if missing := no_answer(sample):
             return missing
         task = Critique(
@@ -52,20 +63,20 @@ class DescriptionVerdicts(Need[tuple[Critiqued, ...]]):
             definition=self.definition,
             history=sample.history,
         )
-        found: list[Critiqued] = []
+        verdicts: list[CritiqueVerdict] = []
         for reply in await asyncio.gather(*(ask(replace(task, draw=draw)) for draw in range(self.n))):
             if isinstance(reply, Unscored):
                 return reply
-            found.append(reply)
-        return tuple(found)
+            verdicts.append(reply)
+        return tuple(verdicts)
 
-    def rows(self, found: tuple[Critiqued, ...], /) -> Iterable[Row]:
-        return yes_or_no(self.definition, ((draw.yes, draw.reason) for draw in found))
+    def rows(self, verdicts: tuple[CritiqueVerdict, ...], /) -> Iterable[Row]:
+        return yes_no_rows(self.definition, ((verdict.yes, verdict.reason) for verdict in verdicts))
 
 
 @dataclass(frozen=True)
 class AspectCritique(Metric):
-    """Base class of aspects: each asks the judge one yes-or-no question about the answer."""
+    """Base class of aspects. An aspect asks the judge one yes-or-no question about the answer."""
 
     source: ClassVar[str] = "ragas"
     formula: ClassVar[str] = "1 if most of n draws say that the description fits, else 0"
@@ -83,7 +94,7 @@ class AspectCritique(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for an even number of draws, which could tie."""
         if self.n < 1 or self.n % 2 == 0:
-            raise ValueError(f"n is an odd number of draws, to avoid ties, got {self.n}")
+            raise ValueError(f"n, the number of draws, must be odd to avoid ties, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         return (self._need(),)
@@ -136,7 +147,7 @@ class Correctness(AspectCritique):
     """
 
     name: ClassVar[str] = "correctness"
-    title: ClassVar[str] = "Correctness, as the judge knows"
+    title: ClassVar[str] = "Correctness (as the judge knows)"
     direction: ClassVar[Direction] = "higher"
     definition: ClassVar[str] = "Is everything that the answer says true, as far as you know, without any error?"
 
@@ -177,34 +188,34 @@ def aspects_from_file(path: Path) -> tuple[AspectCritique, ...]:
         raise SettingError(f"{path}: not TOML: {error}") from error
     if not tables:
         raise SettingError(f"{path}: contains no aspect; expected tables such as [politeness]")
-    return tuple(_aspect(path, name, table) for name, table in tables.items())
+    return tuple(_read_aspect(path, name, table) for name, table in tables.items())
 
 
-def _aspect(path: Path, name: str, table: object) -> AspectCritique:
+def _read_aspect(path: Path, name: str, table: object) -> AspectCritique:
     if not name.isidentifier():
         raise SettingError(f"{path}: {name!r} is not a valid metric name: use letters, digits and _")
     try:
-        given = _Aspect.model_validate(table)
+        aspect = _Aspect.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join((name, *map(str, first["loc"])))
-        raise SettingError(f"{path}: {where}: {first['msg']}") from error
-    return _metric(name, given)
+        key = ".".join((name, *map(str, first["loc"])))
+        raise SettingError(f"{path}: {key}: {first['msg']}") from error
+    return _create_metric(name, aspect)
 
 
-def _metric(name: str, given: _Aspect) -> AspectCritique:
-    requires: tuple[Column, ...] = ("answer", "contexts") if given.passages else ("answer",)
+def _create_metric(name: str, aspect: _Aspect) -> AspectCritique:
+    requires: tuple[Column, ...] = ("answer", "contexts") if aspect.passages else ("answer",)
     members: dict[str, object] = {
-        "__doc__": given.definition,
+        "__doc__": aspect.definition,
         "__module__": __name__,
         "source": "aspect",
         "name": name,
-        "title": given.title or name.replace("_", " ").capitalize(),
+        "title": aspect.title or name.replace("_", " ").capitalize(),
         "paper": "user-defined aspect",
         "source_label": "",
         "category": "other",
-        "direction": given.direction,
-        "definition": given.definition,
+        "direction": aspect.direction,
+        "definition": aspect.definition,
         "requires": requires,
     }
     kind = cast("type[AspectCritique]", type(name.title().replace("_", ""), (AspectCritique,), members))

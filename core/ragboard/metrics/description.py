@@ -23,7 +23,7 @@ def describe(metric: Metric) -> MetricDescription:
         label=metric.label,
         source=metric.source,
         name=metric.name,
-        text=_text(type(metric)),
+        text=_docstring(type(metric)),
         formula=metric.formula,
         paper=metric.paper,
         requires=tuple(metric.requires),
@@ -50,7 +50,7 @@ def choices(kind: Any) -> tuple[object, ...]:
 
 
 def allowed(kind: Any) -> str:
-    """Say which values a setting of this type can have: `True or False`, `a whole number`."""
+    """Return the allowed values of a setting of this type, in words: `True or False`, `a whole number`."""
     return " or ".join(map(str, choices(kind))) or ("a number" if kind is float else "a whole number")
 
 
@@ -66,7 +66,7 @@ def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
     )
 
 
-def _text(kind: type[Metric]) -> str:
+def _docstring(kind: type[Metric]) -> str:
     """Return the docstring; empty if it is only the signature that `dataclass` writes."""
     text = inspect.getdoc(kind) or ""
     return "" if text.startswith(f"{kind.__name__}(") else text

@@ -15,7 +15,7 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_answer,
     no_passages,
 )
@@ -36,26 +36,26 @@ class QualityRating(Need[Rating]):
 
     async def resolve(self, sample: Sample, ask: Ask) -> Rating | Unscored:
         """Ask for the rating; the judge sees only the texts that the quality is about."""
-        of_answer, of_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
-        missing = (of_answer and no_answer(sample)) or (of_passages and no_passages(sample))
+        needs_answer, needs_passages = self.quality != "context_relevance", self.quality != "answer_relevance"
+        missing = (needs_answer and no_answer(sample)) or (needs_passages and no_passages(sample))
         if missing:
             return missing
         task = Rate(
             quality=self.quality,
             question=sample.question,
-            answer=sample.answer or "" if of_answer else "",
-            contexts=tuple(passage.text for passage in sample.contexts or ()) if of_passages else (),
+            answer=sample.answer or "" if needs_answer else "",
+            contexts=tuple(passage.text for passage in sample.contexts or ()) if needs_passages else (),
             history=sample.history,
         )
         return await ask(task)
 
-    def rows(self, found: Rating, /) -> Iterable[Row]:
-        yield judgement(f"rating of {self.quality}", 1, str(found.value), float(found.value), found.reason)
+    def rows(self, rating: Rating, /) -> Iterable[Row]:
+        yield judgement_row(f"rating of {self.quality}", 1, str(rating.value), float(rating.value), rating.reason)
 
 
 @dataclass(frozen=True)
 class GptScore(Metric):
-    """Base class of the three metrics. Ratings have a reason, but no evidence."""
+    """Base class of the three metrics. Ratings have a reason but no evidence."""
 
     source: ClassVar[str] = "gpt_score"
     formula: ClassVar[str] = "a whole number from 0 to 10, given by the judge"
@@ -78,7 +78,7 @@ class Faithfulness(GptScore):
     """How far the passages support the answer, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "faithfulness"
-    title: ClassVar[str] = "GPT Score, faithfulness"
+    title: ClassVar[str] = "GPT Score (faithfulness)"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     quality: ClassVar[Quality] = "faithfulness"
@@ -89,7 +89,7 @@ class AnswerRelevance(GptScore):
     """How well the answer answers the question, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "answer_relevance"
-    title: ClassVar[str] = "GPT Score, answer relevance"
+    title: ClassVar[str] = "GPT Score (answer relevance)"
     category: ClassVar[Category] = "relevance"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     quality: ClassVar[Quality] = "answer_relevance"
@@ -100,7 +100,7 @@ class ContextRelevance(GptScore):
     """How far the passages contain what the question needs and nothing else, from 0 to 10, rated in one step."""
 
     name: ClassVar[str] = "context_relevance"
-    title: ClassVar[str] = "GPT Score, context relevance"
+    title: ClassVar[str] = "GPT Score (context relevance)"
     category: ClassVar[Category] = "focus"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     quality: ClassVar[Quality] = "context_relevance"

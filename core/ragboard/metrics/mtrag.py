@@ -1,4 +1,4 @@
-"""Scores as in MTRAG: whether a question can be answered decides whether an answer or a refusal is right."""
+"""Scores as in MTRAG: a refusal is right if the question cannot be answered, and wrong if it can."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_answer,
     no_column,
-    yes_or_no,
+    yes_no_rows,
 )
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.refusal import refuses_in_full
@@ -28,7 +28,7 @@ from ragboard.metrics.statements import ExtractedStatements, JointVerdicts, Judg
 from ragboard.records import Answerability, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
 
-__all__ = ["Behaviour", "Faithfulness", "Rated", "TurnBehaviour", "TurnRating", "Undecided"]
+__all__ = ["Behaviour", "Faithfulness", "NeedUnlessDecided", "RatingByAnswerability", "TurnBehaviour", "TurnRating"]
 
 ASKS_BACK = "Is the main purpose of the answer to ask the user for details that the question leaves open?"
 
@@ -42,12 +42,12 @@ class Behaviour:
     refuses: float | None
     """1 if it refuses and states nothing, 0.5 if it refuses in part, else 0; None if the question is underspecified."""
     asks_back: bool | None = None
-    """Whether it asks the user what is meant; None if the question is not underspecified."""
+    """Whether it asks the user what is meant; None unless the question is underspecified."""
     reason: str = ""
 
     @property
-    def decides(self) -> tuple[float, str] | None:
-        """The score that the behaviour alone decides, with a reason; None if the answer's own score counts."""
+    def decided_score(self) -> tuple[float, str] | None:
+        """The score and a reason if the behaviour alone decides; None if the content of the answer counts."""
         if self.answerability == "underspecified":
             words = "asks what is meant" if self.asks_back else "does not ask what is meant"
             return float(self.asks_back or False), f"the question is underspecified and the answer {words}"
@@ -55,8 +55,8 @@ class Behaviour:
             words = "refuses" if self.refuses == 1 else "refuses only in part" if self.refuses else "does not refuse"
             return float(self.refuses == 1), f"the question is {self.answerability} and the answer {words}"
         if self.refuses == 1:
-            known = f"the question is {self.answerability} and " if self.answerability else ""
-            return 0.0, f"{known}the answer refuses"
+            prefix = f"the question is {self.answerability} and " if self.answerability else ""
+            return 0.0, f"{prefix}the answer refuses"
         return None
 
 
@@ -64,7 +64,8 @@ class Behaviour:
 class TurnBehaviour(Need[Behaviour]):
     """Whether the question can be answered, and whether the answer refuses or asks back.
 
-    People's labels say whether the question can be answered, else the run file. `compat`: resolved if neither does.
+    People's labels say whether the question can be answered, else the run file. Skipped if neither does, unless
+    `compat` is set.
     """
 
     compat: bool = False
@@ -76,7 +77,7 @@ class TurnBehaviour(Need[Behaviour]):
         try:
             answerability = sample.answerability or answerability_of(sample.metadata, compat=self.compat)
         except ValueError as error:
-            return Unscored(reason="failed", detail=f"{error}; mend the run file")
+            return Unscored(reason="failed", detail=f"{error}; fix the run file")
         if answerability is None and not self.compat:
             columns = ", ".join(ANSWERABILITY_COLUMNS)
             detail = f"nobody labelled the question, and the run file has none of the columns {columns} for this sample"
@@ -85,13 +86,13 @@ class TurnBehaviour(Need[Behaviour]):
             return missing
         if answerability == "underspecified":
             return await self._asks_back(sample, ask)
-        found = await Statements().resolve(sample, ask)
-        if isinstance(found, Unscored):
-            return found
-        in_full = refuses_in_full(found)
+        extracted = await Statements().resolve(sample, ask)
+        if isinstance(extracted, Unscored):
+            return extracted
+        in_full = refuses_in_full(extracted)
         if isinstance(in_full, Unscored):
             return in_full
-        return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if found.refuses else 0.0)
+        return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if extracted.refuses else 0.0)
 
     async def _asks_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
         task = Critique(
@@ -106,8 +107,8 @@ class TurnBehaviour(Need[Behaviour]):
             return reply
         return Behaviour(answerability="underspecified", refuses=None, asks_back=reply.yes, reason=reply.reason)
 
-    def rows(self, found: Behaviour, /) -> Iterable[Row]:
-        return () if found.asks_back is None else yes_or_no(ASKS_BACK, [(found.asks_back, found.reason)])
+    def rows(self, behaviour: Behaviour, /) -> Iterable[Row]:
+        return () if behaviour.asks_back is None else yes_no_rows(ASKS_BACK, [(behaviour.asks_back, behaviour.reason)])
 
 
 @dataclass(frozen=True)
@@ -132,15 +133,15 @@ class TurnRating(Need[Rating]):
         )
         return await ask(task)
 
-    def rows(self, found: Rating, /) -> Iterable[Row]:
-        yield judgement("rating of the turn", 1, str(found.value), float(found.value), found.reason)
+    def rows(self, rating: Rating, /) -> Iterable[Row]:
+        yield judgement_row("rating of the turn", 1, str(rating.value), float(rating.value), rating.reason)
 
 
 @dataclass(frozen=True)
-class Undecided(Need[Any]):
-    """The result of another need if the behaviour does not decide the score.
+class NeedUnlessDecided(Need[Any]):
+    """The result of another need, unless the behaviour alone decides the score.
 
-    If it does, nothing more is asked: the result is the statements that the behaviour was read from, or None.
+    If the behaviour decides, nothing more is asked: the result is the statements, or None if these were not needed.
     """
 
     need: Need[Any]
@@ -158,15 +159,18 @@ class Undecided(Need[Any]):
             return behaviour
         if behaviour.refuses is None:
             return None
-        return await (Statements() if behaviour.decides else self.need).resolve(sample, ask)
+        return await (Statements() if behaviour.decided_score else self.need).resolve(sample, ask)
 
-    def rows(self, found: Any, /) -> Iterable[Row]:
-        return () if found is None or isinstance(found, ExtractedStatements) else self.need.rows(found)
+    def rows(self, result: Any, /) -> Iterable[Row]:
+        return () if result is None or isinstance(result, ExtractedStatements) else self.need.rows(result)
 
 
 @dataclass(frozen=True)
-class Conditioned(Metric):
-    """Base class: the answer's own score, unless refusing or asking back was the right thing, or the wrong one."""
+class AnswerabilityMetric(Metric):
+    """Base class of metrics in which the behaviour decides if it is right or wrong to refuse or to ask back.
+
+    Otherwise the answer is scored by `answer_score`.
+    """
 
     source: ClassVar[str] = "mtrag"
     paper: ClassVar[str] = (
@@ -178,26 +182,26 @@ class Conditioned(Metric):
 
     compat: bool = False
 
-    own: ClassVar[Need[Any]]
-    """What the score of an answer is computed from if the question should be answered."""
+    answer_need: ClassVar[Need[Any]]
+    """The need that `answer_score` is computed from."""
 
     def needs(self) -> tuple[Need[Any], ...]:
-        return (TurnBehaviour(self.compat), Undecided(self.own, self.compat))
+        return (TurnBehaviour(self.compat), NeedUnlessDecided(self.answer_need, self.compat))
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        behaviour, own = map(results.of, self.needs())
-        if behaviour.decides:
-            value, reason = behaviour.decides
+        behaviour, judged = map(results.of, self.needs())
+        if behaviour.decided_score:
+            value, reason = behaviour.decided_score
             return Score(value=value, counted=reason)
-        return self.own_score(sample, own)
+        return self.answer_score(sample, judged)
 
     @abstractmethod
-    def own_score(self, sample: Sample, judged: Any) -> Outcome:
+    def answer_score(self, sample: Sample, judged: Any) -> Outcome:
         """Compute the score of an answer to a question that should be answered."""
 
 
 @dataclass(frozen=True)
-class Faithfulness(Conditioned):
+class Faithfulness(AnswerabilityMetric):
     """Faithfulness where the question should be answered; elsewhere, whether the answer refuses or asks back.
 
     1 for refusing an unanswerable question or for asking what an underspecified one means, 0 for anything else there,
@@ -207,7 +211,7 @@ class Faithfulness(Conditioned):
     """
 
     name: ClassVar[str] = "faithfulness"
-    title: ClassVar[str] = "Faithfulness, by answerability"
+    title: ClassVar[str] = "Faithfulness (by answerability)"
     formula: ClassVar[str] = "supported / all statements, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
@@ -215,9 +219,9 @@ class Faithfulness(Conditioned):
         "1 to extract statements, 1 to verify them all unless refusing decides; shared with ragas.faithfulness."
         " For an underspecified question only 1, whether the answer asks what is meant"
     )
-    own: ClassVar[Need[Any]] = JointVerdicts()
+    answer_need: ClassVar[Need[Any]] = JointVerdicts()
 
-    def own_score(self, sample: Sample, judged: JudgedStatements) -> Outcome:
+    def answer_score(self, sample: Sample, judged: JudgedStatements) -> Outcome:
         if not judged.verdicts:
             return no_statements(sample, refuses=judged.refuses)
         supported, total = sum(verdict.label == "supported" for verdict in judged.verdicts), len(judged.verdicts)
@@ -225,7 +229,7 @@ class Faithfulness(Conditioned):
 
 
 @dataclass(frozen=True)
-class Rated(Conditioned):
+class RatingByAnswerability(AnswerabilityMetric):
     """A judge's rating where the question should be answered; elsewhere, whether the answer refuses or asks back.
 
     The judge rates from 1 to 10 how faithful, appropriate and complete the answer is, in one step; the score is a tenth
@@ -233,7 +237,7 @@ class Rated(Conditioned):
     """
 
     name: ClassVar[str] = "rating"
-    title: ClassVar[str] = "Rating, by answerability"
+    title: ClassVar[str] = "Rating (by answerability)"
     formula: ClassVar[str] = "rating / 10, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "quality"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
@@ -241,7 +245,7 @@ class Rated(Conditioned):
         "1 to extract statements, 1 to rate unless refusing decides."
         " For an underspecified question only 1, whether the answer asks what is meant"
     )
-    own: ClassVar[Need[Any]] = TurnRating()
+    answer_need: ClassVar[Need[Any]] = TurnRating()
 
-    def own_score(self, sample: Sample, judged: Rating) -> Outcome:
+    def answer_score(self, sample: Sample, judged: Rating) -> Outcome:
         return Score(value=judged.value / 10, counted=f"rated {judged.value} of 10")

@@ -1,25 +1,25 @@
-"""The needs that a metric can have, and the types of their results; import them in metrics of your own.
+"""What metrics are computed from: the needs and the types of their results. Import them in your own metrics.
 
-A metric returns needs from `needs()`, and `score()` gets the result of each by `results.of(need)`.
+A metric returns its needs from `needs()`; in `score()`, `results.of(need)` is the result of each.
 
 | need | result |
 |---|---|
 | `Statements(side)` | `ExtractedStatements`: the statements of answer or reference, and whether that text refuses |
-| `JointVerdicts(side)` | `JudgedStatements`: a verdict of all passages together on each statement |
-| `CellVerdicts(side, target)` | `VerdictTable`: a verdict of each passage, or of the other text, on each statement |
+| `JointVerdicts(side)` | `JudgedStatements`: a verdict on each statement, against all passages together |
+| `CellVerdicts(side, target)` | `VerdictTable`: a verdict on each statement, against each passage or the other text |
 | `GeneratedQuestions(n)` | `QuestionSimilarities`: questions that the answer answers, with cosines to the question |
-| `DirectRating()` | `AnswerRated`: how well the answer answers the question, in [0, 1] |
+| `DirectRating()` | `AnswerRating`: how well the answer answers the question, in [0, 1] |
 | `ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] |
-| `CitedSentences(by)` | `CitationSupport`: the sentences of the answer, and how far what each cites supports it |
+| `CitedSentences(by)` | `CitationSupport`: the sentences of the answer, and how far the passages cited support each |
 | `SelectedSentences()` | `SentenceSelection`: the sentences of the passages, and which of them help to answer |
 | `DrawnSentences(n, agreement)` | `SentenceDraws`: the same, selected n times |
 | `UsefulPassages(target)` | `Usefulness`: whether each passage is useful for the reference or the answer |
 | `UsedSentences()` | `SentenceUse`: the sentences of the passages, and which of them the answer uses |
 | `GradedPassages(alone)` | `PassageGrades`: how relevant each passage is to the question, from 0 to 3 |
 | `NamedEntities()` | `EntityLists`: the people, places, things, dates and amounts that reference and passages name |
-| `DescriptionVerdicts(...)` | `tuple[Critiqued, ...]`: whether a description fits the answer, asked n times |
+| `DescriptionVerdicts(...)` | `tuple[CritiqueVerdict, ...]`: whether a description fits the answer, asked n times |
 | `QualityRating(quality)` | `Rating`: a quality from 0 to 10 |
-| `QualityVerdict(quality)` | `Classified`: whether a quality of ARES holds |
+| `QualityVerdict(quality)` | `Classification`: whether a quality of ARES holds |
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ from ragboard.metrics.statements import (
 )
 from ragboard.metrics.trace import SentenceUse, UsedSentences
 from ragboard.metrics.umbrela import GradedPassages
-from ragboard.tasks import AnswerRated, Classified, Critiqued, PassageGrades, Rating, Usefulness
+from ragboard.tasks import AnswerRating, Classification, CritiqueVerdict, PassageGrades, Rating, Usefulness
 
 __all__ = [
     "Agreement",
-    "AnswerRated",
+    "AnswerRating",
     "Ask",
     "CellVerdicts",
     "CitationSupport",
     "CitedSentences",
-    "Classified",
-    "Critiqued",
+    "Classification",
+    "CritiqueVerdict",
     "DescriptionVerdicts",
     "DirectRating",
     "DrawnSentences",

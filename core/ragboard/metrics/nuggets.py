@@ -1,9 +1,7 @@
-"""Nugget scores: the share of a question's nuggets that the answer states.
-
-AutoNuggetizer: Pradeep et al. 2024, arXiv 2411.09607.
+"""Nugget scores: the share of a question's nuggets that the answer states (AutoNuggetizer, arXiv 2411.09607).
 
 The nuggets belong to the question. They are in the run file's column `nuggets`, or were written and approved with
-`ragboard nuggets` or on the Dataset page. The judge says of each whether the answer states it.
+`ragboard nuggets` or on the Dataset page. The judge decides for each nugget whether the answer states it.
 """
 
 from __future__ import annotations
@@ -30,9 +28,8 @@ __all__ = [
     "WeightedStrict",
 ]
 
-AT_ONCE = 10
-"""Nuggets per call of AutoNuggetizer."""
-
+NUGGETS_PER_CALL = 10
+"""How many nuggets AutoNuggetizer asks about in one call; used with `compat=True`."""
 
 AssignedLabel: TypeAlias = NuggetLabel | Literal["failed"]
 
@@ -53,7 +50,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
     """Whether the answer states each nugget of the question."""
 
     compat: bool = False
-    """Ask ten nuggets at a time, and keep those that the judge failed on."""
+    """Ask about ten nuggets at a time; nuggets without a usable reply count as missing."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (AssignNuggets,)
@@ -65,9 +62,9 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
             return no_column("nuggets")
         nuggets = sample.nuggets
         texts = tuple(nugget.text for nugget in nuggets)
-        whole = AssignNuggets(question=sample.question, answer=sample.answer, nuggets=texts, history=sample.history)
-        size = AT_ONCE if self.compat else max(len(texts), 1)
-        parts = [replace(whole, nuggets=texts[start : start + size]) for start in range(0, len(texts), size)]
+        task = AssignNuggets(question=sample.question, answer=sample.answer, nuggets=texts, history=sample.history)
+        size = NUGGETS_PER_CALL if self.compat else max(len(texts), 1)
+        parts = [replace(task, nuggets=texts[start : start + size]) for start in range(0, len(texts), size)]
         assigned: list[tuple[AssignedLabel, str]] = []
         for part, reply in zip(parts, await asyncio.gather(*map(ask, parts)), strict=True):
             if isinstance(reply, Unscored):
@@ -82,8 +79,8 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
         )
 
     def rows(self, result: tuple[AssignedNugget, ...], /) -> Iterable[Row]:
-        for number, one in enumerate(result):
-            yield "assignments", (number, one.text, one.importance, one.label, one.reason, self.compat)
+        for number, nugget in enumerate(result):
+            yield "assignments", (number, nugget.text, nugget.importance, nugget.label, nugget.reason, self.compat)
 
 
 VALUES: dict[str, float] = {"support": 1.0, "partial_support": 0.5}
@@ -104,7 +101,7 @@ class NuggetMetric(Metric):
     calls: ClassVar[str] = "1 for all nuggets of the question; with compat=True 1 for each ten"
     strict: ClassVar[bool] = False
     """Whether a nugget that the answer states in part counts as missing."""
-    kind: ClassVar[str] = "nugget"
+    noun: ClassVar[str] = "nugget"
 
     compat: bool = False
 
@@ -117,19 +114,19 @@ class NuggetMetric(Metric):
         total = self.total([weight for _, weight in counted])
         if not counted:
             if self.compat:
-                return Score(value=0.0, counted=f"no {self.kind}")
-            return Unscored(reason="undefined", detail=f"the question has no {self.kind}")
-        value = sum(weight * self._value(one.label) for one, weight in counted) / total
-        stated = sum(one.label == "support" for one, _ in counted)
-        partly = sum(one.label == "partial_support" for one, _ in counted)
-        words = f"{stated} of {len(counted)} {self.kind}{'' if len(counted) == 1 else 's'}" + (
+                return Score(value=0.0, counted=f"no {self.noun}")
+            return Unscored(reason="undefined", detail=f"the question has no {self.noun}")
+        value = sum(weight * self._value(nugget.label) for nugget, weight in counted) / total
+        stated = sum(nugget.label == "support" for nugget, _ in counted)
+        partly = sum(nugget.label == "partial_support" for nugget, _ in counted)
+        description = f"{stated} of {len(counted)} {self.noun}{'' if len(counted) == 1 else 's'}" + (
             f", {partly} in part" if partly else ""
         )
-        return Score(value=value, counted=words)
+        return Score(value=value, counted=description)
 
     def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
         """Return the nuggets that count, with their weights."""
-        return [(one, 1.0) for one in assigned]
+        return [(nugget, 1.0) for nugget in assigned]
 
     def total(self, weights: Sequence[float]) -> float:
         """Return the sum of the weights that the score is divided by."""
@@ -153,16 +150,16 @@ class AllStrict(NuggetMetric):
     """The share of the question's nuggets that the answer states completely."""
 
     name: ClassVar[str] = "all_strict"
-    title: ClassVar[str] = "Nuggets, strict"
+    title: ClassVar[str] = "Nuggets (strict)"
     formula: ClassVar[str] = "stated / nuggets"
     strict: ClassVar[bool] = True
 
 
 class _VitalOnly(NuggetMetric):
-    kind: ClassVar[str] = "vital nugget"
+    noun: ClassVar[str] = "vital nugget"
 
     def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
-        return [(one, 1.0) for one in assigned if one.importance == "vital"]
+        return [(nugget, 1.0) for nugget in assigned if nugget.importance == "vital"]
 
 
 @dataclass(frozen=True)
@@ -179,18 +176,18 @@ class VitalStrict(_VitalOnly):
     """The share of the question's vital nuggets that the answer states completely: the main score of TREC RAG 2024."""
 
     name: ClassVar[str] = "vital_strict"
-    title: ClassVar[str] = "Vital nuggets, strict"
+    title: ClassVar[str] = "Vital nuggets (strict)"
     formula: ClassVar[str] = "stated / vital nuggets"
     strict: ClassVar[bool] = True
 
 
 class _ByImportance(NuggetMetric):
     def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
-        return [(one, WEIGHTS[one.importance]) for one in assigned if one.importance]
+        return [(nugget, WEIGHTS[nugget.importance]) for nugget in assigned if nugget.importance]
 
     def total(self, weights: Sequence[float]) -> float:
-        """With `compat`, Open RAG Eval's sum, in which a kind without nuggets counts as one nugget."""
-        absent = (weight for weight in WEIGHTS.values() if weight not in weights)
+        """Return the sum of the weights; with `compat`, an unused importance is added once, as in Open RAG Eval."""
+        absent = [weight for weight in WEIGHTS.values() if weight not in weights]
         return sum(weights) + (sum(absent) if self.compat else 0.0)
 
 
@@ -202,15 +199,15 @@ class Weighted(_ByImportance):
     """
 
     name: ClassVar[str] = "weighted"
-    title: ClassVar[str] = "Nuggets, weighted"
+    title: ClassVar[str] = "Nuggets (weighted)"
     formula: ClassVar[str] = "sum of weight * (1 stated, 0.5 in part) / sum of weights; vital 1, okay 0.5"
 
 
 @dataclass(frozen=True)
 class WeightedStrict(_ByImportance):
-    """The same, without nuggets that the answer states in part."""
+    """The share of the question's nuggets that the answer states completely; an okay nugget counts half a vital one."""
 
     name: ClassVar[str] = "weighted_strict"
-    title: ClassVar[str] = "Nuggets, weighted, strict"
+    title: ClassVar[str] = "Nuggets (weighted and strict)"
     formula: ClassVar[str] = "sum of weight of stated nuggets / sum of weights; vital 1, okay 0.5"
     strict: ClassVar[bool] = True

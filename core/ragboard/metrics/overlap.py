@@ -1,4 +1,4 @@
-"""Metrics of words and characters, without a judge: baselines that every other metric should beat.
+"""Metrics of words and characters, without a judge: trivial baselines for all other metrics.
 
 An empty reference is undefined; an empty answer scores 0.
 """
@@ -27,9 +27,9 @@ _SIGNS = (
 )
 """Accents and vowel signs of Latin, Hebrew, Arabic, Indic scripts and Thai, which Python does not treat as letters."""
 WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_SIGNS}])+")
-"""A run of letters and digits, vowel signs among them; each character of Chinese and Japanese is a word."""
+"""A run of letters, digits and vowel signs; each character of Chinese and Japanese is a word."""
 SPACED = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-"""A run of characters between spaces; each character of Chinese and Japanese is one."""
+"""A run of characters between spaces; each character of Chinese and Japanese is a run of its own."""
 ARTICLES = frozenset({"a", "an", "the"})
 SQUAD_ARTICLES = re.compile(r"\b(a|an|the)\b")
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
@@ -65,7 +65,7 @@ class OverlapMetric(Metric):
 
     @abstractmethod
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Score the answer; the reference contains a word."""
+        """Compute the score; `comparable(reference)` is true."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class TokenF1(SquadMetric):
         """Compare the two bags of words."""
         in_answer, in_reference = self.tokens(answer), self.tokens(reference)
         common = (Counter(in_answer) & Counter(in_reference)).total()
-        both = len(in_answer) + len(in_reference)
-        value = 2 * common / both if both else 1.0
+        total = len(in_answer) + len(in_reference)
+        value = 2 * common / total if total else 1.0
         return Score(value=value, counted=f"{common} common, {len(in_answer)} and {len(in_reference)} words")
 
 
@@ -220,8 +220,8 @@ class ContextOverlap(Metric):
         if not in_answer:
             return Unscored(reason="undefined", detail="the answer is empty")
         in_passages = {word for passage in sample.contexts or () for word in words(passage.text)}
-        found = sum(word in in_passages for word in in_answer)
-        return Score(value=found / len(in_answer), counted=f"{found} of {len(in_answer)} words")
+        shared = sum(word in in_passages for word in in_answer)
+        return Score(value=shared / len(in_answer), counted=f"{shared} of {len(in_answer)} words")
 
 
 def words(text: str) -> list[str]:
@@ -230,8 +230,8 @@ def words(text: str) -> list[str]:
 
 
 def squad_words(text: str) -> list[str]:
-    """Return words as SQuAD 2.0's script compares them: without ASCII punctuation, then without articles."""
-    bare = "".join(mark for mark in text.lower() if mark not in string.punctuation)
+    """Return the words that SQuAD 2.0's script compares: without ASCII punctuation and articles."""
+    bare = "".join(character for character in text.lower() if character not in string.punctuation)
     return SQUAD_ARTICLES.sub(" ", bare).split()
 
 
@@ -242,13 +242,13 @@ def bare_words(text: str) -> list[str]:
     2020). A text that consists only of articles keeps them: the answer `A` is not empty.
     """
     folded = unicodedata.normalize("NFC", text.casefold())
-    bare = "".join(mark for mark in folded if not _is_punctuation(mark))
-    found = SPACED.findall(bare)
-    return [word for word in found if word not in ARTICLES] or found
+    bare = "".join(character for character in folded if not _is_punctuation(character))
+    words_with_articles = SPACED.findall(bare)
+    return [word for word in words_with_articles if word not in ARTICLES] or words_with_articles
 
 
-def _is_punctuation(mark: str) -> bool:
-    return mark in string.punctuation or unicodedata.category(mark).startswith("P")
+def _is_punctuation(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")
 
 
 def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
@@ -269,21 +269,21 @@ def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
     return math.exp(brevity + total / orders)
 
 
-def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence, computed with bit vectors (Hyyrö 2004)."""
     positions: dict[str, int] = {}
-    for index, word in enumerate(one):
+    for index, word in enumerate(first):
         positions[word] = positions.get(word, 0) | 1 << index
-    all_positions = (1 << len(one)) - 1
+    all_positions = (1 << len(first)) - 1
     unmatched = all_positions
-    for word in other:
+    for word in second:
         matched = unmatched & positions.get(word, 0)
         unmatched = (unmatched + matched | unmatched - matched) & all_positions
-    return len(one) - unmatched.bit_count()
+    return len(first) - unmatched.bit_count()
 
 
 def chrf(answer: str, reference: str) -> float:
-    """Return the chrF of two texts without spaces, in [0, 1], over the orders for which both are long enough."""
+    """Return the chrF of two texts without spaces, in [0, 1], over the n-gram orders for which both are long enough."""
     orders = min(CHRF_ORDER, len(answer), len(reference))
     if not orders:
         return 0.0

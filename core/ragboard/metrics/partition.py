@@ -1,4 +1,4 @@
-"""Six classes of the claims of an answer: right or wrong, and which passages support them.
+"""Classify the claims of an answer into six classes: right or wrong, and by which passages support them.
 
 Every claim is in exactly one class. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge and
 faithfulness are sums of classes.
@@ -19,9 +19,10 @@ ClaimClass = Literal[
     "wrong_irrelevant",
     "hallucination",
 ]
-"""Right (the reference supports it) or wrong; supported by a relevant passage, by irrelevant ones only, by none.
+"""A right claim is supported by the reference, a wrong one is not. The second word says which passages support it.
 
-`self_knowledge` is right and supported by no passage, `hallucination` is wrong and supported by no passage.
+`relevant`: a relevant passage; `irrelevant`: only irrelevant passages. A right claim that no passage supports is
+`self_knowledge`, a wrong one `hallucination`.
 """
 
 CLAIM_CLASSES: dict[ClaimClass, str] = {
@@ -32,7 +33,7 @@ CLAIM_CLASSES: dict[ClaimClass, str] = {
     "wrong_irrelevant": "not in the reference, from another passage",
     "hallucination": "not in the reference, from no single passage",
 }
-"""Each class in words, in the order of reports."""
+"""The name of each class on pages, in the order in which reports show them."""
 
 CORRECT: frozenset[ClaimClass] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
@@ -43,14 +44,14 @@ SupportTable = Sequence[Sequence[bool]]
 """One row per claim: whether each passage supports it."""
 
 
-def relevant_passages(reference: SupportTable, passages: int) -> tuple[bool, ...]:
-    """Return whether each passage supports at least one claim of the reference."""
-    return tuple(any(row[place] for row in reference) for place in range(passages))
+def relevant_passages(reference: SupportTable, passage_count: int) -> tuple[bool, ...]:
+    """Return whether each passage supports at least one claim of the reference; `reference` has a row per claim."""
+    return tuple(any(row[index] for row in reference) for index in range(passage_count))
 
 
-def claim_class(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bool]) -> ClaimClass:
-    """Return the class of one claim; `said_by` and `relevant` have one entry per passage."""
-    sources = [useful for says, useful in zip(said_by, relevant, strict=True) if says]
+def claim_class(*, correct: bool, supported_by: Sequence[bool], relevant: Sequence[bool]) -> ClaimClass:
+    """Return the class of one claim; `supported_by` and `relevant` have one entry per passage."""
+    sources = [is_relevant for supports, is_relevant in zip(supported_by, relevant, strict=True) if supports]
     if not sources:
         return "self_knowledge" if correct else "hallucination"
     if any(sources):
@@ -58,8 +59,9 @@ def claim_class(*, correct: bool, said_by: Sequence[bool], relevant: Sequence[bo
     return "right_irrelevant" if correct else "wrong_irrelevant"
 
 
-def partition(correct: Sequence[bool], said_by: SupportTable, relevant: Sequence[bool]) -> tuple[ClaimClass, ...]:
+def partition(correct: Sequence[bool], supported_by: SupportTable, relevant: Sequence[bool]) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of an answer, in order; arguments as in `claim_class`, one row per claim."""
     return tuple(
-        claim_class(correct=right, said_by=row, relevant=relevant) for right, row in zip(correct, said_by, strict=True)
+        claim_class(correct=right, supported_by=row, relevant=relevant)
+        for right, row in zip(correct, supported_by, strict=True)
     )

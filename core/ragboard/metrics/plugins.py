@@ -26,7 +26,7 @@ CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "r
 
 
 def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
-    """Return ragboard's metrics and those in the files, by name.
+    """Return ragboard's metrics and the metrics in the files, by full name.
 
     Every public subclass of `Metric` in a Python file becomes a metric; base classes begin with an underscore. A TOML
     file contains aspects (`aspects_from_file`).
@@ -45,28 +45,28 @@ def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
 def _check_free(path: Path, metric: Metric, known: Mapping[str, Metric]) -> None:
     if metric.spec in known:
         raise SettingError(f"{path}: {metric.spec} already exists; change the source or name")
-    same = next((other.spec for other in known.values() if other.label == metric.label), None)
-    if same:
-        raise SettingError(f"{path}: {metric.spec}: {same} already has the title {metric.label!r}; change it")
+    taken_by = next((other.spec for other in known.values() if other.label == metric.label), None)
+    if taken_by:
+        raise SettingError(f"{path}: {metric.spec}: {taken_by} already has the title {metric.label!r}; choose another")
 
 
 def _metrics_in(path: Path) -> tuple[Metric, ...]:
-    module = _module(path)
-    found = tuple(_checked(path, kind) for kind in _kinds(module))
-    if not found:
+    module = _load(path)
+    metrics = tuple(_create(path, kind) for kind in _metric_classes(module))
+    if not metrics:
         raise SettingError(f"{path}: contains no metric; expected a public subclass of ragboard.Metric")
-    return found
+    return metrics
 
 
-def _kinds(module: ModuleType) -> Iterator[type[Metric]]:
+def _metric_classes(module: ModuleType) -> Iterator[type[Metric]]:
     for name, kind in vars(module).items():
-        own = isinstance(kind, type) and issubclass(kind, Metric) and kind.__module__ == module.__name__
-        if own and not name.startswith("_"):
+        is_metric = isinstance(kind, type) and issubclass(kind, Metric) and kind.__module__ == module.__name__
+        if is_metric and not name.startswith("_"):
             yield kind
 
 
-def _module(path: Path) -> ModuleType:
-    """Run the file as a module, once per content; dataclasses look up the module of their class."""
+def _load(path: Path) -> ModuleType:
+    """Run the file as a module, once per content. Dataclasses require that it is in `sys.modules`."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -78,7 +78,7 @@ def _module(path: Path) -> ModuleType:
 def _run(path: Path, name: str) -> ModuleType:
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise SettingError(f"{path}: not a Python file; its name ends in .py")
+        raise SettingError(f"{path}: not a Python file; expected a name that ends in .py")
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -93,24 +93,24 @@ def _run(path: Path, name: str) -> ModuleType:
 
 
 def _line(path: Path, error: BaseException) -> int | None:
-    """Return the last line of the file in the traceback."""
+    """Return the number of the last line of the file in the traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return lines[-1] if lines else None
 
 
-def _checked(path: Path, kind: type[Metric]) -> Metric:
+def _create(path: Path, kind: type[Metric]) -> Metric:
     """Return a metric of this class with its default settings."""
     try:
-        metric = kind() if not (wrong := _wrong(kind)) else None
-        wrong = wrong or _wrong_needs(metric)
+        metric = kind() if not (problem := _class_problem(kind)) else None
+        problem = problem or _needs_problem(metric)
     except (TypeError, ValueError) as error:
         raise SettingError(f"{path}: {kind.__name__}: cannot be created with its defaults: {error}") from error
-    if metric is None or wrong:
-        raise SettingError(f"{path}: {kind.__name__}: {wrong}")
+    if metric is None or problem:
+        raise SettingError(f"{path}: {kind.__name__}: {problem}")
     return metric
 
 
-def _wrong(kind: type[Metric]) -> str:
+def _class_problem(kind: type[Metric]) -> str:
     missing = [name for name in CLASS_VARIABLES if not hasattr(kind, name)]
     if missing:
         return f"has no {', '.join(missing)}; a metric defines {', '.join(CLASS_VARIABLES)}"
@@ -118,10 +118,10 @@ def _wrong(kind: type[Metric]) -> str:
         return f"has no method {', '.join(sorted(kind.__abstractmethods__))}"
     if not (is_dataclass(kind) and "__dataclass_params__" in vars(kind)):
         return "is not a dataclass; add @dataclass(frozen=True)"
-    return _wrong_value(kind)
+    return _value_problem(kind)
 
 
-def _wrong_value(kind: type[Metric]) -> str:
+def _value_problem(kind: type[Metric]) -> str:
     for name in ("source", "name"):
         if not re.fullmatch(r"[a-z][a-z0-9_]*", str(getattr(kind, name))):
             return f"{name} is {getattr(kind, name)!r}, expected lower-case letters, digits and underscores"
@@ -142,7 +142,7 @@ def _wrong_value(kind: type[Metric]) -> str:
     return "" if low < high else f"range is {kind.range!r}, expected minimum and maximum"
 
 
-def _wrong_needs(metric: Metric | None) -> str:
+def _needs_problem(metric: Metric | None) -> str:
     needs = cast("tuple[object, ...]", metric.needs() if metric else ())
     unknown = [need for need in needs if not isinstance(need, Need)]
     return f"needs {unknown[0]!r}; expected needs of ragboard.metrics.needs" if unknown else ""

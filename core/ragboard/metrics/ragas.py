@@ -15,14 +15,14 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_answer,
     no_column,
 )
 from ragboard.metrics.sentences import SelectedSentences, no_sentences
 from ragboard.metrics.statements import JointVerdicts, Statements
 from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
-from ragboard.tasks import AnswerRated, GenerateQuestions, RateAnswer, Similarity, Task
+from ragboard.tasks import AnswerRating, GenerateQuestions, RateAnswer, Similarity, Task
 
 __all__ = [
     "AnswerRelevance",
@@ -68,25 +68,25 @@ class GeneratedQuestions(Need[QuestionSimilarities]):
             return cosines
         return QuestionSimilarities(questions=reply.questions, similarities=cosines.values)
 
-    def rows(self, found: QuestionSimilarities, /) -> Iterable[Row]:
-        for number, (text, cosine) in enumerate(zip(found.questions, found.similarities, strict=True)):
+    def rows(self, result: QuestionSimilarities, /) -> Iterable[Row]:
+        for number, (text, cosine) in enumerate(zip(result.questions, result.similarities, strict=True)):
             yield "questions", (number, text, cosine)
 
 
 @dataclass(frozen=True)
-class DirectRating(Need[AnswerRated]):
+class DirectRating(Need[AnswerRating]):
     """How well the answer answers the question, rated in one step. Not resolved for an empty answer."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (RateAnswer,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> AnswerRated | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> AnswerRating | Unscored:
         if missing := no_answer(sample):
             return missing
         return await ask(RateAnswer(question=sample.question, answer=sample.answer or "", history=sample.history))
 
-    def rows(self, found: AnswerRated, /) -> Iterable[Row]:
-        yield judgement("rating of the answer", 1, f"{found.score:g}", found.score, found.reason)
+    def rows(self, result: AnswerRating, /) -> Iterable[Row]:
+        yield judgement_row("rating of the answer", 1, f"{result.score:g}", result.score, result.reason)
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ class AnswerRelevance(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for fewer than one question, and for settings that do not apply to the direct method."""
         if self.n < 1:
-            raise ValueError(f"n is a number of questions, at least 1, got {self.n}")
+            raise ValueError(f"n, the number of questions, must be at least 1, got {self.n}")
         if self.method == "direct" and (self.n != type(self).n or self.compat):
-            raise ValueError("method=direct takes neither n nor compat")
+            raise ValueError("n and compat do not apply with method=direct")
 
     @property
     def label(self) -> str:
@@ -162,7 +162,7 @@ class AnswerRelevance(Metric):
 
     @property
     def credit(self) -> str:
-        """Rating in one step is ours."""
+        """`ragboard` with `method=direct`, which is not in the paper."""
         return "ragboard" if self.method == "direct" else self.source_label
 
     @property
@@ -181,8 +181,8 @@ class AnswerRelevance(Metric):
         if self.method == "direct":
             return Score(value=results.of(DirectRating()).score, counted="rated directly by the judge")
         if self.compat:
-            found = results.of(Statements())
-            if found.refuses and not found.statements:
+            extracted = results.of(Statements())
+            if extracted.refuses and not extracted.statements:
                 return Score(value=0.0, counted="0 by convention: the answer only refuses")
         return self._mean(sample, results)
 
@@ -221,15 +221,15 @@ class ContextRelevance(Metric):
         return (SelectedSentences(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(SelectedSentences())
-        total = len(found.sentences)
+        selection = results.of(SelectedSentences())
+        total = len(selection.sentences)
         if not total:
             return no_sentences(sample)
-        return Score(value=len(found.chosen) / total, counted=f"{len(found.chosen)} of {total} sentences")
+        return Score(value=len(selection.chosen) / total, counted=f"{len(selection.chosen)} of {total} sentences")
 
 
 def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
-    """Return the reason why an answer without statements has no score."""
+    """Return the Unscored for an answer without statements. `refuses` is None if the run file has the claims."""
     if refuses is None:
         return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:

@@ -19,9 +19,9 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_column,
-    yes_or_no,
+    yes_no_rows,
 )
 from ragboard.metrics.sentences import Agreement, DrawnSentences, SentenceDraws, no_sentences
 from ragboard.records import MorePassages, Outcome, Sample, Score, Side, Unscored
@@ -45,9 +45,10 @@ TINY_RECALL = 1e-8
 
 
 def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
-    """Return the mean of precision at the rank of each useful passage, in [0, 1]; 0 if none is useful.
+    """Return the mean of the precision at the rank of each useful passage, in [0, 1]; 0 if none is useful.
 
-    `tiny` is added to the number of useful passages; the library adds 1e-10 to avoid a division by 0.
+    `useful` is in order of rank. `tiny` is added to the number of useful passages: the library adds 1e-10 to avoid a
+    division by 0.
     """
     ranks = [rank for rank, is_useful in enumerate(useful, 1) if is_useful]
     if not ranks:
@@ -81,8 +82,8 @@ class UsefulPassages(Need[Usefulness]):
             JudgePassages(question=sample.question, answer=text, passages=passages, history=sample.history)
         )
 
-    def rows(self, found: Usefulness, /) -> Iterable[Row]:
-        return yes_or_no(f"useful toward {self.target}", zip(found.useful, found.reasons, strict=True))
+    def rows(self, result: Usefulness, /) -> Iterable[Row]:
+        return yes_no_rows(f"useful toward {self.target}", zip(result.useful, result.reasons, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,10 +114,10 @@ class NamedEntities(Need[EntityLists]):
             return in_passages
         return EntityLists(reference=in_reference, passages=in_passages)
 
-    def rows(self, found: EntityLists, /) -> Iterable[Row]:
-        for about, names in (("entities of reference", found.reference), ("entities of passages", found.passages)):
+    def rows(self, result: EntityLists, /) -> Iterable[Row]:
+        for about, names in (("entities of reference", result.reference), ("entities of passages", result.passages)):
             for number, name in enumerate(names, 1):
-                yield judgement(about, number, name)
+                yield judgement_row(about, number, name)
 
 
 async def _names(text: str, ask: Ask) -> tuple[str, ...] | Unscored:
@@ -215,17 +216,17 @@ class ContextRelevancy(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for fewer than one draw."""
         if self.n < 1:
-            raise ValueError(f"n is a number of draws, at least 1, got {self.n}")
+            raise ValueError(f"n, the number of draws, must be at least 1, got {self.n}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the sentences, with those selected in each draw."""
+        """Return the sentences of the passages, and which of them each draw selects."""
         return (self._need(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute agreement x share of selected sentences; the agreement of a single draw is 1."""
-        found = results.of(self._need())
-        if found.sentences:
-            return self._score(found)
+        draws = results.of(self._need())
+        if draws.sentences:
+            return self._score(draws)
         if self.compat:
             return Score(value=0.0, counted="no sentence")
         return no_sentences(sample)
@@ -233,11 +234,11 @@ class ContextRelevancy(Metric):
     def _need(self) -> DrawnSentences:
         return DrawnSentences(self.n, self.agreement)
 
-    def _score(self, found: SentenceDraws) -> Outcome:
-        total = len(found.sentences)
-        selected_share = _mean(len(draw) / total for draw in found.draws)
-        agreement = _mean(found.agreements) if found.agreements else 1.0
-        selected = " and ".join(str(len(draw)) for draw in found.draws)
+    def _score(self, result: SentenceDraws) -> Outcome:
+        total = len(result.sentences)
+        selected_share = _mean(len(draw) / total for draw in result.draws)
+        agreement = _mean(result.agreements) if result.agreements else 1.0
+        selected = " and ".join(str(len(draw)) for draw in result.draws)
         counted = f"selected {selected} of {total} sentences, agreement {agreement:.2f}"
         return Score(value=min(1.0, max(0.0, agreement * selected_share)), counted=counted)
 
@@ -269,22 +270,22 @@ class ContextEntityRecall(Metric):
         return (NamedEntities(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(NamedEntities())
-        wanted, named = self._distinct(found.reference), self._distinct(found.passages)
-        both = len(wanted & named)
-        counted = f"{both} of {len(wanted)} entities"
+        entities = results.of(NamedEntities())
+        in_reference, in_passages = self._distinct(entities.reference), self._distinct(entities.passages)
+        shared = len(in_reference & in_passages)
+        counted = f"{shared} of {len(in_reference)} entities"
         if self.compat:
-            return Score(value=both / (len(wanted) + TINY_RECALL), counted=counted)
-        if not wanted:
+            return Score(value=shared / (len(in_reference) + TINY_RECALL), counted=counted)
+        if not in_reference:
             empty = not (sample.reference or "").strip()
             detail = "the reference is empty" if empty else "the judge found no entity in the reference"
             return Unscored(reason="undefined", detail=detail)
-        return Score(value=both / len(wanted), counted=counted)
+        return Score(value=shared / len(in_reference), counted=counted)
 
     def _distinct(self, names: tuple[str, ...]) -> set[str]:
         return set(names) if self.compat else {" ".join(name.casefold().split()) for name in names}
 
 
 def _mean(values: Iterable[float]) -> float:
-    listed = tuple(values)
-    return sum(listed) / len(listed)
+    numbers = tuple(values)
+    return sum(numbers) / len(numbers)

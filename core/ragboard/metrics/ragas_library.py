@@ -14,9 +14,9 @@ from ragboard.metrics.ragchecker import (
     ANSWER_SOURCES,
     REFERENCE_COVERED,
     REFERENCE_SOURCES,
-    noise,
+    noise_score,
     nothing_to_count,
-    share,
+    share_score,
 )
 from ragboard.metrics.statements import CellVerdicts, JointVerdicts, VerdictTable
 from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
@@ -79,7 +79,7 @@ class ContextRecall(Metric):
         if not judged.verdicts:
             empty = not (sample.reference or "").strip()
             return Unscored(reason="undefined", detail="the reference is empty" if empty else NO_STATEMENT)
-        return share([verdict.label == "supported" for verdict in judged.verdicts], "statements of the reference")
+        return share_score([verdict.label == "supported" for verdict in judged.verdicts], "statements of the reference")
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class FactualCorrectness(Metric):
         return (ANSWER_RIGHT,) if self.mode == "precision" else (ANSWER_RIGHT, REFERENCE_COVERED)
 
     def _score(self, results: NeedResults) -> Outcome:
-        right, wrong = _yes_and_no(results.of(ANSWER_RIGHT))
-        missing = 0 if self.mode == "precision" else _yes_and_no(results.of(REFERENCE_COVERED))[1]
+        right, wrong = _count_supported(results.of(ANSWER_RIGHT))
+        missing = 0 if self.mode == "precision" else _count_supported(results.of(REFERENCE_COVERED))[1]
         numerator, denominator = {
             "precision": (right, right + wrong),
             "recall": (right, right + missing),
@@ -164,26 +164,26 @@ class AnswerCorrectness(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for a weight outside 0 to 1."""
         if not 0 <= self.weight <= 1:
-            raise ValueError(f"weight is between 0 and 1, got {self.weight}")
+            raise ValueError(f"weight must be in [0, 1], got {self.weight}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the verdicts of each text on the other's claims, and the cosine."""
         return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        facts = self._facts(sample, results)
+        facts = self._factual_correctness(sample, results)
         if isinstance(facts, Unscored):
             return facts
         cosine = results.of(ReferenceSimilarity())
         counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {cosine:.2f}"
         return Score(value=self.weight * facts.value + (1 - self.weight) * cosine, counted=counted)
 
-    def _facts(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = FactualCorrectness().score(sample, results)
-        if isinstance(found, Score) or not self.compat:
-            return found
+    def _factual_correctness(self, sample: Sample, results: NeedResults) -> Outcome:
+        outcome = FactualCorrectness().score(sample, results)
+        if isinstance(outcome, Score) or not self.compat:
+            return outcome
         empty = not (results.of(ANSWER_RIGHT).rows or results.of(REFERENCE_COVERED).rows)
-        return Score(value=float(empty), counted=f"{float(empty):g} by convention: {found.detail}")
+        return Score(value=float(empty), counted=f"{float(empty):g} by convention: {outcome.detail}")
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class NoiseSensitivity(Metric):
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         tables = [results.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
         nothing = nothing_to_count(sample, tables)
-        return nothing or noise(results, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
+        return nothing or noise_score(results, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class AnswerSimilarity(Metric):
         return Score(value=results.of(ReferenceSimilarity()), counted=f"answer of {words} words")
 
 
-def _yes_and_no(cells: VerdictTable) -> tuple[int, int]:
-    """Count the claims that the table's only target supports, and those that it does not."""
+def _count_supported(cells: VerdictTable) -> tuple[int, int]:
+    """Return the numbers of claims that the table's only target supports and does not support."""
     yes = sum(supported for (supported,) in cells.supported)
     return yes, len(cells.rows) - yes

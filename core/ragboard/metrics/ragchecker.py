@@ -35,9 +35,9 @@ __all__ = [
     "SelfKnowledge",
     "claim_classes",
     "f_score",
-    "noise",
+    "noise_score",
     "nothing_to_count",
-    "share",
+    "share_score",
     "stored_claim_classes",
 ]
 
@@ -70,18 +70,18 @@ class RagcheckerMetric(Metric):
         return self.reads
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute the share; with `compat`, undefined scores are 0, and all scores are 0 without passages."""
+        """Compute the share; with `compat`, it is 0 if it is undefined or nothing was retrieved."""
         tables = [results.of(table) for table in self.reads]
-        found = nothing_to_count(sample, tables) or self.count(results)
+        outcome = nothing_to_count(sample, tables) or self.count(results)
         if self.compat and not all(cells.targets for cells in tables):
-            found = NOTHING_RETRIEVED
-        if self.compat and isinstance(found, Unscored):
-            return Score(value=0.0, counted=f"0 by convention: {found.detail}")
-        return found
+            outcome = NOTHING_RETRIEVED
+        if self.compat and isinstance(outcome, Unscored):
+            return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
+        return outcome
 
     @abstractmethod
     def count(self, results: NeedResults) -> Outcome:
-        """Compute the share, or say why there is none; every table has at least one claim."""
+        """Compute the share, or return the reason why there is none; every table has at least one claim."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Precision(RagcheckerMetric):
     """The share of the answer's claims that the reference supports."""
 
     name: ClassVar[str] = "precision"
-    title: ClassVar[str] = "Precision"
+    title: ClassVar[str] = "Answer precision"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the answer that the reference supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -99,7 +99,7 @@ class Precision(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims that the reference supports / all claims."""
-        return share([supported for (supported,) in results.of(ANSWER_RIGHT).supported], "claims")
+        return share_score([supported for (supported,) in results.of(ANSWER_RIGHT).supported], "claims")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Recall(RagcheckerMetric):
     """The share of the reference's claims that the answer supports."""
 
     name: ClassVar[str] = "recall"
-    title: ClassVar[str] = "Recall"
+    title: ClassVar[str] = "Answer recall"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the reference that the answer supports / all claims of the reference"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -117,7 +117,7 @@ class Recall(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that the answer supports / all claims of the reference."""
-        return share([supported for (supported,) in results.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
+        return share_score([supported for (supported,) in results.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class F1(RagcheckerMetric):
     """The harmonic mean of precision and recall; 0 if both are 0."""
 
     name: ClassVar[str] = "f1"
-    title: ClassVar[str] = "F1"
+    title: ClassVar[str] = "Answer F1"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "2 PR / (P + R) of precision and recall"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -154,7 +154,7 @@ class ClaimRecall(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that some passage supports / all claims of the reference."""
-        return share([any(row) for row in results.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
+        return share_score([any(row) for row in results.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class ContextPrecision(RagcheckerMetric):
         cells = results.of(REFERENCE_SOURCES)
         if not cells.targets:
             return NOTHING_RETRIEVED
-        return share(relevant_passages(cells.supported, len(cells.targets)), "passages")
+        return share_score(relevant_passages(cells.supported, len(cells.targets)), "passages")
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class ContextUtilization(RagcheckerMetric):
         used = [is_covered for is_covered, is_retrieved in zip(covered, retrieved, strict=True) if is_retrieved]
         if not used:
             return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
-        return share(used, f"retrieved {REFERENCE_CLAIMS}")
+        return share_score(used, f"retrieved {REFERENCE_CLAIMS}")
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
     """
 
     name: ClassVar[str] = "noise_sensitivity_in_relevant"
-    title: ClassVar[str] = "Noise sensitivity, relevant"
+    title: ClassVar[str] = "Noise sensitivity (relevant)"
     category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that some relevant passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
@@ -222,7 +222,7 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that a relevant passage supports / all claims."""
-        return noise(results, "wrong_relevant")
+        return noise_score(results, "wrong_relevant")
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
     """The share of the answer's claims that are wrong and that only irrelevant passages support."""
 
     name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
-    title: ClassVar[str] = "Noise sensitivity, irrelevant"
+    title: ClassVar[str] = "Noise sensitivity (irrelevant)"
     category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that only irrelevant passages support / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
@@ -241,7 +241,7 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that only irrelevant passages support / all claims."""
-        return noise(results, "wrong_irrelevant")
+        return noise_score(results, "wrong_irrelevant")
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class Faithfulness(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims that some passage supports / all claims."""
-        return share([any(row) for row in results.of(ANSWER_SOURCES).supported], "claims")
+        return share_score([any(row) for row in results.of(ANSWER_SOURCES).supported], "claims")
 
 
 def claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
@@ -322,9 +322,9 @@ def stored_claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     return claim_classes(results) if results.of(REFERENCE_SOURCES).rows else ()
 
 
-def noise(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
-    """Return the share of the answer's claims in one of the two classes of noise."""
-    return share([each == kind for each in claim_classes(results)], "claims")
+def noise_score(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
+    """Return the share of the answer's claims that are in this class."""
+    return share_score([claim_class == kind for claim_class in claim_classes(results)], "claims")
 
 
 def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
@@ -348,14 +348,13 @@ def f_score(precision: Outcome, recall: Outcome) -> Outcome:
     return Score(value=value, counted=f"{precision.counted} right, {recall.counted} covered")
 
 
-def share(hits: Sequence[bool], what: str) -> Score:
-    """Return hits / all; `hits` is not empty."""
-    return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {what}")
+def share_score(hits: Sequence[bool], noun: str) -> Score:
+    """Return the score hits / all, counted in `noun`s; `hits` must not be empty."""
+    return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {noun}")
 
 
 def _unsupported_by_passages(results: NeedResults, *, right: bool) -> Outcome:
     correct = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
     unsupported = [not any(row) for row in results.of(ANSWER_SOURCES).supported]
-    return share(
-        [without and is_right == right for without, is_right in zip(unsupported, correct, strict=True)], "claims"
-    )
+    hits = [no_source and is_correct == right for no_source, is_correct in zip(unsupported, correct, strict=True)]
+    return share_score(hits, "claims")

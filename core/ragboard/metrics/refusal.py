@@ -14,11 +14,11 @@ __all__ = ["Refusal", "refuses_in_full"]
 UNKNOWN = Unscored(reason="skipped", detail="the run file's claims do not say whether the answer refuses")
 
 
-def refuses_in_full(found: ExtractedStatements) -> bool | Unscored:
+def refuses_in_full(extracted: ExtractedStatements) -> bool | Unscored:
     """Return whether the text refuses and states nothing, or the reason why that is unknown."""
-    if found.statements:
+    if extracted.statements:
         return False
-    return UNKNOWN if found.refuses is None else found.refuses
+    return UNKNOWN if extracted.refuses is None else extracted.refuses
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Refusal(Metric):
         return (Statements(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(Statements())
+        extracted = results.of(Statements())
         if not (sample.answer or "").strip():
             return Unscored(reason="undefined", detail="the answer is empty")
-        if found.refuses is None:
+        if extracted.refuses is None:
             return UNKNOWN
-        counted = "the answer refuses" if found.refuses else "the answer does not refuse"
-        if found.refuses and found.statements:
+        counted = "the answer refuses" if extracted.refuses else "the answer does not refuse"
+        if extracted.refuses and extracted.statements:
             counted = "the answer refuses in part"
-        return Score(value=float(found.refuses), counted=counted)
+        return Score(value=float(extracted.refuses), counted=counted)

@@ -35,13 +35,13 @@ class RankedPassages:
     """The number of gold passages."""
     relevant: tuple[bool, ...]
     """Whether each retrieved passage is a gold passage, in order of rank."""
-    found: tuple[int, ...]
-    """The number of gold passages that each retrieved passage is the first to match."""
+    first_matches: tuple[int, ...]
+    """For each retrieved passage, the number of gold passages that no passage before it matches."""
 
 
 @dataclass(frozen=True)
 class RetrievalMetric(Metric):
-    """Base class of retrieval metrics; `k` is the cutoff rank; None: no cutoff."""
+    """Base class of retrieval metrics; `k` is the cutoff rank, None for no cutoff."""
 
     source: ClassVar[str] = "retrieval"
     paper: ClassVar[str] = BOOK
@@ -58,7 +58,7 @@ class RetrievalMetric(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for a k below 1."""
         if self.k is not None and self.k < 1:
-            raise ValueError(f"k is a cutoff rank, at least 1, got {self.k}")
+            raise ValueError(f"k, the cutoff rank, must be at least 1, got {self.k}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         return ()
@@ -68,13 +68,15 @@ class RetrievalMetric(Metric):
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
-        cutoff = len(ranked.found) if self.k is None else self.k
-        top = RankedPassages(gold=ranked.gold, relevant=ranked.relevant[:cutoff], found=ranked.found[:cutoff])
+        cutoff = len(ranked.first_matches) if self.k is None else self.k
+        top = RankedPassages(
+            gold=ranked.gold, relevant=ranked.relevant[:cutoff], first_matches=ranked.first_matches[:cutoff]
+        )
         return self.count(top, cutoff)
 
     @abstractmethod
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
-        """Score the list up to rank `cutoff`; there is at least one gold passage."""
+        """Compute the score from the list up to rank `cutoff`; there is at least one gold passage."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Recall(RetrievalMetric):
 
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Gold passages found / all gold passages."""
-        found = sum(ranked.found)
+        found = sum(ranked.first_matches)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
 
 
@@ -153,9 +155,9 @@ class NDCG(RetrievalMetric):
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """DCG / ideal DCG."""
         best = ranked.gold if self.k is None else min(ranked.gold, cutoff)
-        gain = sum(_discount(rank) for rank, new in enumerate(ranked.found, 1) if new)
+        gain = sum(_discount(rank) for rank, new in enumerate(ranked.first_matches, 1) if new)
         ideal = sum(_discount(rank) for rank in range(1, best + 1))
-        return Score(value=gain / ideal, counted=_ranks([new > 0 for new in ranked.found]))
+        return Score(value=gain / ideal, counted=_ranks([new > 0 for new in ranked.first_matches]))
 
 
 @dataclass(frozen=True)
@@ -168,54 +170,54 @@ class AveragePrecision(RetrievalMetric):
     more_passages: ClassVar[MorePassages] = "rises"
 
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
-        """Compute it from the ranks that match a further gold passage."""
-        hits = [rank for rank, new in enumerate(ranked.found, 1) if new]
+        """Compute the score from the ranks that match a new gold passage."""
+        hits = [rank for rank, new in enumerate(ranked.first_matches, 1) if new]
         total = sum(number / rank for number, rank in enumerate(hits, 1))
-        return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.found]))
+        return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.first_matches]))
 
 
 def ranking(sample: Sample) -> RankedPassages | Unscored:
-    """Compare the sample's passages with its gold passages, or say why they cannot be compared."""
+    """Compare the sample's passages with its gold passages, or return the reason why that is impossible."""
     passages = sample.contexts or ()
-    ids = _listed(sample.metadata, "reference_context_ids")
+    ids = _ids_in(sample.metadata, "reference_context_ids")
     if ids is None and sample.reference_contexts is None:
-        ids = _listed(sample.metadata, "documents", texts=True)
+        ids = _ids_in(sample.metadata, "documents", texts=True)
     if ids is None and sample.reference_contexts is None:
         return Unscored(reason="skipped", detail=NO_GOLD)
     if ids is None:
-        texts = [_plain(text) for text in sample.reference_contexts or ()]
-        return _ranked(texts, [(_plain(passage.text),) for passage in passages])
+        texts = [_normalized(text) for text in sample.reference_contexts or ()]
+        return _match(texts, [(_normalized(passage.text),) for passage in passages])
     names = _names(sample, passages)
     if names is None:
         return Unscored(reason="skipped", detail=NO_IDS)
-    return _ranked(ids, [(name, name.rpartition("#")[0] or name) for name in names])
+    return _match(ids, [(name, name.rpartition("#")[0] or name) for name in names])
 
 
-def _ranked(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
-    """Rank passages; `retrieved` has all names of each passage."""
-    wanted = set(gold)
-    if not wanted:
+def _match(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
+    """Compare passages by name; `retrieved` has all names under which each passage can match."""
+    gold_names = set(gold)
+    if not gold_names:
         return Unscored(reason="undefined", detail="the run file lists no gold passage")
-    left = set(wanted)
-    found: list[int] = []
+    unmatched = set(gold_names)
+    first_matches: list[int] = []
     for names in retrieved:
-        found.append(len(left & set(names)))
-        left -= set(names)
-    relevant = tuple(bool(wanted & set(names)) for names in retrieved)
-    return RankedPassages(gold=len(wanted), relevant=relevant, found=tuple(found))
+        first_matches.append(len(unmatched & set(names)))
+        unmatched -= set(names)
+    relevant = tuple(bool(gold_names & set(names)) for names in retrieved)
+    return RankedPassages(gold=len(gold_names), relevant=relevant, first_matches=tuple(first_matches))
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
     """Return the ids of the passages; None if the ids are only ranks."""
-    listed = _listed(sample.metadata, "retrieved_context_ids")
-    if listed is not None and len(listed) == len(passages):
-        return listed
+    ids = _ids_in(sample.metadata, "retrieved_context_ids")
+    if ids is not None and len(ids) == len(passages):
+        return ids
     if passages and all(passage.id == str(passage.rank) for passage in passages):
         return None
     return [passage.id for passage in passages]
 
 
-def _listed(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
+def _ids_in(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
     """Return the ids in a column of the file; None if it contains something else.
 
     With `texts`, the column can also contain passages: a value with a space is a passage, not an id.
@@ -229,7 +231,7 @@ def _listed(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = Fal
     return [str(item).strip() for item in items]
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

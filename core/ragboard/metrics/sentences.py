@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from ragboard.metrics.base import Ask, Need, Row, judgement, no_column
+from ragboard.metrics.base import Ask, Need, Row, judgement_row, no_column
 from ragboard.records import Passage, Sample, Unscored
 from ragboard.tasks import SelectSentences, Similarity, Task
 from ragboard.text.sentences import sentence_spans
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Agreement = Literal["jaccard", "similarity"]
-"""How the agreement of two draws is measured: by shared sentences, or by similarity in meaning."""
+"""How the agreement of two draws is measured: by the sentences they share, or by similarity in meaning."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +47,7 @@ def sentences_of(passages: Sequence[Passage]) -> list[tuple[Sentence, str]]:
 
 
 def no_sentences(sample: Sample) -> Unscored:
-    """Return the Unscored of a sample whose passages contain no sentence."""
+    """Return the Unscored for a sample whose passages contain no sentence."""
     detail = "the passages contain no sentence" if sample.contexts else "no passage was retrieved"
     return Unscored(reason="undefined", detail=detail)
 
@@ -68,14 +68,14 @@ class SelectedSentences(Need[SentenceSelection]):
         return (SelectSentences,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceSelection | Unscored:
-        found = await DrawnSentences(n=1).resolve(sample, ask)
-        if isinstance(found, Unscored):
-            return found
-        return SentenceSelection(sentences=found.sentences, chosen=found.draws[0] if found.draws else ())
+        result = await DrawnSentences(n=1).resolve(sample, ask)
+        if isinstance(result, Unscored):
+            return result
+        return SentenceSelection(sentences=result.sentences, chosen=result.draws[0] if result.draws else ())
 
-    def rows(self, found: SentenceSelection, /) -> Iterable[Row]:
-        chosen = set(found.chosen)
-        for index, sentence in enumerate(found.sentences):
+    def rows(self, result: SentenceSelection, /) -> Iterable[Row]:
+        chosen = set(result.chosen)
+        for index, sentence in enumerate(result.sentences):
             yield "sentences", (sentence.rank, sentence.start, sentence.end, index in chosen)
 
 
@@ -97,7 +97,7 @@ class DrawnSentences(Need[SentenceDraws]):
     agreement: Agreement = "jaccard"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Return selection, and similarity if draws are compared in meaning."""
+        """Return the type of the selection task, and of the similarity task if draws are compared in meaning."""
         compares = self.agreement == "similarity" and self.n > 1
         return (SelectSentences, Similarity) if compares else (SelectSentences,)
 
@@ -115,8 +115,8 @@ class DrawnSentences(Need[SentenceDraws]):
                 return reply
             draws.append(reply.chosen)
         agreements: list[float] = []
-        for one, other in combinations(draws, 2):
-            agreement = await self._agreement(one, other, texts, ask)
+        for first, second in combinations(draws, 2):
+            agreement = await self._agreement(first, second, texts, ask)
             if isinstance(agreement, Unscored):
                 return agreement
             agreements.append(agreement)
@@ -124,26 +124,30 @@ class DrawnSentences(Need[SentenceDraws]):
         return SentenceDraws(sentences=spans, draws=tuple(draws), agreements=tuple(agreements))
 
     async def _agreement(
-        self, one: tuple[int, ...], other: tuple[int, ...], texts: Sequence[str], ask: Ask
+        self, first: tuple[int, ...], second: tuple[int, ...], texts: Sequence[str], ask: Ask
     ) -> float | Unscored:
         """Return the agreement of two draws; equal draws need no judge."""
-        if one == other or self.agreement == "jaccard" or not (one and other):
-            shared, either = set(one) & set(other), set(one) | set(other)
+        if first == second or self.agreement == "jaccard" or not (first and second):
+            shared, either = set(first) & set(second), set(first) | set(second)
             return len(shared) / len(either) if either else 1.0
-        others = tuple(texts[index] for index in other)
+        second_texts = tuple(texts[index] for index in second)
         nearest: list[float] = []
-        for reply in await asyncio.gather(*(ask(Similarity(text=texts[index], others=others)) for index in one)):
+        for reply in await asyncio.gather(
+            *(ask(Similarity(text=texts[index], others=second_texts)) for index in first)
+        ):
             if isinstance(reply, Unscored):
                 return reply
             nearest.append(max(reply.values))
         return sum(nearest) / len(nearest)
 
-    def rows(self, found: SentenceDraws, /) -> Iterable[Row]:
+    def rows(self, result: SentenceDraws, /) -> Iterable[Row]:
         """Return the sentences selected in each draw, and the agreement of each pair of draws."""
-        for number, draw in enumerate(found.draws, 1):
+        for number, draw in enumerate(result.draws, 1):
             chosen = ", ".join(str(index + 1) for index in draw)
-            share = len(draw) / len(found.sentences)
-            yield judgement("sentences chosen by draw", number, chosen or "none", share)
-        pairs = combinations(range(1, len(found.draws) + 1), 2)
-        for number, ((one, other), agreement) in enumerate(zip(pairs, found.agreements, strict=True), 1):
-            yield judgement(f"agreement of draws ({self.agreement})", number, f"draws {one} and {other}", agreement)
+            share = len(draw) / len(result.sentences)
+            yield judgement_row("sentences chosen by draw", number, chosen or "none", share)
+        pairs = combinations(range(1, len(result.draws) + 1), 2)
+        for number, ((first, second), agreement) in enumerate(zip(pairs, result.agreements, strict=True), 1):
+            yield judgement_row(
+                f"agreement of draws ({self.agreement})", number, f"draws {first} and {second}", agreement
+            )

@@ -1,7 +1,7 @@
-"""Statements of a sample and verdicts on them: from the run file if it has them, else from the judge.
+"""The statements of a sample and the verdicts on them: from the run file if it has them, else from the judge.
 
-If joint verdicts and verdicts of each passage are both needed, one task asks for both. Known verdicts are not asked
-for again.
+If joint verdicts and verdicts against each passage are both needed, one task asks for both. Verdicts that the judge
+has given before are not asked for again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ragboard.text.citations import without_marks_of
 __all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
 _Against: TypeAlias = VerdictTarget | Literal["joint"]
-"""What a table of verdicts is against; joint: all passages together."""
+"""What statements are checked against; joint: all passages together."""
 
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
-EMPTY: dict[Side, Verdict] = {
+EMPTY_TEXT: dict[Side, Verdict] = {
     "response": Verdict(label="unsupported", reason="The answer is empty."),
     "reference": Verdict(label="unsupported", reason="The reference is empty."),
 }
@@ -35,7 +35,7 @@ class ExtractedStatements:
     side: Side
     statements: tuple[Statement, ...]
     refuses: bool | None
-    """None if the statements are from the run file, which does not say."""
+    """None if the statements are from the run file, which does not say whether the text refuses."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Statements(Need[ExtractedStatements]):
             return file_verdicts
         claims = file_verdicts.claims.get(side)
         if claims is not None:
-            statements = tuple(_located(side, claim, text or "") for claim in claims)
+            statements = tuple(_statement(side, claim, text or "") for claim in claims)
             return ExtractedStatements(side=side, statements=statements, refuses=None)
         if text is None:
             return no_column("answer" if side == "response" else "reference")
@@ -83,7 +83,7 @@ class JudgedStatements:
 
 @dataclass(frozen=True)
 class JointVerdicts(Need[JudgedStatements]):
-    """The verdict of all passages together on each statement of the answer or the reference."""
+    """A verdict on each statement of the answer or the reference, against all passages together."""
 
     side: Side = "response"
 
@@ -91,12 +91,14 @@ class JointVerdicts(Need[JudgedStatements]):
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> JudgedStatements | Unscored:
-        table = await _table(sample, ask, self.side, "joint")
-        if isinstance(table, Unscored):
-            return table
-        found, rows = table
+        result = await _statements_and_verdicts(sample, ask, self.side, "joint")
+        if isinstance(result, Unscored):
+            return result
+        extracted, rows = result
         verdicts = tuple(verdict for (verdict,) in rows)
-        return JudgedStatements(side=found.side, statements=found.statements, verdicts=verdicts, refuses=found.refuses)
+        return JudgedStatements(
+            side=extracted.side, statements=extracted.statements, verdicts=verdicts, refuses=extracted.refuses
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +119,7 @@ class VerdictTable:
 
 @dataclass(frozen=True)
 class CellVerdicts(Need[VerdictTable]):
-    """The verdict of each target on each statement of the answer or the reference."""
+    """A verdict on each statement of the answer or the reference, against each passage or against the other text."""
 
     side: Side = "response"
     target: VerdictTarget = "passages"
@@ -131,17 +133,17 @@ class CellVerdicts(Need[VerdictTable]):
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> VerdictTable | Unscored:
-        table = await _table(sample, ask, self.side, self.target)
-        if isinstance(table, Unscored):
-            return table
-        found, rows = table
+        result = await _statements_and_verdicts(sample, ask, self.side, self.target)
+        if isinstance(result, Unscored):
+            return result
+        extracted, rows = result
         targets: tuple[Target, ...] = tuple(
             Target(kind="passage", rank=passage.rank) for passage in sample.contexts or ()
         )
         if self.target != "passages":
             targets = (Target(kind=self.target),)
         return VerdictTable(
-            side=found.side, statements=found.statements, targets=targets, rows=rows, refuses=found.refuses
+            side=extracted.side, statements=extracted.statements, targets=targets, rows=rows, refuses=extracted.refuses
         )
 
 
@@ -149,14 +151,14 @@ def _text(sample: Sample, side: Side) -> str | None:
     return sample.answer if side == "response" else sample.reference
 
 
-def _located(side: Side, claim: str, text: str) -> Statement:
+def _statement(side: Side, claim: str, text: str) -> Statement:
     """Return a claim of the run file, with its span if the text contains it verbatim."""
     start = text.find(claim)
     span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
     return Statement(side=side, text=claim, span=span)
 
 
-async def _table(
+async def _statements_and_verdicts(
     sample: Sample, ask: Ask, side: Side, against: _Against
 ) -> tuple[ExtractedStatements, Rows] | Unscored:
     """Return the statements, and a row of verdicts for each."""
@@ -169,21 +171,21 @@ async def _table(
         if text is None:
             return no_column("answer" if against == "response" else "reference")
         texts = (text,)
-    found = await Statements(side).resolve(sample, ask)
-    if isinstance(found, Unscored):
-        return found
+    extracted = await Statements(side).resolve(sample, ask)
+    if isinstance(extracted, Unscored):
+        return extracted
     rows = _file_rows(ask, side, against)
     if rows is not None:
-        return found, rows
-    if not found.statements:
-        return found, ()
+        return extracted, rows
+    if not extracted.statements:
+        return extracted, ()
     if not any(text.strip() for text in texts):
-        nothing = EMPTY[against] if against in ("response", "reference") else NOTHING_RETRIEVED
-        return found, ((nothing,) * (1 if against == "joint" else len(texts)),) * len(found.statements)
-    reply = await ask(_task(sample, ask, found, against, texts))
+        nothing = EMPTY_TEXT[against] if against in ("response", "reference") else NOTHING_RETRIEVED
+        return extracted, ((nothing,) * (1 if against == "joint" else len(texts)),) * len(extracted.statements)
+    reply = await ask(_verify_task(sample, ask, extracted, against, texts))
     if isinstance(reply, Unscored):
         return reply
-    return found, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
+    return extracted, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
 
 
 def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
@@ -192,24 +194,26 @@ def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
     return ask.file_verdicts.cells.get((side, against))
 
 
-def _task(sample: Sample, ask: Ask, found: ExtractedStatements, against: _Against, texts: tuple[str, ...]) -> Verify:
+def _verify_task(
+    sample: Sample, ask: Ask, extracted: ExtractedStatements, against: _Against, texts: tuple[str, ...]
+) -> Verify:
     """Return the task: both kinds of verdicts in one if both are needed and neither is known."""
-    single_kind = Verify(
+    task = Verify(
         question=sample.question,
-        statements=tuple(statement.text for statement in found.statements),
+        statements=tuple(statement.text for statement in extracted.statements),
         passages=texts,
         joint=against != "passages",
         single=against == "passages",
         history=sample.history,
     )
     if against == "reference" or against == "response":
-        return replace(single_kind, against="answer" if against == "response" else "reference")
-    side = found.side
-    both = replace(single_kind, joint=True, single=True)
-    other_kind = replace(single_kind, joint=single_kind.single, single=single_kind.joint)
+        return replace(task, against="answer" if against == "response" else "reference")
+    side = extracted.side
+    joint_and_single = replace(task, joint=True, single=True)
+    other_task = replace(task, joint=task.single, single=task.joint)
     wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
         CellVerdicts(side, "passages"),
-    } <= set(ask.wanted)
-    neither_known = not ask.knows(single_kind) and not ask.knows(other_kind)
-    return both if (wants_both and neither_known) or ask.knows(both) else single_kind
+    } <= set(ask.needs)
+    neither_known = not ask.knows(task) and not ask.knows(other_task)
+    return joint_and_single if (wants_both and neither_known) or ask.knows(joint_and_single) else task

@@ -1,7 +1,7 @@
-"""TRACe, the metrics of RAGBench: how much of the passages helps, what the answer uses of it, and whether it adheres.
+"""TRACe, the metrics of RAGBench: relevance of the passages, and how the answer uses and adheres to them.
 
-They are counted from judgements that other metrics ask for too: the sentences that help to answer the question, and the
-verdicts of all passages together on the statements of the answer, with their quotes.
+They need no calls of their own: they are counted from the sentences that help to answer the question, and from the
+joint verdicts on the statements of the answer, with the quoted evidence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAPER = "Friel et al. 2024 (RAGBench), arXiv 2407.11005, section 3"
 VERIFIES = "1 to extract statements, 1 to verify them all; shared with ragas.faithfulness"
 SELECTS = "1 to select the sentences; shared with ragas.context_relevance"
 
-NO_QUOTES = "the judge quotes no passage for what it supports, so that the sentences that the answer uses are unknown"
+NO_QUOTES = "the judge quotes no evidence, so the sentences that the answer uses are unknown"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,13 +41,13 @@ class SentenceUse:
 
 @dataclass(frozen=True)
 class UsedSentences(Need[SentenceUse]):
-    """The sentences of the passages that the answer uses: those that a quote for a supported statement overlaps."""
+    """The sentences of the passages that the answer uses: sentences quoted, even in part, for a supported statement."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return JointVerdicts().tasks()
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceUse | Unscored:
-        """Count with the joint verdicts; not resolved if there are supported statements and none has a quote."""
+        """Find the sentences from the joint verdicts; failed if no supported statement has a quote."""
         judged = await JointVerdicts().resolve(sample, ask)
         if isinstance(judged, Unscored):
             return judged
@@ -58,20 +58,20 @@ class UsedSentences(Need[SentenceUse]):
         return SentenceUse(
             sentences=sentences,
             used=tuple(
-                place
-                for place, sentence in enumerate(sentences)
-                if any(_overlap(quote, sentence) for of_statement in quotes for quote in of_statement)
+                index
+                for index, sentence in enumerate(sentences)
+                if any(_overlap(quote, sentence) for statement_quotes in quotes for quote in statement_quotes)
             ),
             statements=len(judged.statements),
-            unquoted=sum(not of_statement for of_statement in quotes),
+            unquoted=sum(not statement_quotes for statement_quotes in quotes),
             refuses=judged.refuses,
         )
 
 
 def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
-    """Return the places that support each supported statement. The part that a model merely read is none."""
+    """Return the quotes for each supported statement, without evidence that is only the window that a model read."""
     return [
-        tuple(mark for mark in verdict.evidence if mark.stance == "for" and mark.how != "window")
+        tuple(evidence for evidence in verdict.evidence if evidence.stance == "for" and evidence.how != "window")
         for verdict in judged.verdicts
         if verdict.label == "supported"
     ]
@@ -113,8 +113,8 @@ class Relevance(_TraceMetric):
         return (SelectedSentences(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(SelectedSentences())
-        return _share(found.chosen, found.sentences) if found.sentences else no_sentences(sample)
+        selection = results.of(SelectedSentences())
+        return _share(selection.chosen, selection.sentences) if selection.sentences else no_sentences(sample)
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class Utilization(_TraceMetric):
         return (JointVerdicts(), UsedSentences())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        found = results.of(UsedSentences())
-        if not found.sentences:
+        use = results.of(UsedSentences())
+        if not use.sentences:
             return no_sentences(sample)
-        if not found.statements and not self.compat:
-            return no_statements(sample, refuses=found.refuses)
-        return _share(found.used, found.sentences, found.unquoted)
+        if not use.statements and not self.compat:
+            return no_statements(sample, refuses=use.refuses)
+        return _share(use.used, use.sentences, use.unquoted)
 
 
 @dataclass(frozen=True)
@@ -169,15 +169,15 @@ class Completeness(_TraceMetric):
         return (SelectedSentences(), JointVerdicts(), UsedSentences())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        helpful, found = results.of(SelectedSentences()).chosen, results.of(UsedSentences())
-        if not found.sentences:
+        helpful, use = results.of(SelectedSentences()).chosen, results.of(UsedSentences())
+        if not use.sentences:
             return no_sentences(sample)
-        if not found.statements and not self.compat:
-            return no_statements(sample, refuses=found.refuses)
+        if not use.statements and not self.compat:
+            return no_statements(sample, refuses=use.refuses)
         if not helpful:
             detail = "no sentence of the passages helps to answer the question"
             return Score(value=1.0, counted=detail) if self.compat else Unscored(reason="undefined", detail=detail)
-        return _share(sorted({*helpful} & {*found.used}), helpful, found.unquoted, "helpful sentences")
+        return _share(sorted({*helpful} & {*use.used}), helpful, use.unquoted, "helpful sentences")
 
 
 @dataclass(frozen=True)
@@ -203,10 +203,12 @@ class Adherence(_TraceMetric):
         judged = results.of(JointVerdicts())
         if not judged.verdicts and not self.compat:
             return no_statements(sample, refuses=judged.refuses)
-        loose = sum(verdict.label != "supported" for verdict in judged.verdicts)
-        return Score(value=float(not loose), counted=f"{loose} of {len(judged.verdicts)} statements unsupported")
+        unsupported = sum(verdict.label != "supported" for verdict in judged.verdicts)
+        return Score(
+            value=float(not unsupported), counted=f"{unsupported} of {len(judged.verdicts)} statements unsupported"
+        )
 
 
-def _share(part: Sequence[object], whole: Sequence[object], unquoted: int = 0, what: str = "sentences") -> Score:
+def _share(part: Sequence[object], total: Sequence[object], unquoted: int = 0, noun: str = "sentences") -> Score:
     unknown = f", {unquoted} supported statement{'' if unquoted == 1 else 's'} without a quote" if unquoted else ""
-    return Score(value=len(part) / len(whole), counted=f"{len(part)} of {len(whole)} {what}{unknown}")
+    return Score(value=len(part) / len(total), counted=f"{len(part)} of {len(total)} {noun}{unknown}")

@@ -21,7 +21,7 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
-    judgement,
+    judgement_row,
     no_passages,
 )
 from ragboard.metrics.ragas_contexts import average_precision
@@ -49,7 +49,7 @@ GRADED_ALONE = f"{PASSAGE_GRADE}, each passage alone"
 
 @dataclass(frozen=True)
 class GradedPassages(Need[PassageGrades]):
-    """How relevant each passage is to the question, from 0 to 3; asked for all passages at once, or for each alone."""
+    """How relevant each passage is to the question, from 0 to 3; with `alone`, one call per passage instead of one."""
 
     alone: bool = False
 
@@ -72,15 +72,15 @@ class GradedPassages(Need[PassageGrades]):
             reasons += reply.reasons
         return PassageGrades(grades=tuple(grades), reasons=tuple(reasons))
 
-    def rows(self, found: PassageGrades, /) -> Iterable[Row]:
+    def rows(self, result: PassageGrades, /) -> Iterable[Row]:
         about = GRADED_ALONE if self.alone else PASSAGE_GRADE
-        for rank, (grade, reason) in enumerate(zip(found.grades, found.reasons, strict=True), 1):
-            yield judgement(about, rank, str(grade), float(grade), reason)
+        for rank, (grade, reason) in enumerate(zip(result.grades, result.reasons, strict=True), 1):
+            yield judgement_row(about, rank, str(grade), float(grade), reason)
 
 
 @dataclass(frozen=True)
 class _GradedMetric(Metric):
-    """Base class of metrics of the graded list; `k` is the cutoff rank; None: no cutoff."""
+    """Base class of metrics of the graded list; `k` is the cutoff rank, None for no cutoff."""
 
     source: ClassVar[str] = "umbrela"
     category: ClassVar[Category] = "focus"
@@ -97,7 +97,7 @@ class _GradedMetric(Metric):
     def __post_init__(self) -> None:
         """Raise ValueError for a k below 1."""
         if self.k is not None and self.k < 1:
-            raise ValueError(f"k is a cutoff rank, at least 1, got {self.k}")
+            raise ValueError(f"k, the cutoff rank, must be at least 1, got {self.k}")
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the grades of the passages."""
@@ -111,7 +111,7 @@ class _GradedMetric(Metric):
 
     @abstractmethod
     def count(self, grades: Sequence[int]) -> Outcome:
-        """Score the grades of the list, in order of rank; there is at least one."""
+        """Compute the score from the grades in order of rank; there is at least one."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ class NDCG(_GradedMetric):
         cutoff = len(grades) if self.k is None else self.k
         best = self._dcg(sorted(grades, reverse=True)[:cutoff])
         if not best and not self.compat:
-            return Unscored(reason="undefined", detail="all passages have grade 0, so that no order is better")
+            return Unscored(reason="undefined", detail="all passages have grade 0, so no order is better than another")
         value = self._dcg(grades[:cutoff]) / best if best else 0.0
-        return Score(value=value, counted=_listed(grades[:cutoff]))
+        return Score(value=value, counted=_in_words(grades[:cutoff]))
 
     def _dcg(self, grades: Sequence[int]) -> float:
         gains = grades if self.gain == "linear" else [2**grade - 1 for grade in grades]
@@ -146,7 +146,7 @@ class NDCG(_GradedMetric):
 
 
 @dataclass(frozen=True)
-class _ByThreshold(_GradedMetric):
+class _ThresholdMetric(_GradedMetric):
     """Base class of metrics for which a passage is relevant from the grade `at_least`."""
 
     paper: ClassVar[str] = f"{UMBRELA}; {OPEN_RAG_EVAL}"
@@ -157,7 +157,9 @@ class _ByThreshold(_GradedMetric):
         """Raise ValueError for a k below 1, and for a grade that is not 1 to 3."""
         super().__post_init__()
         if not 1 <= self.at_least <= BEST_GRADE:
-            raise ValueError(f"at_least is the lowest grade of a relevant passage, 1 to 3, got {self.at_least}")
+            raise ValueError(
+                f"at_least, the lowest grade of a relevant passage, must be 1, 2 or 3, got {self.at_least}"
+            )
 
     def count(self, grades: Sequence[int]) -> Outcome:
         """Score the top k; with `compat` undefined if fewer were retrieved."""
@@ -168,11 +170,11 @@ class _ByThreshold(_GradedMetric):
 
     @abstractmethod
     def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
-        """Score which of the passages up to rank `cutoff` are relevant."""
+        """Compute the score from whether each passage up to rank `cutoff` is relevant."""
 
 
 @dataclass(frozen=True)
-class Precision(_ByThreshold):
+class Precision(_ThresholdMetric):
     """The share of the retrieved passages that are relevant: graded 2 or 3, or from `at_least`.
 
     With `k`, the share of k, even if fewer were retrieved. With `compat`, each passage is graded in a call of its own,
@@ -189,7 +191,7 @@ class Precision(_ByThreshold):
 
 
 @dataclass(frozen=True)
-class AveragePrecision(_ByThreshold):
+class AveragePrecision(_ThresholdMetric):
     """Whether relevant passages (graded 2 or 3, or from `at_least`) are ranked first: mean precision at their ranks.
 
     Divided by the relevant passages in the list, because those that were not retrieved are unknown; 0 if none is
@@ -208,5 +210,5 @@ class AveragePrecision(_ByThreshold):
         return Score(value=average_precision(relevant), counted=counted)
 
 
-def _listed(grades: Sequence[int]) -> str:
+def _in_words(grades: Sequence[int]) -> str:
     return f"grades {', '.join(map(str, grades))}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from ragboard.readers.runs import (
     suggested_fields,
 )
 from ragboard.readers.sources import FileSource, opened
+from ragboard.readers.stream import MIN_BYTES, RunStream, run_stream
 from ragboard.readers.tables import RawRow, Table, read_table
 from ragboard.records import JsonValue, Run
 
@@ -41,7 +44,9 @@ __all__ = [
     "ReadResult",
     "Renamed",
     "RowNote",
+    "RunStream",
     "Table",
+    "open_runs",
     "own_run",
     "preview",
     "read_runs",
@@ -80,20 +85,67 @@ def read_runs(
         table = _table(path, mapping, sheet, table, source.parts)
         if limit is not None:
             table = _first_rows(path, table, mapping or {}, limit)
-        own = own_run(path, table)
-        base = replace(
-            own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset
-        )
         result = runs_from_table(
             path,
             table,
-            base,
+            _base_run(path, table, name, config, dataset),
             mapping=mapping or {},
             run_column=run_column or table.split_by or None,
             prefixed=name is not None or bool(table.split_by),
             skip_bad=skip_bad,
         )
         return source.labelled(result)
+
+
+@contextmanager
+def open_runs(
+    file: FileSource,
+    *,
+    name: str | None = None,
+    config: Mapping[str, JsonValue] | None = None,
+    dataset: str | None = None,
+    mapping: Mapping[str, str | None] | None = None,
+    run_column: str | None = None,
+    skip_bad: bool = False,
+    sheet: str | None = None,
+    min_bytes: int = MIN_BYTES,
+) -> Generator[tuple[RunStream | None, Callable[[], ReadResult]]]:
+    """Yield the run of a large JSONL file, to be read in blocks, and a function that reads the whole file.
+
+    There is only the function for any other file, and for one of fewer than `min_bytes`. The other arguments are those
+    of `read_runs`, and so are the errors.
+    """
+    with opened(file) as source:
+        read = partial(
+            read_runs,
+            list(source.parts) or source.path,
+            name=name,
+            config=config,
+            dataset=dataset,
+            mapping=mapping,
+            run_column=run_column,
+            skip_bad=skip_bad,
+            sheet=sheet,
+        )
+        if source.parts or run_column or sheet:
+            yield None, read
+            return
+
+        def base(path: Path, table: Table) -> Run:
+            run = _base_run(path, table, name, config, dataset)
+            return replace(run, source=storable(source.shown)) if source.shown else run
+
+        streamed = run_stream(source.path, base, mapping=mapping or {}, skip_bad=skip_bad, min_bytes=min_bytes)
+        with streamed as stream:
+            yield stream, lambda: source.labelled(read())
+
+
+def _base_run(
+    path: Path, table: Table, name: str | None, config: Mapping[str, JsonValue] | None, dataset: str | None
+) -> Run:
+    """Return the run of a table without samples: as the file describes it, and as these arguments override it."""
+    own = own_run(path, table)
+    return replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
 
 
 def preview(

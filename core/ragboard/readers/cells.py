@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from ragboard.readers.files import ObjectWithRepeatedKey, parse
-from ragboard.readers.printed import WRITE, PrintedError, read_printed, read_python
+from ragboard.readers.printed import WRITE, PrintedError, may_be_printed, read_printed, read_python
 from ragboard.records import JsonValue, Nugget, Passage, Turn
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Note",
     "UniqueIds",
     "clean",
+    "is_clean",
     "kind_of_value",
     "messages_in",
     "read_answer",
@@ -62,6 +63,8 @@ PASSAGE_TEXTS = (*TEXTS, "passage", "document")
 MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 """Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
+PLAIN_PASSAGE = frozenset(("id", "text", "score", "rank"))
+"""Keys of a passage that is no serialised object of a framework."""
 QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
@@ -76,6 +79,8 @@ PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
 TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
 """Matches the name of a column whose plain texts may be earlier turns."""
 ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
+MAX_ADDRESS_WITH_SPACES = 220
+"""More characters than `ADDRESS` matches of a text with a space in it, up to its last space."""
 PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pattern}))+\s*\]")
@@ -143,6 +148,23 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
     if isinstance(value, (list, tuple)):
         return [clean(cell, note, depth + 1) for cell in cast("Sequence[Any]", value)]
     return value if value is None or isinstance(value, (bool, int, float)) else _to_text(value, note)
+
+
+def is_clean(value: Any, depth: int = 0) -> bool:
+    """Return whether `clean` would return a value of parsed JSON as it is, if none of its texts has a surrogate."""
+    if depth > MAX_DEPTH:
+        return False
+    for cell in value.values() if type(value) is dict else value:
+        kind = type(cell)
+        if kind is float:
+            if not math.isfinite(cell):
+                return False
+        elif kind in (dict, list):
+            if not is_clean(cell, depth + 1):
+                return False
+        elif kind is ObjectWithRepeatedKey:
+            return False
+    return True
 
 
 def _to_text(value: Any, note: Note) -> str:
@@ -326,7 +348,7 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
         return "\n".join(texts)
     if isinstance(value, Mapping):
         inner = _unwrap(value)
-        key = next((key for key in TEXTS if inner.get(key) is not None), None)
+        key = _first_key(inner, TEXTS)
         if key is not None:
             note(f"{name}: the {key!r} of an object taken")
             return read_text(name, inner[key], note)
@@ -336,7 +358,7 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
 
 def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
     """Parse a printed object (a Python repr); any other value unchanged. Raises BadCellError if it is cut off."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not may_be_printed(value):
         return value
     try:
         found = read_printed(value)
@@ -394,6 +416,20 @@ def _unwrap(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
             return item
 
 
+def _is_address(text: str) -> bool:
+    """Return whether a text is nothing but a file name or an address."""
+    body = text.strip()
+    return body.find(" ", MAX_ADDRESS_WITH_SPACES) < 0 and ADDRESS.fullmatch(body) is not None
+
+
+def _first_key(item: Mapping[str, JsonValue], keys: Sequence[str]) -> str | None:
+    """Return the first of these keys under which an object has a value."""
+    for key in keys:
+        if item.get(key) is not None:
+            return key
+    return None
+
+
 def _ignore_note(_: str) -> None:
     """Ignore a note on a value that is only probed."""
 
@@ -431,25 +467,26 @@ def _part_text(part: JsonValue) -> str | None:
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
-    item = _parse_printed(name, item, note, which=f"passage {rank} ")
+    if type(item) is str:
+        item = _parse_printed(name, item, note, which=f"passage {rank} ")
     if not isinstance(item, Mapping):
         text = read_text(name, item, note) or ""
-        if ADDRESS.fullmatch(text.strip()):
+        if _is_address(text):
             note(f"{name}: {NAMES_ONLY}")
         return Passage(id=str(rank), text=text, rank=rank)
-    passage = _unwrap(item)
-    text_key = next((key for key in PASSAGE_TEXTS if passage.get(key) is not None), None)
+    passage = item if type(item.get("text")) is str and item.keys() <= PLAIN_PASSAGE else _unwrap(item)
+    text_key = _first_key(passage, PASSAGE_TEXTS)
     if text_key is None:
         raise BadCellError(name, f"passage {rank} has no text, expected one of {', '.join(PASSAGE_TEXTS)}")
-    id_key = next((key for key in PASSAGE_IDS if passage.get(key) is not None), None)
+    id_key = _first_key(passage, PASSAGE_IDS)
     score = _score(passage.get("score"))
-    used = {text_key, id_key, "score" if score is not None else None, "rank" if passage.get("rank") == rank else None}
+    used = (text_key, id_key, "score" if score is not None else None, "rank" if passage.get("rank") == rank else None)
     for key, value in passage.items():
         if key not in used and value is not None:
             note(f"{name}: {key!r} of a passage left out")
     text = read_text(name, passage[text_key], note) or ""
     word = text_key == "document" and isinstance(passage[text_key], str) and len(text.split()) == 1
-    if word or ADDRESS.fullmatch(text.strip()):
+    if word or _is_address(text):
         note(f"{name}: {NAMES_ONLY}")
     return Passage(
         id=str(passage[id_key] if id_key else rank),

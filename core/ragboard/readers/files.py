@@ -22,6 +22,7 @@ __all__ = [
     "PROTOBUF",
     "TOOL_FILE_SIGNATURES",
     "ObjectWithRepeatedKey",
+    "decoded_lines",
     "encoding_of",
     "file_lines",
     "file_text",
@@ -31,6 +32,7 @@ __all__ = [
     "parse",
     "parse_located",
     "table_encoding",
+    "through_line_end",
     "what_is_wrong",
 ]
 
@@ -167,13 +169,23 @@ def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
         yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
     with open_file(path) as file:
-        for number, line in _numbered(path, file):
-            marked = encoding == "utf-8-sig" and number > 1
-            yield number, _decode(path, line, "utf-8" if marked else encoding, number)
+        yield from decoded_lines(path, file, encoding)
 
 
-def _numbered(path: Path, file: IO[AnyStr]) -> Iterator[tuple[int, AnyStr]]:
-    number = 0
+def decoded_lines(path: Path, file: BinaryIO, encoding: str, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open file with their numbers, from `first`. Raises the same errors as `file_lines`."""
+    for number, line in _numbered(path, file, first):
+        marked = encoding == "utf-8-sig" and number > 1
+        yield number, _decode(path, line, "utf-8" if marked else encoding, number)
+
+
+def through_line_end(file: BinaryIO, content: bytes) -> bytes:
+    """Return the rest of the last line of what was read; of a line that is too long, more than `MAX_ROW` bytes."""
+    return b"" if content.endswith(b"\n") else file.readline(MAX_ROW + 1)
+
+
+def _numbered(path: Path, file: IO[AnyStr], first: int = 1) -> Iterator[tuple[int, AnyStr]]:
+    number = first - 1
     while line := file.readline(MAX_ROW + 1):
         number += 1
         if len(line) > MAX_ROW:
@@ -249,7 +261,9 @@ class ObjectWithRepeatedKey(dict[str, Any]):
 
 def parse(text: str) -> Any:
     """Return the value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
-    return json.loads(text, object_pairs_hook=_object)
+    if text.startswith("\ufeff"):
+        raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
+    return _DECODER.decode(text)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
@@ -279,6 +293,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     repeated.key = next(name for index, name in enumerate(names) if name in names[:index])
     return repeated
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _lines(text: str, offsets: list[int]) -> list[int]:

@@ -100,7 +100,9 @@ def _run_of_tool(value: Any, where: str, name: str, config: Mapping[str, JsonVal
     base = Run(name=name, samples=(), config=config or {}, source="memory")
     runs = runs_from_table(Path(where), table, base, mapping={}).runs
     if len(runs) != 1:
-        raise RunFileError(Path(where), f"holds {len(runs)} runs ({', '.join(run.name for run in runs)}), expected one")
+        raise RunFileError(
+            Path(where), f"contains {len(runs)} runs ({', '.join(run.name for run in runs)}), expected one"
+        )
     return runs[0]
 
 

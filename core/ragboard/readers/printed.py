@@ -12,7 +12,7 @@ import warnings
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-__all__ = ["WRITE", "PrintedError", "read_printed", "read_python"]
+__all__ = ["WRITE", "PrintedError", "may_be_printed", "read_printed", "read_python"]
 
 Said: TypeAlias = "dict[str, Any]"
 
@@ -26,6 +26,8 @@ ANSWERS = (
 )
 """Matches the classes of responses of OpenAI's, Anthropic's and LiteLLM's packages."""
 PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?|(?:{ANSWERS})(?:\[\w+\])?)\(\w+=")
+may_be_printed = re.compile(r"\s*+(?:[<\[]|(?:Node|Doc) ID: |(?:page_)?content=|\w++(?:\[\w+\])?\()").match
+"""Matches the beginning of every text that `read_printed` may read, and of few others."""
 ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
 NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
 LANGCHAIN = re.compile(r"page_content=(?=['\"])")

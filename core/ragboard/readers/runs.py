@@ -42,7 +42,23 @@ from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.readers.tools import tool_notes, tool_scores
 from ragboard.records import JsonValue, Outcome, Run, Sample
 
-__all__ = ["SHOWN", "SUGGESTED_FIELDS", "empty_file_error", "format_of_table", "runs_from_table", "suggested_fields"]
+__all__ = [
+    "SHOWN",
+    "SUGGESTED_FIELDS",
+    "RowNotes",
+    "SampleIds",
+    "empty_file_error",
+    "format_of_table",
+    "match_table",
+    "question_key",
+    "read_row",
+    "report_notes",
+    "report_of",
+    "require_samples",
+    "runs_from_table",
+    "suggested_fields",
+    "unique_id",
+]
 
 MAX_SEARCHED_ROWS = 10
 """Number of rows that are searched for columns that look like a field."""
@@ -83,9 +99,61 @@ class _Layout:
 
 
 @dataclass
+class RowNotes:
+    """What the report says about the rows of a table, added up while they are read."""
+
+    rows: int = 0
+    dropped: list[RowNote] = field(default_factory=list[RowNote])
+    renamed: list[Renamed] = field(default_factory=list[Renamed])
+    derived_ids: int = 0
+    has_text: bool = False
+    """Whether a passage is a text, and not a file name or an address."""
+    first_name: str = ""
+    """The first passage that is a file name or an address; empty if there is none."""
+    _coerced: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict[str, "tuple[int, tuple[int, ...]]"])
+    """Each conversion in words, with its count and the first lines it happened on."""
+
+    def add(self, line: int, sample: Sample, notes: Sequence[str]) -> None:
+        """Add a sample and the conversions on its line."""
+        self.add_conversions(line, notes)
+        if not self.has_text:
+            texts = [passage.text for passage in sample.contexts or () if passage.text.strip()]
+            self.has_text = len(texts) > notes.count(f"contexts: {NAMES_ONLY}")
+            self.first_name = self.first_name or next(iter(texts), "")
+
+    def add_conversions(self, line: int, notes: Iterable[str]) -> None:
+        """Add the conversions on a line."""
+        for what in notes:
+            self._add_conversion(what, 1, (line,))
+
+    def merge(self, other: RowNotes) -> None:
+        """Add what was noted of the rows after these."""
+        self.rows += other.rows
+        self.dropped += other.dropped
+        self.renamed += other.renamed
+        self.derived_ids += other.derived_ids
+        self.has_text = self.has_text or other.has_text
+        self.first_name = self.first_name or other.first_name
+        for what, (count, lines) in other._coerced.items():
+            self._add_conversion(what, count, lines)
+
+    def _add_conversion(self, what: str, count: int, lines: tuple[int, ...]) -> None:
+        before, first = self._coerced.get(what, (0, ()))
+        if len(first) < FIRST_LINES:
+            first = tuple(dict.fromkeys((*first, *lines)))[:FIRST_LINES]
+        self._coerced[what] = (before + count, first)
+
+    @property
+    def coerced(self) -> tuple[Coerced, ...]:
+        """The conversions, in the order in which they first occurred."""
+        return tuple(Coerced(what=what, count=count, lines=lines) for what, (count, lines) in self._coerced.items())
+
+
+@dataclass
 class _Reading:
     """The samples by the value of the run column (None without one), and what the report says about them."""
 
+    notes: RowNotes = field(default_factory=RowNotes)
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
     scores: dict[str | None, list[dict[str, Outcome]]] = field(
         default_factory=dict[str | None, list[dict[str, Outcome]]]
@@ -93,29 +161,25 @@ class _Reading:
     """The file's own scores of these samples, in the same order."""
     of_tool: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
     """These samples as the format of another tool read them."""
-    dropped: list[RowNote] = field(default_factory=list[RowNote])
-    renamed: list[Renamed] = field(default_factory=list[Renamed])
-    coerced: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    """Each conversion in words, with the lines it happened on."""
-    derived_ids: int = 0
-
-    def note(self, line: int, notes: Iterable[str]) -> None:
-        """Note the conversions on a line."""
-        for what in notes:
-            self.coerced.setdefault(what, []).append(line)
 
 
 @dataclass
-class _Ids(UniqueIds):
-    """The unique ids of one run."""
+class SampleIds(UniqueIds):
+    """The unique ids of the samples of one run."""
 
-    questions: Counter[str] = field(default_factory=Counter[str])
+    questions: Counter[bytes] = field(default_factory=Counter[bytes])
+    """How often each question with its history has occurred, by a digest of both."""
 
-    def derive(self, sample: Sample) -> str:
-        """An id for a sample without one: a digest of its question, its history and how often both have occurred."""
-        key = json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
-        self.questions[key] += 1
-        return self.assign(blake2b(f"{key}{self.questions[key]}".encode(), digest_size=6).hexdigest())
+    def derive(self, key: str) -> str:
+        """Return an id for a sample without one, whose `question_key` this is: a digest that counts its occurrences."""
+        digest = blake2b(key.encode(), digest_size=16).digest()
+        self.questions[digest] += 1
+        return self.assign(blake2b(f"{key}{self.questions[digest]}".encode(), digest_size=6).hexdigest())
+
+
+def question_key(sample: Sample) -> str:
+    """Return the text that stands for the question and history of a sample."""
+    return json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
 
 
 def runs_from_table(
@@ -138,18 +202,13 @@ def runs_from_table(
     table = with_paths(path, table, mapping)
     if known and known.refused:
         raise RunFileError(path, f"is a file of {known.name}: it {known.refused}")
-    matched = _matched(path, table, mapping, run_column)
+    matched = match_table(path, table, mapping, run_column)
     layout = _lay_out(path, table, known, matched)
     free = [column for column in table.columns if column not in matched.values() and column != run_column]
     rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
     scores = known.scores(free, rows) if known and not table.ours else None
     reading = _read_rows(path, layout.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
-    if not reading.samples:
-        first = reading.dropped[0]
-        raise RunFileError(
-            path, f"no row can be read; the first error: {first.message}", line=first.line, field=first.field
-        )
-    _require_texts(path, table, matched, reading)
+    require_samples(path, table, matched, reading.notes)
     file_format = format_of_table(table)
     runs: list[Run] = []
     for group, samples in reading.samples.items():
@@ -164,22 +223,36 @@ def runs_from_table(
         runs.append(run)
     used = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
     other = [column for column in table.columns if column not in used]
-    report = ImportReport(
+    outcomes = (row for rows in reading.scores.values() for row in rows)
+    notes = (*layout.notes, *report_notes(table, matched, other, scores, reading.notes, outcomes))
+    report = report_of(path, table, matched, run_column, other, reading.notes, notes, rows_read=len(table.rows))
+    return ReadResult(runs=tuple(runs), report=report)
+
+
+def report_of(
+    path: Path,
+    table: Table,
+    matched: Mapping[str, str],
+    run_column: str | None,
+    other: Sequence[str],
+    rows: RowNotes,
+    notes: Sequence[str],
+    *,
+    rows_read: int,
+) -> ImportReport:
+    """Return the report on a file. `other`: the columns kept as metadata; `table` may have only the first rows."""
+    return ImportReport(
         path=storable(path.name),
-        format=file_format,
+        format=format_of_table(table),
         encoding=table.encoding,
-        rows_read=len(table.rows),
+        rows_read=rows_read,
         columns=_column_uses(table, matched, run_column),
-        dropped=tuple(reading.dropped),
-        coerced=tuple(
-            Coerced(what=what, count=len(lines), lines=tuple(dict.fromkeys(lines))[:FIRST_LINES])
-            for what, lines in reading.coerced.items()
-        ),
-        duplicated=tuple(reading.renamed),
-        notes=(*layout.notes, *_notes(table, matched, other, scores, reading)),
+        dropped=tuple(rows.dropped),
+        coerced=rows.coerced,
+        duplicated=tuple(rows.renamed),
+        notes=tuple(notes),
         suggestions=tuple(_suggestions(table, matched, other)),
     )
-    return ReadResult(runs=tuple(runs), report=report)
 
 
 def format_of_table(table: Table) -> str:
@@ -203,7 +276,8 @@ def empty_file_error(path: Path, table: Table) -> RunFileError:
     return RunFileError(path, "is empty, expected samples")
 
 
-def _matched(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
+def match_table(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
+    """Return the column of each field. Raises RunFileError if there is no question, or it is unclear which is which."""
     if not table.rows or not table.columns:
         raise empty_file_error(path, table)
     if run_column is not None and run_column not in table.columns:
@@ -251,47 +325,51 @@ def _option(table: Table, mapping: Mapping[str, str]) -> str:
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
 
 
-def _require_texts(path: Path, table: Table, matched: Mapping[str, str], reading: _Reading) -> None:
-    """Raise RunFileError if every passage is a file name or an address instead of a text."""
-    samples = [sample for group in reading.samples.values() for sample in group]
-    texts = [passage.text for sample in samples for passage in sample.contexts or () if passage.text.strip()]
-    if texts and len(texts) == len(reading.coerced.get(f"contexts: {NAMES_ONLY}", ())):
+def require_samples(path: Path, table: Table, matched: Mapping[str, str], rows: RowNotes) -> None:
+    """Raise RunFileError if no row could be read, or every passage is a file name or an address instead of a text."""
+    if len(rows.dropped) == rows.rows:
+        first = rows.dropped[0]
+        raise RunFileError(
+            path, f"no row can be read; the first error: {first.message}", line=first.line, field=first.field
+        )
+    if rows.first_name and not rows.has_text:
         raise RunFileError(
             path,
-            f"column {matched['contexts']!r} holds file names or addresses ({texts[0][:60]!r}), not the texts of the"
-            " passages: add a column with the texts",
+            f"column {matched['contexts']!r} holds file names or addresses ({rows.first_name[:60]!r}), not the texts of"
+            " the passages: add a column with the texts",
             field="contexts",
             remedy=f", or leave it out with {_option(table, {'contexts': ''})}",
         )
 
 
-def _notes(
+def report_notes(
     table: Table,
     matched: Mapping[str, str],
     other: Sequence[str],
     scores: ScoreColumns | None,
-    reading: _Reading,
+    rows: RowNotes,
+    outcomes: Iterable[Mapping[str, Outcome]],
 ) -> Iterator[str]:
-    """Notes for the report on columns, ids and scores."""
+    """Yield the notes of the report on columns, ids and scores. `outcomes`: the file's scores of its samples."""
     yield from table.notes
     absent = [shown for shown in SHOWN if shown not in matched]
     if table.tool:
         yield from (f"the file has no {MEANT[shown]}" for shown in absent)
         yield from tool_notes(table.tool)
-        if reading.derived_ids:
-            yield _derived(reading.derived_ids)
+        if rows.derived_ids:
+            yield _derived(rows.derived_ids)
         return
-    yield from (f"no column is read as the {shown}" for shown in absent)
+    yield from (f"no {shown} found in the file" for shown in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
-    if reading.derived_ids:
-        yield _derived(reading.derived_ids)
+    if rows.derived_ids:
+        yield _derived(rows.derived_ids)
     if scores:
         yield f"kept as scores of {scores.tool}, beside ours: {', '.join(scores.columns.values())}"
     elif table.totals:
         yield "the file's table of means was left out: the file has no scores of single samples"
-    odd = disagreeing(table.totals, (row for rows in reading.scores.values() for row in rows))
-    if odd and not reading.dropped:
+    odd = disagreeing(table.totals, outcomes)
+    if odd and not rows.dropped:
         yield f"the file's table of means does not match its samples' scores: {', '.join(odd)}"
 
 
@@ -455,30 +533,52 @@ def _read_rows(
 ) -> _Reading:
     """Read every row. Raises RunFileError at the first bad row, unless `skip_bad`."""
     reading = _Reading()
-    ids: dict[str | None, _Ids] = {}
+    ids: dict[str | None, SampleIds] = {}
     if table.run:
-        reading.note(table.run.line, table.run.notes)
+        reading.notes.add_conversions(table.run.line, table.run.notes)
     for row in table.rows:
-        notes: list[str] = []
-        try:
-            if isinstance(row, BadRow):
-                raise BadCellError("", row.message)  # noqa: TRY301 - bad rows and bad cells are reported alike
-            rest = replace(row, cells=scores.rest(row.cells)) if scores else row
-            group, sample = _sample(rest, matched, run_column, notes.append)
-        except BadCellError as error:
-            location = ".".join(filter(None, (row.location, error.field))) or None
-            if not skip_bad:
-                raise RunFileError(path, str(error), line=row.line, field=location) from error
-            reading.dropped.append(RowNote(line=row.line, field=location, message=str(error)))
+        found = read_row(path, row, matched, reading.notes, scores=scores, run_column=run_column, skip_bad=skip_bad)
+        if found is None:
             continue
-        reading.note(row.line, notes)
-        identified = _with_id(sample, ids.setdefault(group, _Ids()), row.line, reading)
-        reading.samples.setdefault(group, []).append(identified)
-        if row.of_tool:
+        group, sample = found
+        sample_id = unique_id(sample, ids.setdefault(group, SampleIds()), row.line, reading.notes)
+        reading.samples.setdefault(group, []).append(replace(sample, id=sample_id))
+        if isinstance(row, RawRow) and row.of_tool:
             reading.of_tool.setdefault(group, []).append(row.of_tool)
-        elif scores:
+        elif scores and isinstance(row, RawRow):
             reading.scores.setdefault(group, []).append(scores.outcomes(row.cells))
     return reading
+
+
+def read_row(
+    path: Path,
+    row: RawRow | BadRow,
+    matched: Mapping[str, str],
+    rows: RowNotes,
+    *,
+    scores: ScoreColumns | None = None,
+    run_column: str | None = None,
+    skip_bad: bool = False,
+) -> tuple[str | None, Sample] | None:
+    """Return the sample of a row, without an id if it has none, and its run; note what the report says of it in `rows`.
+
+    For a bad row, return None with `skip_bad`, else raise RunFileError.
+    """
+    rows.rows += 1
+    notes: list[str] = []
+    try:
+        if isinstance(row, BadRow):
+            raise BadCellError("", row.message)  # noqa: TRY301 - bad rows and bad cells are reported alike
+        rest = replace(row, cells=scores.rest(row.cells)) if scores else row
+        group, sample = _sample(rest, matched, run_column, notes.append)
+    except BadCellError as error:
+        location = ".".join(filter(None, (row.location, error.field))) or None
+        if not skip_bad:
+            raise RunFileError(path, str(error), line=row.line, field=location) from error
+        rows.dropped.append(RowNote(line=row.line, field=location, message=str(error)))
+        return None
+    rows.add(row.line, sample, notes)
+    return group, sample
 
 
 def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> tuple[str | None, Sample]:
@@ -568,11 +668,12 @@ def _number(cell: JsonValue) -> JsonValue:
     return cell
 
 
-def _with_id(sample: Sample, ids: _Ids, line: int, reading: _Reading) -> Sample:
+def unique_id(sample: Sample, ids: SampleIds, line: int, rows: RowNotes) -> str:
+    """Return a unique id for a sample, and note where it is not the id that the file gives."""
     if not sample.id:
-        reading.derived_ids += 1
-        return replace(sample, id=ids.derive(sample))
+        rows.derived_ids += 1
+        return ids.derive(question_key(sample))
     assigned = ids.assign(sample.id)
     if assigned != sample.id:
-        reading.renamed.append(Renamed(line=line, given=sample.id, assigned=assigned))
-    return replace(sample, id=assigned)
+        rows.renamed.append(Renamed(line=line, given=sample.id, assigned=assigned))
+    return assigned

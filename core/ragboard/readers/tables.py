@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ragboard.errors import RunFileError
 from ragboard.readers.binary import arrow_rows, parquet_rows, sheet_rows
-from ragboard.readers.cells import BadCellError, UniqueIds, clean, kind_of_value, storable
+from ragboard.readers.cells import BadCellError, UniqueIds, clean, is_clean, kind_of_value, storable
 from ragboard.readers.columns import FIELDS, list_columns
 from ragboard.readers.files import (
     KINDS,
@@ -34,7 +34,7 @@ from ragboard.readers.formats.shapes import as_list, as_object
 from ragboard.readers.packed import packed_name, unpacked
 from ragboard.records import JsonValue
 
-__all__ = ["BadRow", "RawRow", "Table", "read_table", "table_of", "tool_table"]
+__all__ = ["BadRow", "RawRow", "Table", "columns_of", "line_row", "read_table", "run_line", "table_of", "tool_table"]
 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
@@ -44,6 +44,8 @@ SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
 FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
 """All column names that are recognised as a field of a sample."""
 
+SURROGATE = re.compile(r"\\u[dD]")
+"""Matches what may be half a character, escaped in JSON."""
 NUMBER = re.compile(r"\d{1,18}")
 SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
 """Names for the added column with the split of a data set; the first that no other column has is used."""
@@ -181,7 +183,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
         kind=file.kind,
         encoding=encoding,
         rows=rows,
-        columns=_columns(file.path, rows),
+        columns=columns_of(file.path, rows),
         tool=tool,
         format=f"{known.name} {tool.version}".strip(),
     )
@@ -225,27 +227,45 @@ def _tool_row(sample: ToolSample) -> RawRow | BadRow:
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
     """Return the table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
-    return Table(kind="memory", encoding="", rows=read, columns=_columns(path, read))
+    return Table(kind="memory", encoding="", rows=read, columns=columns_of(path, read))
 
 
 def _jsonl(path: Path, encoding: str) -> Table:
     rows: list[RawRow | BadRow] = []
     run: RawRow | None = None
     for number, line in file_lines(path, encoding):
-        if not line.strip():
-            continue
-        try:
-            value = parse(line)
-        except (ValueError, RecursionError) as error:
-            rows.append(BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})"))
-            continue
-        if run is None and not rows and isinstance(value, dict) and set(value) == {"run"}:
-            run = _run(path, value["run"], number)
-        else:
-            rows.append(_row(number, value))
+        if run is None and not rows:
+            run = run_line(path, number, line)
+            if run:
+                continue
+        row = line_row(number, line)
+        if row:
+            rows.append(row)
     return Table(
-        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=_columns(path, rows), run=run, ours=run is not None
+        kind="JSONL", encoding=encoding, rows=tuple(rows), columns=columns_of(path, rows), run=run, ours=run is not None
     )
+
+
+def run_line(path: Path, number: int, line: str) -> RawRow | None:
+    """Return what a line of JSONL before the first row says about the run; None if it says nothing about it."""
+    try:
+        value = parse(line)
+    except (ValueError, RecursionError):
+        return None
+    return _run(path, value["run"], number) if isinstance(value, dict) and set(value) == {"run"} else None
+
+
+def line_row(number: int, line: str) -> RawRow | BadRow | None:
+    """Return the row on a line of JSONL; None for an empty line."""
+    if not line.strip():
+        return None
+    try:
+        value = parse(line)
+    except (ValueError, RecursionError) as error:
+        return BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})")
+    if type(value) is dict and not SURROGATE.search(line) and is_clean(value):
+        return RawRow(line=number, cells=value)
+    return _row(number, value)
 
 
 def _json(path: Path, encoding: str, *, plain: bool) -> Table:
@@ -271,7 +291,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "") or _only_rows(value)
         if not name:
             rows = _rows_of_columns(path, value)
-            return Table(kind="JSON", encoding=encoding, rows=rows, columns=_columns(path, rows))
+            return Table(kind="JSON", encoding=encoding, rows=rows, columns=columns_of(path, rows))
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
         owner = SAMPLE_KEYS.get(name)
@@ -285,7 +305,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         kind="JSON",
         encoding=encoding,
         rows=rows,
-        columns=_columns(path, rows),
+        columns=columns_of(path, rows),
         run=run,
         ours=name == "samples",
         totals=totals,
@@ -328,7 +348,8 @@ def _by_index(cells: Any) -> dict[int, Any]:
     return dict(enumerate(cells)) if isinstance(cells, list) else {}
 
 
-def _columns(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+def columns_of(path: Path, rows: Iterable[RawRow | BadRow]) -> tuple[str, ...]:
+    """Return the columns of rows, in order of first appearance. Raises RunFileError if there are too many."""
     columns = tuple(dict.fromkeys(column for row in rows if isinstance(row, RawRow) for column in row.cells))
     if len(columns) > MAX_COLUMNS:
         raise RunFileError(path, f"has {len(columns):,} columns, expected at most {MAX_COLUMNS:,}")
@@ -486,7 +507,7 @@ def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
     return replace(
         first,
         rows=rows,
-        columns=_columns(path, rows),
+        columns=columns_of(path, rows),
         ours=any(table.ours for _, table in tables),
         run=next((table.run for _, table in tables if table.run), None),
         notes=tuple(dict.fromkeys(note for _, table in tables for note in table.notes)),

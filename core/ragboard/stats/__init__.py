@@ -22,6 +22,8 @@ from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import (
+    COMPARED_DECIMALS,
+    SMALL_SAMPLE,
     ClusterMoments,
     GateVerdict,
     Interval,
@@ -48,7 +50,7 @@ from ragboard.stats.paired import (
     pairs_needed,
     sign_test,
 )
-from ragboard.stats.pairwise import Pair, PairwiseAccuracy, compare_contenders, outcomes, pairwise_accuracy
+from ragboard.stats.pairwise import Pair, PairwiseAccuracy, mcnemar_test, outcomes, pairwise_accuracy
 from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
     MIN_LABELS,
@@ -60,12 +62,13 @@ from ragboard.stats.ppi import (
     powered_mean,
     powered_means,
 )
-from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.ranking import MethodResult, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
 __all__ = [
+    "COMPARED_DECIMALS",
     "CORRELATIONS",
     "MIN_LABELS",
-    "Arm",
+    "SMALL_SAMPLE",
     "Bin",
     "BinaryAgreement",
     "Calibration",
@@ -75,6 +78,7 @@ __all__ = [
     "GroupDifference",
     "Interval",
     "LabelsNeeded",
+    "MethodResult",
     "Moments",
     "NoInterval",
     "Pair",
@@ -95,7 +99,6 @@ __all__ = [
     "cluster_moments",
     "clustered_interval",
     "cohen_kappa",
-    "compare_contenders",
     "confusion",
     "correlation_interval",
     "estimate_text",
@@ -110,6 +113,7 @@ __all__ = [
     "krippendorff_alpha",
     "labels_needed",
     "mcnemar",
+    "mcnemar_test",
     "mean_interval",
     "moments",
     "outcomes",

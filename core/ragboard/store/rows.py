@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from hashlib import md5
 from itertools import count
@@ -14,14 +14,27 @@ import pyarrow as pa
 
 from ragboard.records import Outcome, RecordedSample, Sample, Score
 
-__all__ = ["answer_key", "append_rows", "as_json", "passage_rows", "recorded_rows", "sample_row", "score_row"]
+__all__ = [
+    "answer_key",
+    "append_rows",
+    "arrow_table",
+    "as_json",
+    "passage_rows",
+    "recorded_rows",
+    "sample_row",
+    "score_row",
+]
 
 RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 
 def as_json(value: Any) -> str:
     """Return JSON text with sorted keys, so that equal values give equal texts."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return _SORTED.encode(value)
+
+
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_UNSORTED = json.JSONEncoder(ensure_ascii=False)
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
@@ -36,9 +49,13 @@ def answer_key(sample: Sample) -> str:
 
     It is the same in every run. The order of the passages does not matter.
     """
-    history = json.dumps([asdict(turn) for turn in sample.history], ensure_ascii=False, sort_keys=True)
-    passages = sorted(_digest(passage.text) for passage in sample.contexts or ())
-    return _digest("".join((_digest(sample.question), _digest(history), _digest(sample.answer or ""), *passages)))
+    passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
+    history = _digest(_history_json(sample))
+    return _digest("".join((_digest(sample.question), history, _digest(sample.answer or ""), *passages)))
+
+
+def _history_json(sample: Sample) -> str:
+    return as_json([asdict(turn) for turn in sample.history]) if sample.history else "[]"
 
 
 def _digest(text: str) -> str:
@@ -53,11 +70,17 @@ def append_rows(
     """Append rows to a table as one Arrow table; a row has the columns of the table's schema, in order."""
     if not rows:
         return
-    schema = _SCHEMAS[table]
-    arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
-    connection.register("incoming", pa.Table.from_arrays(arrays, schema=schema))
+    connection.register("incoming", arrow_table(table, rows))
     connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")
     connection.unregister("incoming")
+
+
+def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Return rows of a table as an Arrow table; a row has the columns of the table's schema, in order."""
+    schema = _SCHEMAS[table]
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
@@ -71,8 +94,8 @@ def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         sample.reference,
         sample.contexts is not None,
         None if sample.reference_contexts is None else as_json(sample.reference_contexts),
-        as_json([asdict(turn) for turn in sample.history]),
-        json.dumps(sample.metadata, ensure_ascii=False),
+        _history_json(sample),
+        _UNSORTED.encode(sample.metadata) if sample.metadata else "{}",
         answer_key(sample),
     )
 

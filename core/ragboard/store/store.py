@@ -12,12 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ragboard.database import WAIT_SECONDS, Database
+from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
+from ragboard.readers import ImportReport, open_runs
 from ragboard.readers.labels import Item
+from ragboard.readers.sources import FileSource
 from ragboard.records import Evaluation, MetricDescription, ModelUsage, Run, Sample
+from ragboard.store.bulk import ColumnsChangedError, add_streamed
 from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
@@ -141,6 +144,31 @@ class Store:
             prepared.append((run, run_digest(run)))
         with self.database.write() as connection:
             return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+
+    def import_file(
+        self, file: FileSource, *, tags: Sequence[str] = (), **reading: Any
+    ) -> tuple[tuple[AddedRun, ...], ImportReport]:
+        """Read a run file and add its runs with further tags, all or none, and return the report on the file.
+
+        `reading`: arguments of `readers.open_runs`. A large JSONL file is read and stored in blocks. Raises the errors
+        of `read_runs` and `add_runs`.
+        """
+
+        def tagged(run: Run) -> Run:
+            return replace(run, tags=tuple(dict.fromkeys((*run.tags, *tags))))
+
+        self.require_writable()
+        with open_runs(file, **reading) as (first, read):
+            stream = replace(first, run=tagged(first.run)) if first else None
+            while stream:
+                try:
+                    added, report = add_streamed(self.database, self.folder / "staging", stream)
+                except ColumnsChangedError as changed:
+                    stream = stream.with_columns(changed.columns)
+                else:
+                    return (added,), report
+            result = read()
+        return self.add_runs(map(tagged, result.runs)), result.report
 
     def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
         """Copy a run of another store with the evaluations that `run` refers to, without labels of answers; return it.
@@ -412,7 +440,7 @@ class Store:
     def load(
         self,
         evaluation: Evaluation,
-        results: Mapping[str, Path],
+        results: Mapping[str, Sequence[Path]],
         metrics: Iterable[MetricDescription] = (),
         *,
         tasks: Mapping[str, Sequence[str]] | None = None,
@@ -422,13 +450,14 @@ class Store:
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results`: a Parquet file for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
+        `results`: Parquet files for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
         `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
         (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other metrics stay, because
         their plugins may be missing. Loading twice changes nothing.
         Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
+            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
             if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
                 raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
@@ -442,7 +471,7 @@ class Store:
                 )
                 connection.execute(
                     f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                    [evaluation.id, str(results[table])],
+                    [evaluation.id, list(map(str, results[table]))],
                 )
             mark_statements(connection, evaluation.id)
             connection.execute(

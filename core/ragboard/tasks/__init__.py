@@ -1,4 +1,4 @@
-"""Questions to a judge, one module each. To add one, write its module and its prompt, and add it to `TASKS`.
+"""The tasks that judges answer, one module each. To add one, write its module and its prompt, and add it to `TASKS`.
 
 Prompts are Markdown files in `prompts/1/`. A user's own files of the same names replace them.
 """
@@ -23,49 +23,49 @@ from ragboard.tasks.base import (
     is_valid_reply,
     reply_or_failure,
 )
-from ragboard.tasks.classify import AresQuality, Classified, Classify
+from ragboard.tasks.classify import AresQuality, Classification, Classify
 from ragboard.tasks.codec import adapter, encode, task_key
-from ragboard.tasks.critique import Critique, Critiqued
+from ragboard.tasks.critique import Critique, CritiqueVerdict
 from ragboard.tasks.examples import Example
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
-from ragboard.tasks.extract_statements import Extracted, Extraction, ExtractStatements
+from ragboard.tasks.extract_statements import ExtractedStatement, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
 from ragboard.tasks.grade_passages import GradePassages, PassageGrades
 from ragboard.tasks.grade_support import GradeSupport, Support, SupportGrade
 from ragboard.tasks.judge_passages import JudgePassages, Usefulness
-from ragboard.tasks.match_reference import MatchReference, ReferenceMatched
+from ragboard.tasks.match_reference import MatchReference, ReferenceMatch
 from ragboard.tasks.nuggets import AssignNuggets, NuggetLabels, Nuggets, WeighNuggets, WriteNuggets
 from ragboard.tasks.prefer import Prefer, Preference
 from ragboard.tasks.rate import Quality, Rate, Rating
-from ragboard.tasks.rate_answer import AnswerRated, RateAnswer
+from ragboard.tasks.rate_answer import AnswerRating, RateAnswer
 from ragboard.tasks.rate_turn import RateTurn
 from ragboard.tasks.replies import ReplyFormatError
 from ragboard.tasks.rewrite_question import RewriteQuestion
 from ragboard.tasks.select_sentences import Selection, SelectSentences
 from ragboard.tasks.similarity import Similarities, Similarity
 from ragboard.tasks.verify import Verification, VerifiedAgainst, Verify
-from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, Written
+from ragboard.tasks.write_answer import AnswerKind, WriteAnswer, WrittenText
 from ragboard.tasks.write_questions import WriteQuestions
 
 __all__ = [
     "DRAW_STEP",
-    "PROMPTED",
+    "PROMPTED_TASKS",
     "TASKS",
-    "TASK_NAMED",
+    "TASKS_BY_NAME",
     "AnswerKind",
-    "AnswerRated",
+    "AnswerRating",
     "AresQuality",
     "AssignNuggets",
-    "Classified",
+    "Classification",
     "Classify",
     "Critique",
-    "Critiqued",
+    "CritiqueVerdict",
     "Entities",
     "Example",
     "Exchange",
     "ExtractEntities",
     "ExtractStatements",
-    "Extracted",
+    "ExtractedStatement",
     "Extraction",
     "Failure",
     "GenerateQuestions",
@@ -86,7 +86,7 @@ __all__ = [
     "RateAnswer",
     "RateTurn",
     "Rating",
-    "ReferenceMatched",
+    "ReferenceMatch",
     "Reply",
     "ReplyFormatError",
     "RewriteQuestion",
@@ -107,7 +107,7 @@ __all__ = [
     "WriteAnswer",
     "WriteNuggets",
     "WriteQuestions",
-    "Written",
+    "WrittenText",
     "decode_reply",
     "encode",
     "ignore_call",
@@ -140,18 +140,21 @@ TASKS: tuple[type[Task], ...] = (
     RateTurn,
     RewriteQuestion,
 )
-"""Every question that a judge may be asked."""
+"""All types of task."""
 
-TASK_NAMED: Mapping[str, type[Task]] = {kind.__name__: kind for kind in TASKS}
+TASKS_BY_NAME: Mapping[str, type[Task]] = {task.__name__: task for task in TASKS}
 
-PROMPTED: tuple[type[Task], ...] = tuple(kind for kind in TASKS if kind.prompts)
-"""The tasks that a chat model can be asked."""
+PROMPTED_TASKS: tuple[type[Task], ...] = tuple(task for task in TASKS if task.prompts)
+"""The types of task that have a prompt, so a chat model can answer them."""
 
 
 def decode_reply(task: str, data: object) -> Reply:
-    """Decode the reply to a task, given the name of its type. Raises ValueError if the data is no such reply."""
+    """Return the reply that the JSON data holds; `task` is the name of the task's type.
+
+    Raises ValueError if there is no such task or the data is not a reply to it.
+    """
     try:
-        reply: Reply = adapter(TASK_NAMED[task].reply).validate_python(data)
+        reply: Reply = adapter(TASKS_BY_NAME[task].reply).validate_python(data)
     except (KeyError, ValidationError) as error:
         raise ValueError(f"not a reply to {task}: {error}") from error
     return reply

@@ -1,9 +1,9 @@
 """Base classes of questions to a judge. A task is a value: it can be hashed, journalled, cached and replayed.
 
-A task is a frozen dataclass that holds everything the question is made of; its reply is another one. `draw` numbers
-independent answers to the same question. `history` holds the earlier turns of the conversation, oldest first. The
-module of a task defines everything about it: the prompt, the JSON of a reply, the check of a reply, the descriptions
-for people, and the simulated reply of a plan.
+A task is a frozen dataclass that holds everything the question is made of; its reply is another frozen dataclass.
+`draw` numbers independent answers to the same question. `history` holds the earlier turns of the conversation, oldest
+first. The module of a task defines everything about it: its prompt fields, how a reply is parsed and checked, its
+description for people, and the reply that a cost estimate assumes.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = [
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
-"""The part that a judge plays in an evaluation; one judge can play several."""
+"""What a judge does in an evaluation; one judge can have several roles."""
 
 DRAW_STEP = 1000
-"""Added to `draw` for each further draw of an evaluation; a metric that draws a task several times stays below it."""
+"""Added to `draw` for each further draw of an evaluation; the draws of one metric are below it."""
 
 MOST_TOKENS = 10**9
-"""The largest number of tokens of a call; a larger one is treated as missing."""
+"""The most tokens that a call can have; a larger count is treated as missing."""
 
 HISTORY_NOTE = (
     "The question continues a conversation. Its earlier turns, the oldest first, show what the question and the texts "
@@ -99,17 +99,17 @@ class Task(ABC, Generic[R_co]):
     __slots__ = ()
 
     role: ClassVar[Role]
-    """Which judge of an evaluation answers it."""
-    judges: ClassVar[bool] = True
-    """Whether the reply is a judgement; False: it only splits, writes or compares texts."""
+    """The role of the judge that answers it."""
+    is_judgement: ClassVar[bool] = True
+    """False if the reply only splits, writes or compares texts."""
     reply: ClassVar[type[Reply]]
     """The type of its reply."""
     runs_first: ClassVar[bool] = False
-    """Whether it is sent before others, because other tasks need its reply."""
+    """Whether it is sent first, because other tasks need its reply."""
     reply_model: ClassVar[type[ReplyModel]]
-    """The JSON that a model replies with; missing for a task without a prompt."""
+    """The JSON that a model replies with; not set for a task without a prompt."""
     prompts: ClassVar[PromptFiles] = {}
-    """The prompt files that it can use; the first is the usual one. Empty for a task without a prompt."""
+    """The prompt files that it can use, the default first. Empty for a task without a prompt."""
     instruction_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
     """Prompt fields that hold instructions; all other fields hold texts to judge."""
     tags: ClassVar[tuple[str, ...]] = ()
@@ -138,7 +138,7 @@ class Task(ABC, Generic[R_co]):
         del prompts
         return None
 
-    def without_asking(self) -> R_co | None:
+    def trivial_reply(self) -> R_co | None:
         """Return the reply if it is known without asking (an empty text, no passage), else None."""
         return None
 
@@ -149,13 +149,14 @@ class Task(ABC, Generic[R_co]):
     def parse(self, value: Json) -> R_co:
         """Read the reply from a model's JSON.
 
-        Raises ReplyFormatError that tells the model what is wrong, NotImplementedError if the task has no prompt.
+        Raises ReplyFormatError, whose message tells the model what is wrong, and NotImplementedError if the task has no
+        prompt.
         """
         del value
-        raise NotImplementedError(f"{type(self).__name__} is not asked of a chat model")
+        raise NotImplementedError(f"{type(self).__name__} cannot be sent to a chat model")
 
     def check(self, reply: Any, /) -> str | None:
-        """Say how the reply deviates from what was asked; return None if it does not."""
+        """Return how the reply deviates from what was asked, in words; None if it does not."""
         del reply
         return None
 
@@ -165,7 +166,7 @@ class Task(ABC, Generic[R_co]):
 
     @abstractmethod
     def simulate(self, sizes: Sizes) -> tuple[R_co, str]:
-        """Return a reply of the likely kind and size, and the JSON text in which a model would give it."""
+        """Return a reply of the assumed size, and the JSON text that a model would write; for cost estimates."""
 
 
 AnyTask: TypeAlias = Task[Any]
@@ -180,7 +181,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotAsked(Failure):
-    """The judge was not asked, because a limit had been reached."""
+    """The judge was not asked, because a limit of cost, calls or time was reached."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,16 +209,16 @@ class Exchange:
 
 
 OnCall: TypeAlias = Callable[[Task, Exchange], None]
-"""Called for every answered call to a model; a call that served several tasks is passed with the first of them."""
+"""Called after every call to a model; a call that answers several tasks is passed with the first of them."""
 
 
 def ignore_call(_task: Task, _exchange: Exchange) -> None:
-    """Do nothing: the `OnCall` of a caller that does not count calls."""
+    """Do nothing; the `OnCall` for callers that do not count calls."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Assumed sizes of replies, and the number of repair requests. Lengths are in characters."""
+    """The sizes of replies that a cost estimate assumes. Lengths are in characters."""
 
     statements: int | None = None
     """Statements per answer; None: as many as `split` finds."""
@@ -230,10 +231,10 @@ class Sizes:
     quote: int = 60
     answer: int = 150
     repairs: int = 0
-    """Repair requests per task."""
+    """Requests per task that ask the model to repair its reply."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """Split a text into statements, one per sentence; also say whether it declines to answer (here never)."""
+        """Return the statements of a text, one per sentence, and whether it declines to answer (here always False)."""
         return [text[start:end] for start, end in sentence_spans(text)], False
 
 
@@ -241,24 +242,24 @@ def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
     """Return the reply, or a Failure that says how it deviates from what was asked."""
     if isinstance(reply, Failure):
         return reply
-    problem = _misfit(task, reply)
+    problem = _mismatch(task, reply)
     return reply if problem is None else Failure(detail=f"the judge's reply does not fit the task: {problem}")
 
 
 def is_valid_reply(task: Task, reply: Reply | Failure) -> bool:
-    """Return whether a stored reply is_valid_reply the task; a failure always does."""
-    return isinstance(reply, Failure) or _misfit(task, reply) is None
+    """Return whether a stored reply fits the task; a failure always does."""
+    return isinstance(reply, Failure) or _mismatch(task, reply) is None
 
 
-def _misfit(task: Task, reply: Reply) -> str | None:
+def _mismatch(task: Task, reply: Reply) -> str | None:
     if type(reply) is not task.reply:
-        return f"{type(reply).__name__} in answer to {type(task).__name__}"
+        return f"a {type(reply).__name__} is no reply to {type(task).__name__}"
     return task.check(reply)
 
 
-def wrong_count(what: str, got: int, asked: int) -> str | None:
-    """Say that the numbers differ; return None if they are equal."""
-    return None if got == asked else f"{got} {what}, {asked} were asked for"
+def wrong_count(plural: str, got: int, expected: int) -> str | None:
+    """Return a message that names both numbers, or None if they are equal."""
+    return None if got == expected else f"expected {expected} {plural}, got {got}"
 
 
 def as_json(value: object) -> str:
@@ -266,9 +267,9 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def count_of(things: Sequence[object], name: str) -> str:
-    """Count things in words: `1 statement`, `2 statements`."""
-    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
+def count_of(items: Sequence[object], noun: str) -> str:
+    """Return the number of items with its noun: `1 statement`, `2 statements`."""
+    return f"{len(items):,} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def side_of(text: str, sample: Sample) -> str:

@@ -11,15 +11,15 @@ from ragboard.tasks.examples import LabelledExample, labelled_examples
 from ragboard.tasks.markup import numbered
 from ragboard.tasks.replies import Json, VerdictJson
 
-__all__ = ["AresQuality", "Classified", "Classify"]
+__all__ = ["AresQuality", "Classification", "Classify"]
 
 AresQuality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "answer_relevance"]
-"""The three qualities of ARES, each judged of a whole text (Saad-Falcon et al. 2024, section 3)."""
+"""The three qualities of ARES, each judged once for the whole sample (Saad-Falcon et al. 2024, section 3)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Classified(Reply):
-    """Whether the quality holds."""
+class Classification(Reply):
+    """Whether the quality holds, with a probability and a reason if the judge gives them."""
 
     holds: bool
     probability: float | None = None
@@ -27,12 +27,12 @@ class Classified(Reply):
     reason: str = ""
 
     def describe(self) -> str:
-        likely = "" if self.probability is None else f", probability {self.probability:.2f}"
-        return with_reason(f"{'yes' if self.holds else 'no'}{likely}", self.reason)
+        with_probability = "" if self.probability is None else f", probability {self.probability:.2f}"
+        return with_reason(f"{'yes' if self.holds else 'no'}{with_probability}", self.reason)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Classify(Task[Classified]):
+class Classify(Task[Classification]):
     """Decide whether the passages or the answer have a quality.
 
     Context relevance is about question and contexts, answer faithfulness about contexts and answer, answer relevance
@@ -40,7 +40,7 @@ class Classify(Task[Classified]):
     """
 
     role = "verify"
-    reply = Classified
+    reply = Classification
     reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {
         "classify_context_relevance": ("question", "passages", "examples?", "history?"),
@@ -71,19 +71,19 @@ class Classify(Task[Classified]):
     def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...]:
         return prompts.examples.get(self.quality, ())
 
-    def parse(self, value: Json) -> Classified:
+    def parse(self, value: Json) -> Classification:
         """Read yes or no; a chat model gives no probability."""
-        read = VerdictJson.read(value, self)
-        return Classified(holds=read.verdict == "yes", reason=read.reason)
+        json = VerdictJson.read(value, self)
+        return Classification(holds=json.verdict == "yes", reason=json.reason)
 
-    def check(self, reply: Classified, /) -> str | None:
+    def check(self, reply: Classification, /) -> str | None:
         probability = reply.probability
         if probability is None or 0 <= probability <= 1:
             return None
-        return f"a probability of {probability}, outside 0 to 1"
+        return f"a probability of {probability}; it must be in [0, 1]"
 
     def describe(self, sample: Sample) -> str:
         return f"Decide whether {self.quality.replace('_', ' ')} holds"
 
-    def simulate(self, sizes: Sizes) -> tuple[Classified, str]:
-        return Classified(holds=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})
+    def simulate(self, sizes: Sizes) -> tuple[Classification, str]:
+        return Classification(holds=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

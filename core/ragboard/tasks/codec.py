@@ -13,8 +13,8 @@ from ragboard.tasks.markup import imitates
 
 __all__ = ["adapter", "encode", "task_key"]
 
-UNASKED = {"against"}
-"""Fields of tasks that are in no prompt: only words of the embedded judge's reasons depend on them."""
+NOT_IN_PROMPT = {"against"}
+"""Fields of tasks that no prompt shows; only the wording of the embedded judge's reasons depends on them."""
 
 
 @cache
@@ -24,15 +24,15 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 
 def encode(value: Task | Reply) -> bytes:
-    """Encode a value as JSON; equal values give equal bytes. An empty history is left out, and what is in no prompt."""
-    absent = {*UNASKED, "history"} if getattr(value, "history", None) == () else UNASKED
-    return adapter(type(value)).dump_json(value, exclude=absent)
+    """Return the value as JSON, without `NOT_IN_PROMPT` and an empty history; equal values give equal bytes."""
+    excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
+    return adapter(type(value)).dump_json(value, exclude=excluded)
 
 
 def task_key(task: Task, identity: str) -> str:
-    """Return a digest of everything that can change the reply: 32 hexadecimal digits.
+    """Return the digest of everything that can change the reply, 32 hexadecimal digits.
 
-    That is the task with its draw, the identity of the judge, and whether the prompt marks its tags.
+    It covers the task with its draw, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
     digest = blake2b(digest_size=16)
     encoded = encode(task)

@@ -10,12 +10,12 @@ from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as
 from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.replies import Json, VerdictJson
 
-__all__ = ["Critique", "Critiqued"]
+__all__ = ["Critique", "CritiqueVerdict"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Critiqued(Reply):
-    """Yes or no, with a reason."""
+class CritiqueVerdict(Reply):
+    """The answer to a yes-or-no question, with a reason."""
 
     yes: bool
     reason: str = ""
@@ -25,11 +25,11 @@ class Critiqued(Reply):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Critique(Task[Critiqued]):
+class Critique(Task[CritiqueVerdict]):
     """Answer a yes-or-no question about an answer: "Is it harmful?"."""
 
     role = "ask"
-    reply = Critiqued
+    reply = CritiqueVerdict
     reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {"critique": ("definition", "material", "history?")}
     tags = ("description", "question", "passage", "answer", "turn")
@@ -37,9 +37,9 @@ class Critique(Task[Critiqued]):
     question: str
     answer: str
     contexts: tuple[str, ...]
-    """Passages that the question is about; empty if it is not about passages."""
+    """The passages, if the yes-or-no question is about them; else empty."""
     definition: str
-    """The question."""
+    """The yes-or-no question about the answer."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -47,12 +47,12 @@ class Critique(Task[Critiqued]):
         shown = tagged_sample(self.question, self.contexts, self.answer, mark)
         return {"definition": self.definition, "material": shown}
 
-    def parse(self, value: Json) -> Critiqued:
-        read = VerdictJson.read(value, self)
-        return Critiqued(yes=read.verdict == "yes", reason=read.reason)
+    def parse(self, value: Json) -> CritiqueVerdict:
+        json = VerdictJson.read(value, self)
+        return CritiqueVerdict(yes=json.verdict == "yes", reason=json.reason)
 
     def describe(self, sample: Sample) -> str:
         return f"Answer yes or no about the answer: {self.definition}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Critiqued, str]:
-        return Critiqued(yes=False), as_json({"reason": "." * sizes.reason, "verdict": "yes"})
+    def simulate(self, sizes: Sizes) -> tuple[CritiqueVerdict, str]:
+        return CritiqueVerdict(yes=False), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

@@ -12,7 +12,7 @@ __all__ = ["Example", "LabelledExample", "labelled_examples", "writing_examples"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question about a passage and its answers, written by a person; an empty text was not given."""
+    """A question about a passage and answers to it, written by a person; a text that is not given is empty."""
 
     passage: str
     question: str
@@ -30,24 +30,32 @@ class LabelledExample:
     holds: bool
 
 
-def writing_examples(given: tuple[Example, ...], written: str, mark: str = "") -> str:
-    """Format the examples that have the text to be written (`question`, `answer` or `contradictory`)."""
-    shown = (
-        f"<passage{mark}>\n{example.passage}\n</passage{mark}>\n"
-        + (f"<question{mark}>\n{example.question}\n</question{mark}>\n" if written != "question" else "")
-        + json.dumps({"answer": text} if written != "question" else {"questions": [text]}, ensure_ascii=False)
-        for example in given
-        if (text := getattr(example, written))
-    )
-    return "\n\n".join(f"{_heading(mark)}\n\n{text}" for text in shown)
+def writing_examples(examples: tuple[Example, ...], field: str, mark: str = "") -> str:
+    """Format examples for a prompt that asks for the text in `field`: `question`, `answer` or `contradictory`.
+
+    Examples without that text are left out.
+    """
+    parts: list[str] = []
+    for example in examples:
+        text = getattr(example, field)
+        if not text:
+            continue
+        shown = f"<passage{mark}>\n{example.passage}\n</passage{mark}>\n"
+        if field == "question":
+            reply: object = {"questions": [text]}
+        else:
+            shown += f"<question{mark}>\n{example.question}\n</question{mark}>\n"
+            reply = {"answer": text}
+        parts.append(f"{_heading(mark)}\n\n{shown}{json.dumps(reply, ensure_ascii=False)}")
+    return "\n\n".join(parts)
 
 
-def labelled_examples(given: tuple[LabelledExample, ...], mark: str = "") -> str:
-    """Format examples with their verdicts; they have no reasons, since files of labels have none."""
+def labelled_examples(examples: tuple[LabelledExample, ...], mark: str = "") -> str:
+    """Format examples with their verdicts; files of labels have no reasons, so the examples have none."""
     return "\n\n".join(
-        f"{_heading(mark)}\n\n{tagged_sample(one.question, one.contexts, one.answer, mark)}\n\n"
-        + json.dumps({"verdict": "yes" if one.holds else "no"})
-        for one in given
+        f"{_heading(mark)}\n\n{tagged_sample(example.question, example.contexts, example.answer, mark)}\n\n"
+        + json.dumps({"verdict": "yes" if example.holds else "no"})
+        for example in examples
     )
 
 

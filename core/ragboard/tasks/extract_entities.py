@@ -34,7 +34,7 @@ class ExtractEntities(Task[Entities]):
     """List the people, places, things, dates and amounts that a text names."""
 
     role = "ask"
-    judges = False
+    is_judgement = False
     reply = Entities
     reply_model = EntitiesJson
     prompts: ClassVar[PromptFiles] = {"extract_entities": ("text",)}
@@ -46,7 +46,7 @@ class ExtractEntities(Task[Entities]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"text": self.text}
 
-    def without_asking(self) -> Entities | None:
+    def trivial_reply(self) -> Entities | None:
         return None if self.text.strip() else Entities(names=())
 
     def parse(self, value: Json) -> Entities:

@@ -12,12 +12,12 @@ from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as
 from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, reply_error
 from ragboard.text.quotes import locate
 
-__all__ = ["ExtractStatements", "Extracted", "Extraction"]
+__all__ = ["ExtractStatements", "ExtractedStatement", "Extraction"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Extracted:
-    """One statement of a text, and its place in the text if it was found."""
+class ExtractedStatement:
+    """One statement of a text, and its span in the text if it was found there."""
 
     text: str
     span: Span | None = None
@@ -25,9 +25,9 @@ class Extracted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction(Reply):
-    """Statements of a text in reading order, without refusals."""
+    """The statements of a text in reading order; sentences that decline to answer are left out."""
 
-    statements: tuple[Extracted, ...]
+    statements: tuple[ExtractedStatement, ...]
     refuses: bool
     """Whether the text declines to answer, completely or in part."""
 
@@ -65,7 +65,7 @@ class ExtractStatements(Task[Extraction]):
     """Split the answer to a question into atomic statements."""
 
     role = "extract"
-    judges = False
+    is_judgement = False
     reply = Extraction
     runs_first = True
     reply_model = StatementsJson
@@ -80,28 +80,32 @@ class ExtractStatements(Task[Extraction]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "answer": self.text}
 
-    def without_asking(self) -> Extraction | None:
+    def trivial_reply(self) -> Extraction | None:
         return None if self.text.strip() else Extraction(statements=(), refuses=False)
 
     def parse(self, value: Json) -> Extraction:
-        """Read statements and locate each: by its own words, else by its quote, searching on from the one before."""
-        read = StatementsJson.read(value, self)
-        found: list[Extracted] = []
+        """Read the statements and locate each in the text: by its own words, else by its quote.
+
+        The search for a statement begins at the start of the statement before it.
+        """
+        json = StatementsJson.read(value, self)
+        statements: list[ExtractedStatement] = []
         start = 0
-        for said in read.statements:
-            span = locate(said.statement, self.text, start)
-            if span is None and (quoted := locate(said.quote, self.text, start)):
+        for row in json.statements:
+            span = locate(row.statement, self.text, start)
+            if span is None and (quoted := locate(row.quote, self.text, start)):
                 span = Span(start=quoted.start, end=quoted.end, how="aligned")
             start = span.start if span else start
-            found.append(Extracted(text=said.statement, span=span))
-        return Extraction(statements=tuple(found), refuses=read.refuses)
+            statements.append(ExtractedStatement(text=row.statement, span=span))
+        return Extraction(statements=tuple(statements), refuses=json.refuses)
 
     def check(self, reply: Extraction, /) -> str | None:
-        for said in reply.statements:
-            if not said.text.strip():
+        for statement in reply.statements:
+            if not statement.text.strip():
                 return "an empty statement"
-            if said.span and not 0 <= said.span.start < said.span.end <= len(self.text):
-                return f"a span {said.span.start} to {said.span.end} outside a text of {len(self.text)} characters"
+            if statement.span and not 0 <= statement.span.start < statement.span.end <= len(self.text):
+                start, end = statement.span.start, statement.span.end
+                return f"a span from {start} to {end} in a text of {len(self.text)} characters"
         return None
 
     def describe(self, sample: Sample) -> str:
@@ -113,6 +117,9 @@ class ExtractStatements(Task[Extraction]):
         if sizes.statements and sizes.at_least:
             texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))
         elif sizes.statements:
-            texts = [self.text[: -(-len(self.text) // sizes.statements)]] * sizes.statements
-        said = {"statements": [{"statement": text, "quote": text} for text in texts], "refuses": refuses}
-        return Extraction(statements=tuple(Extracted(text=text) for text in texts), refuses=refuses), as_json(said)
+            length = -(-len(self.text) // sizes.statements)
+            texts = [self.text[:length]] * sizes.statements
+        json = {"statements": [{"statement": text, "quote": text} for text in texts], "refuses": refuses}
+        return Extraction(statements=tuple(ExtractedStatement(text=text) for text in texts), refuses=refuses), as_json(
+            json
+        )

@@ -14,9 +14,9 @@ __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Questions(Reply):
-    """Questions; none if the answer answers nothing.
+    """Questions; none if the text answers no question.
 
-    A model gives none or as many as asked for. Other judges may give fewer, so `check` refuses only more.
+    A chat model must give none or as many as asked for. Other judges may give fewer, so `check` rejects only more.
     """
 
     questions: tuple[str, ...]
@@ -33,9 +33,9 @@ class QuestionsJson(ReplyModel):
 
 
 def too_many(reply: Questions, n: int) -> str | None:
-    """Say that there are more than `n` questions; return None if there are not."""
-    got = len(reply.questions)
-    return f"expected at most {n} question{'s' * (n != 1)}, got {got}" if got > n else None
+    """Return a message if there are more than `n` questions, else None."""
+    count = len(reply.questions)
+    return f"expected at most {n} question{'s' * (n != 1)}, got {count}" if count > n else None
 
 
 def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
@@ -49,7 +49,7 @@ class GenerateQuestions(Task[Questions]):
     """Generate `n` questions that the answer answers."""
 
     role = "ask"
-    judges = False
+    is_judgement = False
     reply = Questions
     runs_first = True
     reply_model = QuestionsJson
@@ -68,15 +68,15 @@ class GenerateQuestions(Task[Questions]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"answer": self.answer, "n": str(self.n)}
 
-    def without_asking(self) -> Questions | None:
+    def trivial_reply(self) -> Questions | None:
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
 
     def parse(self, value: Json) -> Questions:
         """Read the questions. Raises ReplyFormatError unless there are none or exactly `n`."""
-        found = QuestionsJson.read(value, self).questions
-        if found and len(found) != self.n:
-            raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(found)}")
-        return Questions(questions=tuple(found))
+        questions = QuestionsJson.read(value, self).questions
+        if questions and len(questions) != self.n:
+            raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(questions)}")
+        return Questions(questions=tuple(questions))
 
     def check(self, reply: Questions, /) -> str | None:
         return too_many(reply, self.n)

@@ -35,8 +35,8 @@ class PassageGrades(Reply):
 
     def describe(self) -> str:
         counts = Counter(self.grades)
-        listed = ", ".join(f"{counts[grade]} of grade {grade}" for grade in sorted(counts, reverse=True))
-        return listed or "no passage"
+        in_words = ", ".join(f"{counts[grade]} of grade {grade}" for grade in sorted(counts, reverse=True))
+        return in_words or "no passage"
 
 
 def _grade(value: object, info: ValidationInfo) -> int:
@@ -79,7 +79,7 @@ class GradePassages(Task[PassageGrades]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "passages": numbered("passage", self.passages, mark)}
 
-    def without_asking(self) -> PassageGrades | None:
+    def trivial_reply(self) -> PassageGrades | None:
         return None if self.passages else PassageGrades(grades=(), reasons=())
 
     def parse(self, value: Json) -> PassageGrades:
@@ -87,10 +87,12 @@ class GradePassages(Task[PassageGrades]):
         return PassageGrades(grades=tuple(row.grade for row in rows), reasons=tuple(row.reason for row in rows))
 
     def check(self, reply: PassageGrades, /) -> str | None:
-        asked = len(self.passages)
+        expected = len(self.passages)
         if any(not 0 <= grade <= BEST_GRADE for grade in reply.grades):
-            return f"a grade outside 0 to {BEST_GRADE}"
-        return wrong_count("grades", len(reply.grades), asked) or wrong_count("reasons", len(reply.reasons), asked)
+            return f"a grade that is not from 0 to {BEST_GRADE}"
+        return wrong_count("grades", len(reply.grades), expected) or wrong_count(
+            "reasons", len(reply.reasons), expected
+        )
 
     def describe(self, sample: Sample) -> str:
         return f"Grade the relevance of {count_of(self.passages, 'passage')} from 0 to {BEST_GRADE}"

@@ -36,7 +36,7 @@ class SupportJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradeSupport(Task[SupportGrade]):
-    """Grade how far one passage by itself supports a sentence of an answer."""
+    """Grade how far one passage alone supports a sentence of an answer."""
 
     role = "verify"
     reply = SupportGrade
@@ -52,7 +52,7 @@ class GradeSupport(Task[SupportGrade]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"sentence": self.sentence, "passage": self.passage}
 
-    def without_asking(self) -> SupportGrade | None:
+    def trivial_reply(self) -> SupportGrade | None:
         return None if self.passage.strip() else SupportGrade(support="none")
 
     def parse(self, value: Json) -> SupportGrade:

@@ -67,7 +67,7 @@ class JudgePassages(Task[Usefulness]):
         passages = numbered("passage", self.passages, mark)
         return {"question": self.question, "answer": self.answer, "passages": passages}
 
-    def without_asking(self) -> Usefulness | None:
+    def trivial_reply(self) -> Usefulness | None:
         return None if self.passages else Usefulness(useful=(), reasons=())
 
     def parse(self, value: Json) -> Usefulness:
@@ -75,9 +75,9 @@ class JudgePassages(Task[Usefulness]):
         return Usefulness(useful=tuple(row.useful == "yes" for row in rows), reasons=tuple(row.reason for row in rows))
 
     def check(self, reply: Usefulness, /) -> str | None:
-        asked = len(self.passages)
-        return wrong_count("verdicts on passages", len(reply.useful), asked) or wrong_count(
-            "reasons", len(reply.reasons), asked
+        expected = len(self.passages)
+        return wrong_count("verdicts on passages", len(reply.useful), expected) or wrong_count(
+            "reasons", len(reply.reasons), expected
         )
 
     def describe(self, sample: Sample) -> str:

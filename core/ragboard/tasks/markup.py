@@ -1,8 +1,8 @@
-"""Format texts for prompts: in tags that a text cannot imitate.
+"""Put texts in tags for prompts, safely: a text cannot imitate the tags.
 
 A text that contains such a tag could close its own tag and pretend to be another passage. If any text contains one,
-all tags of the request get a mark that occurs in none of the texts. The marked request differs from the unmarked one,
-so `task_key` includes the mark; the keys of all other tasks stay the same.
+all tags of the request get a mark that occurs in none of the texts. A marked request is another request, so `task_key`
+says whether there is a mark.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = [
 MAX_HISTORY_CHARACTERS = 16_000
 """The most characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
 
-# The heading above the texts of a prompt, `# Now`, as it is in JSON: at the start of a line.
+# The heading `# Now`, which precedes the texts of a prompt, at the start of a line of a JSON string.
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
 def imitates(texts_json: str, tags: Iterable[str]) -> bool:
-    """Return whether the texts, in JSON, contain one of these tags or the heading above the texts of a prompt."""
-    return bool(_tag(frozenset(tags)).search(texts_json) or _HEADING.search(texts_json))
+    """Return whether the texts, given as JSON, contain one of these tags or the heading `# Now`."""
+    return bool(_tag_pattern(frozenset(tags)).search(texts_json) or _HEADING.search(texts_json))
 
 
 @cache
-def _tag(names: frozenset[str]) -> re.Pattern[str]:
-    listed = "|".join(sorted(map(re.escape, names)))
-    return re.compile(rf"<(?:\s*/\s*)?(?:{listed})(?![\w-])", re.IGNORECASE)
+def _tag_pattern(names: frozenset[str]) -> re.Pattern[str]:
+    any_name = "|".join(sorted(map(re.escape, names)))
+    return re.compile(rf"<(?:\s*/\s*)?(?:{any_name})(?![\w-])", re.IGNORECASE)
 
 
 def mark_for(texts: str) -> str:
@@ -74,22 +74,22 @@ def numbered_lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
 def conversation(turns: Sequence[Turn], mark: str = "") -> str:
     """Format the turns in order, and say which are left out.
 
-    From the newest turn back, each turn that still fits in `MAX_HISTORY_CHARACTERS` is kept, whole.
+    From the newest turn back, each turn that still fits in `MAX_HISTORY_CHARACTERS` is shown, whole.
     """
-    left, fitting = MAX_HISTORY_CHARACTERS, set[int]()
+    budget, fitting = MAX_HISTORY_CHARACTERS, set[int]()
     for number in range(len(turns), 0, -1):
         length = len(turns[number - 1].text)
-        if length <= left:
+        if length <= budget:
             fitting.add(number)
-            left -= length
+            budget -= length
     parts: list[str] = []
-    for shown, group in groupby(range(1, len(turns) + 1), key=fitting.__contains__):
+    for fits, group in groupby(range(1, len(turns) + 1), key=fitting.__contains__):
         numbers = list(group)
-        if shown:
+        if fits:
             for number in numbers:
                 turn = turns[number - 1]
                 parts.append(f'<turn{mark} number="{number}" role="{turn.role}">\n{turn.text}\n</turn{mark}>')
         else:
-            named = f"turn {numbers[0]}" if len(numbers) == 1 else f"turns {numbers[0]} to {numbers[-1]}"
-            parts.append(f"(left out for length: {named})")
+            omitted = f"turn {numbers[0]}" if len(numbers) == 1 else f"turns {numbers[0]} to {numbers[-1]}"
+            parts.append(f"(left out for length: {omitted})")
     return "\n".join(parts)

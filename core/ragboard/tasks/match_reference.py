@@ -1,4 +1,4 @@
-"""Say whether an answer agrees with its reference."""
+"""Decide whether an answer agrees with its reference."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
 from ragboard.tasks.replies import Json, VerdictJson
 
-__all__ = ["MatchReference", "ReferenceMatched"]
+__all__ = ["MatchReference", "ReferenceMatch"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReferenceMatched(Reply):
+class ReferenceMatch(Reply):
     """Whether the answer agrees with the reference, with a reason."""
 
     matches: bool
@@ -24,11 +24,11 @@ class ReferenceMatched(Reply):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MatchReference(Task[ReferenceMatched]):
-    """Say whether an answer gives the same answer to a question as the reference, which is always right."""
+class MatchReference(Task[ReferenceMatch]):
+    """Decide whether an answer says the same as the reference, which is taken to be right."""
 
     role = "ask"
-    reply = ReferenceMatched
+    reply = ReferenceMatch
     reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {"match_reference": ("question", "reference", "answer", "history?")}
     tags = ("question", "reference", "answer", "turn")
@@ -42,12 +42,12 @@ class MatchReference(Task[ReferenceMatched]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "reference": self.reference, "answer": self.answer}
 
-    def parse(self, value: Json) -> ReferenceMatched:
-        read = VerdictJson.read(value, self)
-        return ReferenceMatched(matches=read.verdict == "yes", reason=read.reason)
+    def parse(self, value: Json) -> ReferenceMatch:
+        json = VerdictJson.read(value, self)
+        return ReferenceMatch(matches=json.verdict == "yes", reason=json.reason)
 
     def describe(self, sample: Sample) -> str:
-        return "Say whether the answer agrees with the reference"
+        return "Decide whether the answer agrees with the reference"
 
-    def simulate(self, sizes: Sizes) -> tuple[ReferenceMatched, str]:
-        return ReferenceMatched(matches=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})
+    def simulate(self, sizes: Sizes) -> tuple[ReferenceMatch, str]:
+        return ReferenceMatch(matches=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

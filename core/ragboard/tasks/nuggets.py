@@ -1,4 +1,4 @@
-"""Nuggets: write the facts that a good answer has, weigh them, and find them in an answer."""
+"""Nuggets: write the facts that a good answer states, weigh them, and look for them in an answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Nuggets(Reply):
         return f"{count_of(self.nuggets, 'nugget')}, {vital} vital"
 
 
-class _Written(ReplyModel):
+class _NuggetRow(ReplyModel):
     text: Text
     importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
 
@@ -54,15 +54,15 @@ class NuggetsJson(ReplyModel):
     """A list of nuggets with their importance, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_Written], BeforeValidator(_at_most), ABSENT]
+    nuggets: Annotated[list[_NuggetRow], BeforeValidator(_at_most), ABSENT]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteNuggets(Task[Nuggets]):
-    """Write the nuggets of a question from passages, or extend and correct those that earlier passages gave."""
+    """Write the nuggets of a question from passages; revise the nuggets written from earlier passages."""
 
     role = "ask"
-    judges = False
+    is_judgement = False
     reply = Nuggets
     reply_model = NuggetsJson
     prompts: ClassVar[PromptFiles] = {"write_nuggets": ("question", "passages", "nuggets", "n", "history?")}
@@ -71,7 +71,7 @@ class WriteNuggets(Task[Nuggets]):
     question: str
     passages: tuple[str, ...]
     nuggets: tuple[str, ...] = ()
-    """Those written from earlier passages."""
+    """The nuggets written from earlier passages; the reply extends and corrects them."""
     n: int = 30
     """The most nuggets to write."""
     history: tuple[Turn, ...] = ()
@@ -85,13 +85,14 @@ class WriteNuggets(Task[Nuggets]):
             "n": str(self.n),
         }
 
-    def without_asking(self) -> Nuggets | None:
+    def trivial_reply(self) -> Nuggets | None:
         return None if any(text.strip() for text in self.passages) else Nuggets(nuggets=())
 
     def parse(self, value: Json) -> Nuggets:
         rows = NuggetsJson.read(value, self).nuggets
-        unique: dict[str, Importance] = {" ".join(row.text.split()): row.importance for row in reversed(rows)}
-        return Nuggets(nuggets=tuple(Nugget(text=text, importance=unique[text]) for text in reversed(unique)))
+        # Of nuggets with the same text, the first counts.
+        importance: dict[str, Importance] = {" ".join(row.text.split()): row.importance for row in reversed(rows)}
+        return Nuggets(nuggets=tuple(Nugget(text=text, importance=importance[text]) for text in reversed(importance)))
 
     def check(self, reply: Nuggets, /) -> str | None:
         if len({nugget.text for nugget in reply.nuggets}) < len(reply.nuggets):
@@ -109,7 +110,7 @@ class WriteNuggets(Task[Nuggets]):
         return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
 
 
-class _Weighed(ReplyModel):
+class _WeightRow(ReplyModel):
     nugget: WholeNumber
     reason: Comment
     importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
@@ -119,12 +120,12 @@ class WeighedJson(ReplyModel):
     """The importance of each nugget, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_Weighed], numbered_by("nugget", "nuggets"), ABSENT]
+    nuggets: Annotated[list[_WeightRow], numbered_by("nugget", "nuggets"), ABSENT]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeighNuggets(Task[Nuggets]):
-    """Say which nuggets are vital for a good answer to the question."""
+    """Decide which nuggets are vital for a good answer to the question."""
 
     role = "ask"
     reply = Nuggets
@@ -140,7 +141,7 @@ class WeighNuggets(Task[Nuggets]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "nuggets": numbered_lines("nugget", self.nuggets, mark)}
 
-    def without_asking(self) -> Nuggets | None:
+    def trivial_reply(self) -> Nuggets | None:
         return None if self.nuggets else Nuggets(nuggets=())
 
     def parse(self, value: Json) -> Nuggets:
@@ -153,11 +154,11 @@ class WeighNuggets(Task[Nuggets]):
 
     def check(self, reply: Nuggets, /) -> str | None:
         if tuple(nugget.text for nugget in reply.nuggets) != self.nuggets:
-            return "other nuggets than those asked about"
+            return "the nuggets are not the ones that were asked about"
         return None
 
     def describe(self, sample: Sample) -> str:
-        return f"Say which of {count_of(self.nuggets, 'nugget')} are vital"
+        return f"Decide which of {count_of(self.nuggets, 'nugget')} are vital"
 
     def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
         nuggets = tuple(Nugget(text=text, importance="vital") for text in self.nuggets)
@@ -166,22 +167,22 @@ class WeighNuggets(Task[Nuggets]):
         return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
 
 
-_WORDS: dict[NuggetLabel, str] = {"support": "stated", "partial_support": "in part", "not_support": "missing"}
+_IN_WORDS: dict[NuggetLabel, str] = {"support": "stated", "partial_support": "in part", "not_support": "missing"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NuggetLabels(Reply):
-    """Whether the answer has each nugget, with a reason, in the order of the nuggets."""
+    """Whether the answer states each nugget, with a reason, in the order of the nuggets."""
 
     labels: tuple[NuggetLabel, ...]
     reasons: tuple[str, ...]
 
     def describe(self) -> str:
-        counts = Counter(_WORDS[label] for label in self.labels)
-        return ", ".join(f"{counts[word]} {word}" for word in _WORDS.values() if counts[word]) or "no nugget"
+        counts = Counter(_IN_WORDS[label] for label in self.labels)
+        return ", ".join(f"{counts[word]} {word}" for word in _IN_WORDS.values() if counts[word]) or "no nugget"
 
 
-class _Assigned(ReplyModel):
+class _LabelRow(ReplyModel):
     nugget: WholeNumber
     reason: Comment
     label: Annotated[NuggetLabel, BeforeValidator(OneOf("support", "partial_support", "not_support")), ABSENT]
@@ -191,12 +192,12 @@ class AssignedJson(ReplyModel):
     """A label with a reason for each nugget, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_Assigned], numbered_by("nugget", "nuggets"), ABSENT]
+    nuggets: Annotated[list[_LabelRow], numbered_by("nugget", "nuggets"), ABSENT]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AssignNuggets(Task[NuggetLabels]):
-    """Say of each nugget whether the answer has it: completely, in part, or not at all."""
+    """Decide for each nugget whether the answer states it: completely, in part, or not at all."""
 
     role = "ask"
     reply = NuggetLabels
@@ -214,7 +215,7 @@ class AssignNuggets(Task[NuggetLabels]):
         nuggets = numbered_lines("nugget", self.nuggets, mark)
         return {"question": self.question, "answer": self.answer, "nuggets": nuggets}
 
-    def without_asking(self) -> NuggetLabels | None:
+    def trivial_reply(self) -> NuggetLabels | None:
         if not self.nuggets:
             return NuggetLabels(labels=(), reasons=())
         if not self.answer.strip():
@@ -228,8 +229,10 @@ class AssignNuggets(Task[NuggetLabels]):
         return NuggetLabels(labels=tuple(row.label for row in rows), reasons=tuple(row.reason for row in rows))
 
     def check(self, reply: NuggetLabels, /) -> str | None:
-        asked = len(self.nuggets)
-        return wrong_count("labels", len(reply.labels), asked) or wrong_count("reasons", len(reply.reasons), asked)
+        expected = len(self.nuggets)
+        return wrong_count("labels", len(reply.labels), expected) or wrong_count(
+            "reasons", len(reply.reasons), expected
+        )
 
     def describe(self, sample: Sample) -> str:
         return f"Look for {count_of(self.nuggets, 'nugget')} in the answer"

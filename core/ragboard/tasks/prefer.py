@@ -37,9 +37,10 @@ class PreferenceJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prefer(Task[Preference]):
-    """Choose the better of two candidates in one quality.
+    """Choose the better of two candidates by one quality.
 
-    `a` and `b` are answers; for context relevance, each is a list of passages as one text. The prompt shows `a` first.
+    `a` and `b` are answers; for context relevance, each is a list of passages joined into one text. The prompt shows
+    `a` first.
     """
 
     role = "ask"
@@ -64,14 +65,14 @@ class Prefer(Task[Preference]):
         return {"quality": quality, "material": shown, "a": self.a, "b": self.b}
 
     def parse(self, value: Json) -> Preference:
-        read = PreferenceJson.read(value, self)
-        return Preference(better="a" if read.better == "A" else "b", reason=read.reason)
+        json = PreferenceJson.read(value, self)
+        return Preference(better="a" if json.better == "A" else "b", reason=json.reason)
 
     def check(self, reply: Preference, /) -> str | None:
         return None if reply.better in ("a", "b") else f"{reply.better!r} is neither 'a' nor 'b'"
 
     def describe(self, sample: Sample) -> str:
-        return f"Choose the better of two in {self.quality.replace('_', ' ')}"
+        return f"Choose the better of two by {self.quality.replace('_', ' ')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Preference, str]:
         return Preference(better="a"), as_json({"reason": "." * sizes.reason, "better": "A"})

@@ -13,7 +13,7 @@ from ragboard.tasks.replies import Json, RatingJson
 __all__ = ["QUALITY_FILES", "Quality", "Rate", "Rating"]
 
 Quality = Literal["faithfulness", "answer_relevance", "context_relevance"]
-"""Qualities that a judge can rate or compare in one step: those of the RAGAS paper."""
+"""Qualities that a judge can rate or compare in one step: the three of the RAGAS paper."""
 
 QUALITY_FILES: PromptFiles = {
     "quality_faithfulness": (),
@@ -38,7 +38,8 @@ class Rating(Reply):
 class Rate(Task[Rating]):
     """Rate a quality from 0 to 10 in one step, without extracting statements.
 
-    The prompt shows what the quality is about: no contexts for answer relevance, no answer for context relevance.
+    The prompt shows only the texts that the quality is about: no contexts for answer relevance, no answer for context
+    relevance.
     """
 
     role = "ask"
@@ -61,11 +62,11 @@ class Rate(Task[Rating]):
         return {"quality": quality, "material": tagged_sample(self.question, contexts, answer, mark)}
 
     def parse(self, value: Json) -> Rating:
-        read = RatingJson.read(value, self)
-        return Rating(value=read.rating, reason=read.reason)
+        json = RatingJson.read(value, self)
+        return Rating(value=json.rating, reason=json.reason)
 
     def check(self, reply: Rating, /) -> str | None:
-        return None if 0 <= reply.value <= 10 else f"a rating of {reply.value}, outside 0 to 10"
+        return None if 0 <= reply.value <= 10 else f"a rating of {reply.value}; it must be from 0 to 10"
 
     def describe(self, sample: Sample) -> str:
         return f"Rate {self.quality.replace('_', ' ')} from 0 to 10"

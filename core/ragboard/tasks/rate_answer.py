@@ -9,11 +9,11 @@ from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
 from ragboard.tasks.replies import Json, RatingJson
 
-__all__ = ["AnswerRated", "RateAnswer"]
+__all__ = ["AnswerRating", "RateAnswer"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AnswerRated(Reply):
+class AnswerRating(Reply):
     """A score in [0, 1]; higher is better."""
 
     score: float
@@ -24,11 +24,11 @@ class AnswerRated(Reply):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RateAnswer(Task[AnswerRated]):
+class RateAnswer(Task[AnswerRating]):
     """Rate how well an answer answers its question, whether or not it is true."""
 
     role = "ask"
-    reply = AnswerRated
+    reply = AnswerRating
     reply_model = RatingJson
     prompts: ClassVar[PromptFiles] = {"rate_answer": ("question", "answer", "history?")}
     tags = ("question", "answer", "turn")
@@ -41,16 +41,16 @@ class RateAnswer(Task[AnswerRated]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "answer": self.answer}
 
-    def parse(self, value: Json) -> AnswerRated:
+    def parse(self, value: Json) -> AnswerRating:
         """Read the rating from 0 to 10 and divide it by 10."""
-        read = RatingJson.read(value, self)
-        return AnswerRated(score=read.rating / 10, reason=read.reason)
+        json = RatingJson.read(value, self)
+        return AnswerRating(score=json.rating / 10, reason=json.reason)
 
-    def check(self, reply: AnswerRated, /) -> str | None:
-        return None if 0 <= reply.score <= 1 else f"a score of {reply.score}, outside 0 to 1"
+    def check(self, reply: AnswerRating, /) -> str | None:
+        return None if 0 <= reply.score <= 1 else f"a score of {reply.score}; it must be in [0, 1]"
 
     def describe(self, sample: Sample) -> str:
         return "Rate how well the answer answers the question"
 
-    def simulate(self, sizes: Sizes) -> tuple[AnswerRated, str]:
-        return AnswerRated(score=1.0), as_json({"reason": "." * sizes.reason, "rating": 10})
+    def simulate(self, sizes: Sizes) -> tuple[AnswerRating, str]:
+        return AnswerRating(score=1.0), as_json({"reason": "." * sizes.reason, "rating": 10})

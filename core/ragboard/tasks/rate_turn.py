@@ -40,13 +40,13 @@ class RateTurn(Task[Rating]):
         }
 
     def parse(self, value: Json) -> Rating:
-        read = RatingJson.read(value, self)
-        if read.rating < 1:
+        json = RatingJson.read(value, self)
+        if json.rating < 1:
             raise ReplyFormatError("the rating is 0; it must be from 1 to 10")
-        return Rating(value=read.rating, reason=read.reason)
+        return Rating(value=json.rating, reason=json.reason)
 
     def check(self, reply: Rating, /) -> str | None:
-        return None if 1 <= reply.value <= 10 else f"a rating of {reply.value}, outside 1 to 10"
+        return None if 1 <= reply.value <= 10 else f"a rating of {reply.value}; it must be from 1 to 10"
 
     def describe(self, sample: Sample) -> str:
         return "Rate the answer in its conversation from 1 to 10"

@@ -1,8 +1,8 @@
 """JSON replies of models: pydantic models that give the schema for the server and read the reply.
 
-Prompts number statements, passages and sentences, and replies refer to these numbers; a number can also be written as
-text or as 3.0. A number that is missing, repeated or not offered is a ReplyFormatError, whose message is sent back to
-the model. Texts that only explain can be missing.
+Prompts number statements, passages and sentences, and replies refer to these numbers; a reply may write 3 as "3" or
+3.0. A number that is missing, repeated or out of range raises ReplyFormatError, whose message is sent back to the
+model. Texts that only explain, such as reasons, can be missing.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ __all__ = [
 Json: TypeAlias = Mapping[str, Any]
 
 NUMBERED = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget"}
-"""What one row of each list is about, by the key of the list."""
+"""The noun for one row of each list, by the key of the list."""
 
 ABSENT = Field(default=None, validate_default=True)
-"""A pydantic field that reads a missing value as null, so that its validator reports it."""
+"""The default of a field that may be missing in the JSON: its validator gets None and reports it."""
 
 
 class ReplyFormatError(ValueError):
-    """The reply does not have the form that was asked for. The message is written for the model."""
+    """The reply does not have the expected form. The message is written for the model."""
 
 
 class ReplyModel(BaseModel):
@@ -58,9 +58,9 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     key: ClassVar[str]
-    """The key that tells the reply from other JSON in the text."""
+    """The key by which the reply is recognised among other JSON in the text."""
     checked_last: ClassVar[str] = ""
-    """The part whose errors are reported only if no other part has one."""
+    """The field whose errors are reported only if no other field has one."""
 
     @classmethod
     def read(cls, value: Json, task: object) -> Self:
@@ -68,22 +68,23 @@ class ReplyModel(BaseModel):
         try:
             return cls.model_validate(value, context=task)
         except ValidationError as error:
-            faults = sorted(error.errors(include_url=False), key=lambda fault: cls.checked_last in fault["loc"])
-            raise ReplyFormatError(_message(faults[0])) from error
+            errors = sorted(error.errors(include_url=False), key=lambda details: cls.checked_last in details["loc"])
+            raise ReplyFormatError(_message(errors[0])) from error
 
 
 def reply_error(text: str, *, after_place: str | None = None) -> PydanticCustomError:
-    """Build the error of a validator; its message is `text`, or `text`, the place in the reply, and `after_place`.
+    """Return an error for a validator to raise. Its message is `text`.
 
-    `reply_error("two verdicts", after_place=" for passage 2")` reads `two verdicts of statement 1 for passage 2`.
+    With `after_place`, the place in the reply is put between the two: `reply_error("two verdicts", after_place=" for
+    passage 2")` reads `two verdicts of statement 1 for passage 2`.
     """
     return PydanticCustomError("reply_format", "{text}", {"text": text, "after_place": after_place})
 
 
-def _message(fault: ErrorDetails) -> str:
-    context = fault.get("ctx", {})
-    text, after_place = context.get("text", fault["msg"]), context.get("after_place")
-    return text if after_place is None else f"{text}{_place(fault['loc'])}{after_place}"
+def _message(error: ErrorDetails) -> str:
+    context = error.get("ctx", {})
+    text, after_place = context.get("text", error["msg"]), context.get("after_place")
+    return text if after_place is None else f"{text}{_place(error['loc'])}{after_place}"
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
@@ -94,12 +95,12 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """Quote a wrong value for a message: `missing`, or its first 60 characters."""
+    """Return a wrong value as a message shows it: `missing` for None, else its first 60 characters."""
     return "missing" if value is None else repr(value)[:60]
 
 
 def whole_number(value: object) -> int | None:
-    """Read a whole number, also from text or 3.0; return None for anything else, and for true and false."""
+    """Return the value as a whole number, also from "3" or 3.0; None for anything else, including true and false."""
     match value:
         case bool():
             return None
@@ -114,40 +115,40 @@ def whole_number(value: object) -> int | None:
 
 
 def items_of(value: object, info: ValidationInfo) -> list[Any]:
-    """Return the list in a field. Raises an error of the reply if it holds none."""
+    """Return the list in a field. Raises an error for the model if the field holds none."""
     if not isinstance(value, list):
         raise reply_error(f"there is no list `{info.field_name}`", after_place="")
     return cast("list[Any]", value)
 
 
 def object_of(value: object, name: str) -> dict[str, Any]:
-    """Return the value if it is an object, else raise an error that calls it `name`."""
+    """Return the value of the field `name` if it is an object. Raises an error for the model if it is not."""
     if not isinstance(value, dict):
         raise reply_error(f"`{name}` holds {shown(value)} where an object was asked for")
     return cast("dict[str, Any]", value)
 
 
 def numbered_by(key: str, texts: str) -> BeforeValidator:
-    """Make a validator that sorts objects by the number under `key` and requires one for each text of the task.
+    """Return a validator that sorts objects by the number under `key` and requires one for each text of the task.
 
-    `texts` is the field of the task that holds the texts.
+    `texts` is the name of the task's field that holds the texts.
     """
 
     def in_order(value: object, info: ValidationInfo) -> list[dict[str, Any]]:
         count = len(getattr(info.context, texts))
-        found: dict[int, dict[str, Any]] = {}
+        by_number: dict[int, dict[str, Any]] = {}
         for item in items_of(value, info):
             row = object_of(item, f"{key}s")
             number = whole_number(row.get(key))
             if number is None or not 1 <= number <= count:
                 raise reply_error("a verdict", after_place=f" for {key} {shown(row.get(key))}, there are 1 to {count}")
-            if number in found:
+            if number in by_number:
                 raise reply_error("two verdicts", after_place=f" for {key} {number}")
-            found[number] = row
-        absent = next((number for number in range(1, count + 1) if number not in found), None)
+            by_number[number] = row
+        absent = next((number for number in range(1, count + 1) if number not in by_number), None)
         if absent is not None:
             raise reply_error("no verdict", after_place=f" for {key} {absent}")
-        return [found[number] for number in range(1, count + 1)]
+        return [by_number[number] for number in range(1, count + 1)]
 
     return BeforeValidator(in_order)
 
@@ -166,41 +167,43 @@ def _texts(value: object, info: ValidationInfo) -> list[str]:
 
 
 class OneOf:
-    """A validator that accepts the words given, in upper or lower case."""
+    """A validator that accepts one of several words, in upper or lower case."""
 
-    def __init__(self, *menu: str) -> None:
-        self._menu = {word.casefold(): word for word in menu}
+    def __init__(self, *words: str) -> None:
+        self._words = {word.casefold(): word for word in words}
 
     def __call__(self, value: object, info: ValidationInfo) -> str:
-        """Return the word in the spelling given."""
+        """Return the word as spelled in `words`. Raises an error for the model if the value is none of them."""
         word = value.strip().casefold() if isinstance(value, str) else None
-        if word not in self._menu:
+        if word not in self._words:
             raise reply_error(
-                f"`{info.field_name}`", after_place=f" is {shown(value)}, none of {', '.join(self._menu)}"
+                f"`{info.field_name}`", after_place=f" is {shown(value)}, none of {', '.join(self._words)}"
             )
-        return self._menu[word]
+        return self._words[word]
 
 
-_yes_no = OneOf("yes", "no")
+_yes_no_word = OneOf("yes", "no")
 
 
-def _yes(value: object, info: ValidationInfo) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else _yes_no(value, info)
+def _yes_or_no(value: object, info: ValidationInfo) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _yes_no_word(value, info)
 
 
-def _ten(value: object, info: ValidationInfo) -> int:
+def _rating(value: object, info: ValidationInfo) -> int:
     number = whole_number(value)
     if number is None or not 0 <= number <= 10:
         raise reply_error(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
     return number
 
 
-def _optional(value: object) -> str:
+def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _comment(value: object) -> str:
-    return _optional(value).strip()
+    return _text_or_empty(value).strip()
 
 
 Text = Annotated[str, BeforeValidator(_text), ABSENT]
@@ -208,11 +211,11 @@ Text = Annotated[str, BeforeValidator(_text), ABSENT]
 Texts = Annotated[list[str], BeforeValidator(_texts), ABSENT]
 Comment = Annotated[str, BeforeValidator(_comment), ABSENT]
 """A text that can be missing, without surrounding space."""
-Quote = Annotated[str, BeforeValidator(_optional), ABSENT]
+Quote = Annotated[str, BeforeValidator(_text_or_empty), ABSENT]
 """A text that can be missing, unchanged."""
-YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes), ABSENT]
-"""yes or no; true and false are read as such."""
-Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_ten), ABSENT]
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no), ABSENT]
+"""yes or no; true and false are also accepted."""
+Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_rating), ABSENT]
 WholeNumber = Annotated[int, BeforeValidator(lambda value: whole_number(value) or 0), ABSENT]
 """A whole number; 0 for anything else."""
 
@@ -235,14 +238,14 @@ class RatingJson(ReplyModel):
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a model, in keywords that all servers know; all properties are required."""
-    whole = model.model_json_schema()
+    """Return the JSON schema of a model, with only keywords that all servers know; all properties are required."""
+    full_schema = model.model_json_schema()
 
-    def plain(part: dict[str, Any]) -> dict[str, Any]:
-        part = whole["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+    def simplified(part: dict[str, Any]) -> dict[str, Any]:
+        part = full_schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
         match part["type"]:
             case "object":
-                properties = {name: plain(inner) for name, inner in part["properties"].items()}
+                properties = {name: simplified(inner) for name, inner in part["properties"].items()}
                 required = list(properties)
                 return {
                     "type": "object",
@@ -251,8 +254,8 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
                     "additionalProperties": False,
                 }
             case "array":
-                return {"type": "array", "items": plain(part["items"])}
+                return {"type": "array", "items": simplified(part["items"])}
             case kind:
                 return {"type": kind} | ({"enum": part["enum"]} if "enum" in part else {})
 
-    return plain(whole)
+    return simplified(full_schema)

@@ -1,4 +1,4 @@
-"""Rewrite a question of a conversation to be understood alone."""
+"""Rewrite a follow-up question as one that can be understood without the conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragboard.records import Sample, Turn
 from ragboard.tasks.base import PromptFiles, PromptTexts, Sizes, Task, as_json
 from ragboard.tasks.replies import Json, ReplyFormatError, ReplyModel, Text
-from ragboard.tasks.write_answer import Written
+from ragboard.tasks.write_answer import WrittenText
 
 __all__ = ["RewriteQuestion"]
 
@@ -21,12 +21,12 @@ class RewrittenJson(ReplyModel):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RewriteQuestion(Task[Written]):
-    """Rewrite a question so that it can be understood without the earlier turns."""
+class RewriteQuestion(Task[WrittenText]):
+    """Rewrite a follow-up question as one that can be understood without the earlier turns."""
 
     role = "ask"
-    judges = False
-    reply = Written
+    is_judgement = False
+    reply = WrittenText
     reply_model = RewrittenJson
     prompts: ClassVar[PromptFiles] = {"rewrite_question": ("question", "history?")}
     tags = ("question", "turn")
@@ -38,19 +38,19 @@ class RewriteQuestion(Task[Written]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question}
 
-    def parse(self, value: Json) -> Written:
+    def parse(self, value: Json) -> WrittenText:
         """Read the question. Raises ReplyFormatError if it is empty."""
         text = " ".join(RewrittenJson.read(value, self).question.split())
         if not text:
             raise ReplyFormatError("the question is empty")
-        return Written(text=text)
+        return WrittenText(text=text)
 
-    def check(self, reply: Written, /) -> str | None:
+    def check(self, reply: WrittenText, /) -> str | None:
         return None if reply.text.strip() else "an empty question"
 
     def describe(self, sample: Sample) -> str:
-        return "Rewrite the question to be understood alone"
+        return "Rewrite the question as a standalone question"
 
-    def simulate(self, sizes: Sizes) -> tuple[Written, str]:
+    def simulate(self, sizes: Sizes) -> tuple[WrittenText, str]:
         text = f"1 {'.' * sizes.question}"
-        return Written(text=text), as_json({"question": text})
+        return WrittenText(text=text), as_json({"question": text})

@@ -17,7 +17,7 @@ __all__ = ["SelectSentences", "Selection"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selection(Reply):
-    """Positions of the selected sentences in the list offered, from 0, ascending, without repetition."""
+    """Positions of the selected sentences among those offered, from 0, ascending, without repetition."""
 
     chosen: tuple[int, ...]
     scores: tuple[float, ...] = ()
@@ -63,7 +63,7 @@ class SelectSentences(Task[Selection]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {"question": self.question, "sentences": numbered_lines("sentence", self.sentences, mark)}
 
-    def without_asking(self) -> Selection | None:
+    def trivial_reply(self) -> Selection | None:
         return None if self.sentences else Selection(chosen=())
 
     def parse(self, value: Json) -> Selection:
@@ -78,7 +78,7 @@ class SelectSentences(Task[Selection]):
         return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
 
     def describe(self, sample: Sample) -> str:
-        return f"Select the helpful ones of {count_of(self.sentences, 'sentence')}"
+        return f"Select the helpful among {count_of(self.sentences, 'sentence')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
         positions = range(len(self.sentences))

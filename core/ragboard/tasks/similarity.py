@@ -22,10 +22,10 @@ class Similarities(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Similarity(Task[Similarities]):
-    """Compare `text` with each of `others` in meaning. Embedders answer it, without a prompt."""
+    """Compare `text` with each of `others` in meaning. An embedder answers this; there is no prompt."""
 
     role = "embed"
-    judges = False
+    is_judgement = False
     reply = Similarities
 
     text: str

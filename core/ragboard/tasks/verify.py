@@ -44,7 +44,7 @@ __all__ = ["Verification", "VerifiedAgainst", "Verify"]
 VerifiedAgainst: TypeAlias = Literal["passages", "answer", "reference"]
 """What the statements are checked against."""
 
-NOTHING_TO_READ = Verdict(label="unsupported", reason="No passage was given.")
+NO_PASSAGE = Verdict(label="unsupported", reason="No passage was given.")
 
 _FIELDS = ("statements", "passages", "question?", "history?")
 
@@ -53,8 +53,8 @@ _FIELDS = ("statements", "passages", "question?", "history?")
 class Verification(Reply):
     """Verdicts on statements.
 
-    `joint` has one verdict per statement, by all passages together. `single` has one row per statement, with one
-    verdict per passage. Either is empty if it was not asked for. Ranks in evidence count passages from 1.
+    `joint` has one verdict per statement, judged against all passages together. `single` has one row per statement,
+    with one verdict per passage. Either is empty if it was not asked for. Ranks in evidence count passages from 1.
     """
 
     joint: tuple[Verdict, ...] = ()
@@ -62,11 +62,11 @@ class Verification(Reply):
 
     def describe(self) -> str:
         single = [verdict for row in self.single for verdict in row]
-        said = [("together", self.joint), ("separately", single)]
-        return "; ".join(f"{how}: {_labels(verdicts)}" for how, verdicts in said if verdicts) or "no verdict"
+        parts = [("together", self.joint), ("separately", single)]
+        return "; ".join(f"{name}: {_label_counts(verdicts)}" for name, verdicts in parts if verdicts) or "no verdict"
 
 
-def _labels(verdicts: Sequence[Verdict]) -> str:
+def _label_counts(verdicts: Sequence[Verdict]) -> str:
     counts = Counter(verdict.label for verdict in verdicts)
     return ", ".join(f"{count} {label}" for label, count in counts.most_common())
 
@@ -78,14 +78,14 @@ _Label = Annotated[
 ]
 
 
-def _quotes(value: object) -> list[Any]:
+def _dicts(value: object) -> list[Any]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _together(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
-        where = f"`together` of `statement {info.data['statement']}`"
-        raise reply_error(f"{where} holds {shown(value)} where an object was asked for")
+        field = f"`together` of `statement {info.data['statement']}`"
+        raise reply_error(f"{field} holds {shown(value)} where an object was asked for")
     return value
 
 
@@ -104,7 +104,7 @@ class _Quoted(ReplyModel):
 class _Together(ReplyModel):
     label: _Label
     reason: Comment
-    quotes: Annotated[list[_Quoted], BeforeValidator(_quotes), ABSENT]
+    quotes: Annotated[list[_Quoted], BeforeValidator(_dicts), ABSENT]
 
 
 class _Row(ReplyModel):
@@ -114,16 +114,16 @@ class _Row(ReplyModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _keep(cls, row: dict[str, Any]) -> dict[str, Any]:
+    def _keep_raw(cls, row: dict[str, Any]) -> dict[str, Any]:
         return {**row, "raw": row}
 
     def quotes(self) -> list[tuple[object, object]]:
-        """Return (passage, quote) pairs of the joint verdict, or else of single verdicts with the same label."""
+        """Return the (passage, quote) pairs of the joint verdict; if it has none, of single verdicts with its label."""
         together = self.raw["together"]
-        if quotes := _quotes(together.get("quotes")):
+        if quotes := _dicts(together.get("quotes")):
             return [(item.get("passage"), item.get("quote")) for item in quotes]
-        same = (cell for cell in _quotes(self.raw.get("passages")) if cell.get("label") == together.get("label"))
-        return [(cell.get("passage"), cell.get("quote")) for cell in same]
+        same_label = (cell for cell in _dicts(self.raw.get("passages")) if cell.get("label") == together.get("label"))
+        return [(cell.get("passage"), cell.get("quote")) for cell in same_label]
 
 
 class _SingleRow(_Row):
@@ -155,7 +155,7 @@ _MODELS: dict[tuple[bool, bool], type[VerdictsJson[Any]]] = {
     (True, False): VerdictsJson[_JointRow],
     (False, False): VerdictsJson[_Row],
 }
-"""The model of a reply, by (joint, single)."""
+"""The JSON model of a reply, by (joint, single)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,12 +172,12 @@ class Verify(Task[Verification]):
     statements: tuple[str, ...]
     passages: tuple[str, ...]
     joint: bool
-    """Ask for a verdict by all passages together."""
+    """Ask for one verdict against all passages together."""
     single: bool
-    """Ask for a verdict by each passage separately."""
+    """Ask for a verdict against each passage separately."""
     history: tuple[Turn, ...] = ()
     against: VerifiedAgainst = "passages"
-    """What `passages` holds; the answer or the reference is the only one. It is in no prompt and no task key."""
+    """What `passages` holds: the passages, or only the answer or reference. In no prompt and no task key."""
     draw: int = 0
 
     def prompt_file(self) -> str:
@@ -190,13 +190,13 @@ class Verify(Task[Verification]):
             "statements": numbered_lines("statement", self.statements, mark),
         }
 
-    def without_asking(self) -> Verification | None:
+    def trivial_reply(self) -> Verification | None:
         if self.statements and self.passages and (self.joint or self.single):
             return None
         rows = len(self.statements)
         return Verification(
-            joint=(NOTHING_TO_READ,) * rows if self.joint else (),
-            single=((NOTHING_TO_READ,) * len(self.passages),) * rows if self.single else (),
+            joint=(NO_PASSAGE,) * rows if self.joint else (),
+            single=((NO_PASSAGE,) * len(self.passages),) * rows if self.single else (),
         )
 
     def schema(self) -> dict[str, Any]:
@@ -220,16 +220,16 @@ class Verify(Task[Verification]):
         return Verification(joint=joint, single=single)
 
     def _verdict(self, label: Label, reason: str, quotes: Sequence[tuple[object, object]]) -> Verdict:
-        marks: dict[Evidence, None] = {}
+        evidence: dict[Evidence, None] = {}
         for rank, quote in quotes if label != "unsupported" else ():
             number = whole_number(rank)
             if number is None or not 1 <= number <= len(self.passages) or not isinstance(quote, str):
                 continue
             if span := locate(quote, self.passages[number - 1]):
                 stance: Literal["for", "against"] = "for" if label == "supported" else "against"
-                mark = Evidence(rank=number, start=span.start, end=span.end, stance=stance, how="quoted")
-                marks[mark] = None
-        return Verdict(label=label, reason=reason, evidence=tuple(marks))
+                place = Evidence(rank=number, start=span.start, end=span.end, stance=stance, how="quoted")
+                evidence[place] = None
+        return Verdict(label=label, reason=reason, evidence=tuple(evidence))
 
     def check(self, reply: Verification, /) -> str | None:
         statements, passages = len(self.statements), len(self.passages)
@@ -241,11 +241,13 @@ class Verify(Task[Verification]):
         if problem:
             return problem
         for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
-            for mark in verdict.evidence:
-                if not 1 <= mark.rank <= passages:
-                    return f"evidence in passage {mark.rank} of {passages}"
-                if not 0 <= mark.start < mark.end <= len(self.passages[mark.rank - 1]):
-                    return f"evidence from {mark.start} to {mark.end} outside passage {mark.rank}"
+            for evidence in verdict.evidence:
+                if not 1 <= evidence.rank <= passages:
+                    return f"evidence in passage {evidence.rank} of {passages}"
+                if not 0 <= evidence.start < evidence.end <= len(self.passages[evidence.rank - 1]):
+                    return (
+                        f"evidence from {evidence.start} to {evidence.end}, outside the text of passage {evidence.rank}"
+                    )
         return None
 
     def describe(self, sample: Sample) -> str:
@@ -253,21 +255,21 @@ class Verify(Task[Verification]):
         if self.joint and not self.single and len(self.passages) == 1 and self.passages[0] in texts:
             against = f"the {side_of(self.passages[0], sample)}"
         else:
-            how = {(True, True): ", together and separately", (False, True): ", separately"}
-            against = count_of(self.passages, "passage") + how.get((self.joint, self.single), ", together")
+            manner = {(True, True): ", together and separately", (False, True): ", separately"}
+            against = count_of(self.passages, "passage") + manner.get((self.joint, self.single), ", together")
         return f"Check {count_of(self.statements, 'statement')} against {against}"
 
     def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
         """Assume that all statements are supported, with a quote from one passage.
 
-        In the worst case with a quote from each, and by several passages only together, so that more is asked.
+        In the worst case, all passages are quoted and no single passage supports a statement, so further tasks follow.
         """
         count = len(self.statements)
-        alone = Verdict(label="unsupported" if sizes.at_least else "supported")
-        together = alone if len(self.passages) == 1 else Verdict(label="supported")
+        single_verdict = Verdict(label="unsupported" if sizes.at_least else "supported")
+        joint_verdict = single_verdict if len(self.passages) == 1 else Verdict(label="supported")
         reply = Verification(
-            joint=(together,) * count if self.joint else (),
-            single=((alone,) * len(self.passages),) * count if self.single else (),
+            joint=(joint_verdict,) * count if self.joint else (),
+            single=((single_verdict,) * len(self.passages),) * count if self.single else (),
         )
         quotes = [{"passage": rank, "quote": text[: sizes.quote]} for rank, text in enumerate(self.passages, 1)]
         parts: dict[str, Any] = {}
@@ -275,15 +277,15 @@ class Verify(Task[Verification]):
             label = "contradicted" if sizes.at_least else "unsupported"
             parts["passages"] = [
                 {
-                    "passage": said["passage"],
+                    "passage": quote["passage"],
                     "label": label,
-                    "quote": said["quote"] if said["passage"] == 1 or sizes.at_least else "",
+                    "quote": quote["quote"] if quote["passage"] == 1 or sizes.at_least else "",
                 }
-                for said in quotes
+                for quote in quotes
             ]
         if self.joint:
             reason = "." * sizes.reason
-            given = quotes if sizes.at_least else quotes[:1]
-            parts["together"] = {"label": "contradicted", "reason": reason, "quotes": given}
+            shown_quotes = quotes if sizes.at_least else quotes[:1]
+            parts["together"] = {"label": "contradicted", "reason": reason, "quotes": shown_quotes}
         rows = [{"statement": number, **parts} for number in range(1, count + 1)]
         return reply, as_json({"verdicts": rows})

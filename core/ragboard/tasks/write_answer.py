@@ -10,7 +10,7 @@ from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as
 from ragboard.tasks.examples import Example, writing_examples
 from ragboard.tasks.replies import Json, ReplyModel, Text
 
-__all__ = ["AnswerKind", "WriteAnswer", "Written"]
+__all__ = ["AnswerKind", "WriteAnswer", "WrittenText"]
 
 AnswerKind = Literal["grounded", "contradictory", "unaided", "incomplete"]
 """grounded: says what the passage says; contradictory: contradicts the passage; unaided: written without the passage;
@@ -20,8 +20,8 @@ _FIELDS = ("question", "passage", "examples?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Written(Reply):
-    """A text; empty if the judge writes none."""
+class WrittenText(Reply):
+    """A text that the judge wrote; empty if it wrote none."""
 
     text: str
 
@@ -37,12 +37,12 @@ class AnswerJson(ReplyModel):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriteAnswer(Task[Written]):
+class WriteAnswer(Task[WrittenText]):
     """Write an answer of the given kind to a question."""
 
     role = "ask"
-    judges = False
-    reply = Written
+    is_judgement = False
+    reply = WrittenText
     reply_model = AnswerJson
     prompts: ClassVar[PromptFiles] = {
         "write_grounded_answer": _FIELDS,
@@ -67,12 +67,12 @@ class WriteAnswer(Task[Written]):
         examples = writing_examples(self.examples, written, mark)
         return {"question": self.question, "passage": self.passage, "examples": examples}
 
-    def parse(self, value: Json) -> Written:
-        return Written(text=" ".join(AnswerJson.read(value, self).answer.split()))
+    def parse(self, value: Json) -> WrittenText:
+        return WrittenText(text=" ".join(AnswerJson.read(value, self).answer.split()))
 
     def describe(self, sample: Sample) -> str:
         return f"Write an answer to a question ({self.kind})"
 
-    def simulate(self, sizes: Sizes) -> tuple[Written, str]:
+    def simulate(self, sizes: Sizes) -> tuple[WrittenText, str]:
         text = "It " + "." * sizes.answer
-        return Written(text=text), as_json({"answer": text})
+        return WrittenText(text=text), as_json({"answer": text})

@@ -16,10 +16,10 @@ __all__ = ["WriteQuestions"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteQuestions(Task[Questions]):
-    """Write `n` questions that the passage answers and that are clear without it."""
+    """Write `n` questions that the passage answers and that can be understood without it."""
 
     role = "ask"
-    judges = False
+    is_judgement = False
     reply = Questions
     runs_first = True
     reply_model = QuestionsJson
@@ -35,7 +35,7 @@ class WriteQuestions(Task[Questions]):
         examples = writing_examples(self.examples, "question", mark)
         return {"passage": self.passage, "n": str(self.n), "examples": examples}
 
-    def without_asking(self) -> Questions | None:
+    def trivial_reply(self) -> Questions | None:
         return Questions(questions=()) if self.n < 1 or not self.passage.strip() else None
 
     def parse(self, value: Json) -> Questions:

@@ -1,4 +1,4 @@
-"""Training of judges: synthetic questions, answers and negatives from a corpus, and a judge fitted to them.
+"""Train judges on your corpus: generate questions, answers and negatives, and fine-tune models on them.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476.
 """

@@ -1,4 +1,4 @@
-"""Training examples of a quality from labelled rows, in three splits without common documents."""
+"""Training examples of a quality from labelled rows, in three splits that share no document."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 """train: to fit; validation: to stop early and to calibrate; held out: to score."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Shares of documents: to hold out, if the file has no splits; of the others, for validation, if it has no such
-split."""
+"""Shares of documents that are drawn if the file has no such split: held out; validation, of the others."""
 
 MAX_SHORT_DOCUMENT = 100
-"""Maximum characters of a document that is left out of training because it is too short, as in ARES."""
+"""Documents of at most this many characters are too short to train on, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question with the texts that the judge of a quality reads, and whether they have the quality."""
+    """A question with the texts that the judge of a quality reads, and whether the quality holds."""
 
     question: str
     document: str
@@ -43,32 +42,32 @@ class Example:
 
 
 def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
-    """Return the rows of each split, and the number of rows that are in none.
+    """Return the rows of each split, and the number of rows that were left out.
 
     The column `split` of the file decides. If there is no such column, or no row for validation, documents are drawn at
-    random for the missing splits. Rows that then connect two splits by their document, its text or their question (such
-    as a question with a passage of another document) are left out. Raises SettingError if the file's own splits share a
+    random for the missing splits. Rows that connect a drawn document with another one, such as a question with a
+    passage of another document, are left out. Raises SettingError if the file's own splits share a
     document or have an unknown name.
     """
     splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
     if not any(row.split for row in rows):
-        rest, splits["held out"], dropped = _draw(rows, HELD_OUT, seed)
+        remaining, splits["held out"], dropped = _draw(rows, HELD_OUT, seed)
     else:
         for row in rows:
             if row.split not in SPLITS:
-                raise SettingError(f"split is {row.split!r} in a row, expected {', '.join(SPLITS)}")
+                raise SettingError(f"the column split has {row.split!r}; expected {', '.join(SPLITS)}")
             splits[row.split].append(row)
-        rest, dropped = splits["train"], 0
-    splits["train"] = rest
+        remaining, dropped = splits["train"], 0
+    splits["train"] = remaining
     if not splits["validation"]:
-        splits["train"], splits["validation"], more = _draw(rest, VALIDATION, seed)
-        dropped += more
+        splits["train"], splits["validation"], more_dropped = _draw(remaining, VALIDATION, seed)
+        dropped += more_dropped
     _check_disjoint(splits)
     return splits, dropped
 
 
 def _draw(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Draw documents; return the other rows, the rows of drawn documents, and the number of rows that connect both."""
+    """Draw documents at random. Return the rows of other documents, those of drawn ones, and how many connect both."""
     by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
     documents = sorted({*by_text.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
@@ -89,7 +88,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Map each text to its document as in a row where it is not labelled irrelevant; else to the text itself."""
+    """Map each document text to its document: by a row in which it is not labelled irrelevant, else the text itself."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -98,7 +97,7 @@ def _documents_by_text(rows: Rows) -> dict[str, str]:
 
 
 def _documents_by_question(rows: Rows) -> dict[str, str]:
-    """Map each question to the document of its first row that is not labelled irrelevant, or else of its first row."""
+    """Map each question to the document of its first row that is not labelled irrelevant, else of its first row."""
     documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         documents.setdefault(row.question, _document(row))
@@ -112,21 +111,21 @@ def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
             if split_of_name.setdefault(name, split) != split:
                 raise SettingError(
                     f"{' '.join(name.split())[:60]!r} is in two splits, {split_of_name[name]} and {split};"
-                    " a judge is tested on documents that it was not trained on"
+                    " put all rows of a document into one split"
                 )
 
 
 def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
-    """Return the examples of a quality without repetition, and count dropped rows by reason in `dropped`.
+    """Return the examples of a quality, without repetition. Adds the numbers of dropped rows, by reason, to `dropped`.
 
-    As in ARES, short documents and duplicates are dropped and, for the two qualities of an answer, rows whose passage
-    is not relevant. Rows that differ only in the label contradict each other, and are all dropped.
+    Dropped are, as in ARES, short documents and duplicates and, for the two qualities of an answer, rows whose passage
+    is not relevant. Rows that differ only in the label contradict each other, so all of them are dropped.
     """
     by_texts: dict[tuple[str, str, str], set[Example]] = {}
     for row in rows:
         if getattr(row, quality) is None:
             continue
-        reason = _unfit(row, quality)
+        reason = _reason_to_drop(row, quality)
         if reason:
             dropped[reason] += 1
             continue
@@ -140,7 +139,7 @@ def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list
     return [example for examples in by_texts.values() if len(examples) == 1 for example in examples]
 
 
-def _unfit(row: AresRow, quality: AresQuality) -> str:
+def _reason_to_drop(row: AresRow, quality: AresQuality) -> str:
     if len(row.document) <= MAX_SHORT_DOCUMENT:
         return f"with a document of at most {MAX_SHORT_DOCUMENT} characters"
     if quality == "context_relevance":
@@ -151,7 +150,7 @@ def _unfit(row: AresRow, quality: AresQuality) -> str:
 
 
 def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
-    """Return the human-labelled examples; rows on one document or question are not independent."""
+    """Return the examples with human labels; those on one document or question form a cluster."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
         for row in rows
@@ -161,8 +160,8 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
 
 def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
     """Return the examples whose texts differ from those of all training examples."""
-    known = set(map(_texts, training))
-    return [example for example in examples if _texts(example) not in known]
+    training_texts = set(map(_texts, training))
+    return [example for example in examples if _texts(example) not in training_texts]
 
 
 def _texts(example: Example) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Train the model of one quality: examples, fine-tuning, calibration, scores."""
+"""Train the model of one quality: collect examples, fine-tune, calibrate, score."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, cast
 
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
+from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
 from ragboard.judges.trained.files import FILE, TrainedQuality
-from ragboard.judges.trained.reading import PARTS_READ, Classifier, TextTooLongError
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
@@ -23,17 +23,17 @@ from ragboard.training.examples import Example, Split, examples_of, labelled_exa
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import HUMAN_LABELS, ScoreSet, baseline_thresholds, score
 
-__all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "fresh"]
+__all__ = ["FitResult", "OnProgress", "OneClassError", "TrainContext", "fit", "load_for_training"]
 
 OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
 """A callback after every step: quality, steps done, maximum number of steps, and the epoch if one just ended."""
 
 THRESHOLD = 0.5
-"""The calibrated probability at which a quality holds."""
+"""A quality holds if its calibrated probability is at least this."""
 
 
 class OneClassError(Exception):
-    """The examples of a quality are all of one class."""
+    """The training or validation examples of a quality are all positive or all negative."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,13 @@ class FitResult:
 
     quality: AresQuality
     taught: TrainedQuality
+    """Inputs, calibration and threshold of the model."""
     device: str
+    """What the model was trained on: `cpu`, `cuda` or `mps`."""
     sizes: Mapping[str, tuple[int, int]]
     """Numbers of (positive, negative) examples by split."""
     dropped: Mapping[str, int]
-    """Unused rows, by reason."""
+    """Numbers of rows that were not used, by reason."""
     epochs: tuple[Epoch, ...]
     kept: int
     """Number of the epoch whose weights were kept."""
@@ -63,24 +65,27 @@ class TrainContext:
     max_length: int
     config: TrainConfig
     splits: Mapping[Split, Sequence[AresRow]]
-    straddling: int
+    rows_across_splits: int
     """Number of rows left out because they connect documents of two splits."""
     labels: Sequence[AresRow]
+    """Rows with human labels, used only for scores."""
 
 
 def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
     """Fine-tune and calibrate a model of the quality, and write it into the folder `out`. Raises OneClassError."""
     start = time.perf_counter()
-    dropped = Counter({"that join documents of two splits": context.straddling} if context.straddling else ())
+    dropped = Counter(
+        {"that connect documents of two splits": context.rows_across_splits} if context.rows_across_splits else ()
+    )
     examples: dict[Split, list[Example]] = {
         split: examples_of(rows, quality, dropped) for split, rows in context.splits.items()
     }
     with _seeded(context.config.seed):
-        classifier = Classifier(fresh(context.folder), PARTS_READ[quality], context.max_length)
+        classifier = Classifier(load_for_training(context.folder), PARTS_READ[quality], context.max_length)
         training, validation = (_inputs(classifier, examples[split], dropped) for split in ("train", "validation"))
         for split, inputs in (("train", training), ("validation", validation)):
             if len({holds for _, holds in inputs}) < 2:
-                raise OneClassError(f"its examples for {split} are not of both classes")
+                raise OneClassError(f"its {split} examples are all positive or all negative")
 
         def report(done: int, total: int, epoch: Epoch | None) -> None:
             if on_progress:
@@ -96,8 +101,11 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         taught=trained,
         device=str(classifier.encoder.device.type),
         sizes={
-            split: (sum(one.holds for one in of_split), sum(not one.holds for one in of_split))
-            for split, of_split in examples.items()
+            split: (
+                sum(example.holds for example in split_examples),
+                sum(not example.holds for example in split_examples),
+            )
+            for split, split_examples in examples.items()
         },
         dropped={reason: count for reason, count in dropped.items() if count},
         epochs=epochs,
@@ -118,7 +126,7 @@ def _seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Silence the libraries' warning about new weights."""
+    """Silence the libraries in the block: they warn about the new output."""
     logs = import_module("transformers.utils.logging")
     verbosity, progress_bar = logs.get_verbosity(), logs.is_progress_bar_enabled()
     library = logging.getLogger("sentence_transformers")
@@ -135,8 +143,8 @@ def _quiet() -> Generator[None]:
             logs.enable_progress_bar()
 
 
-def fresh(folder: Path) -> Any:
-    """Return the model with one output, replacing its own if it has several, in 32-bit floats, which AdamW needs."""
+def load_for_training(folder: Path) -> Any:
+    """Load a model for training: with one new output unless it has one, in 32-bit floats, which AdamW needs."""
     with _quiet():
         return load(
             "CrossEncoder",
@@ -147,18 +155,18 @@ def fresh(folder: Path) -> Any:
 
 
 def _save(classifier: Classifier, out: Path) -> None:
-    """Write the files of the model; the folder is no judge until `judge.json` is written."""
-    unsaved = cast("type[Exception]", import_module("safetensors").SafetensorError)
+    """Write the files of the model. The folder becomes a judge only when `judge.json` is written."""
+    safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
     try:
         (out.parent / FILE).unlink(missing_ok=True)
         with _quiet():
             classifier.encoder.save_pretrained(str(out), create_model_card=False)
-    except (OSError, unsaved) as error:
+    except (OSError, safetensors_error) as error:
         raise StoreError(f"{out}: cannot be written: {error}; choose another folder with --out") from error
 
 
 def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
-    """Return examples as inputs of the model; documents that are too long are truncated."""
+    """Return the examples as inputs of the model. Of a long document, the model reads only the first window."""
     inputs: list[Input] = []
     for example in examples:
         try:
@@ -175,24 +183,29 @@ def _scores(
     classifier: Classifier,
     trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
-    cuts = baseline_thresholds(quality, examples["validation"])
+    """Yield the scores of the judge and the baselines on examples that were not trained on."""
+    thresholds = baseline_thresholds(quality, examples["validation"])
     synthetic = examples["held out"]
     sets = {
         "held-out synthetic documents": synthetic,
-        "the same, strong negatives only": [one for one in synthetic if one.holds or one.hard_negative],
+        "the same, strong negatives only": [example for example in synthetic if example.holds or example.hard_negative],
         HUMAN_LABELS: unseen(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
-    for name, of_set in sets.items():
-        all_probabilities = [(one, _probability(classifier, one, trained.calibration)) for one in of_set]
-        scored = [(one, probability) for one, probability in all_probabilities if probability is not None]
-        readable, probabilities = [one for one, _ in scored], [probability for _, probability in scored]
-        scores = score(name, quality, readable, probabilities, cuts, threshold=trained.threshold)
+    for name, candidates in sets.items():
+        scored: list[Example] = []
+        probabilities: list[float] = []
+        for example in candidates:
+            probability = _probability(classifier, example, trained.calibration)
+            if probability is not None:
+                scored.append(example)
+                probabilities.append(probability)
+        scores = score(name, quality, scored, probabilities, thresholds, threshold=trained.threshold)
         if scores:
             yield scores
 
 
 def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
-    """Return the highest probability over the windows, as the judge does; None if question and answer are too long."""
+    """Return the probability that the judge gives the example; None if question and answer are too long."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
     except TextTooLongError:

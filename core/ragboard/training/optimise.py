@@ -11,13 +11,13 @@ from importlib import import_module
 from typing import Any
 
 from ragboard.errors import SettingError
-from ragboard.judges.trained.reading import Classifier
+from ragboard.judges.trained.classifier import Classifier
 from ragboard.stats import auroc
 
 __all__ = ["Epoch", "Input", "TrainConfig", "optimise"]
 
 WARM_UP = 0.1
-"""Share of the steps in which the learning rate rises."""
+"""Share of the steps during which the learning rate rises."""
 
 SIMILAR_LENGTH = 200
 """Maximum difference in length of the texts in a batch, in characters."""
@@ -28,14 +28,14 @@ Input = tuple[str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of the training; with data, model and machine they determine every weight."""
+    """Settings of the training. The same settings, data, model and machine give the same weights."""
 
     model: str | None = None
     """A folder or a name on Hugging Face; None: MiniLM, from its package if that is installed."""
     epochs: int = 10
     """Maximum number of epochs."""
     patience: int = 3
-    """Epochs without a lower validation loss after which training stops."""
+    """Training stops after this many epochs without a lower validation loss."""
     batch: int = 8
     learning_rate: float = 1e-4
     """Peak learning rate; it rises over the first tenth of the steps and then falls to 0."""
@@ -63,10 +63,10 @@ def optimise(
     config: TrainConfig,
     on_progress: Callable[[int, int, Epoch | None], None],
 ) -> tuple[tuple[Epoch, ...], int]:
-    """Train the classifier and restore its best epoch's weights; return the epochs and the best one's number.
+    """Train the classifier and keep the weights of its best epoch. Return all epochs and the number of the best.
 
-    Minimises cross-entropy with equal weight for both classes by AdamW, in bfloat16 if the GPU supports it. Training
-    and validation examples need both classes. Raises SettingError if the validation loss is NaN or infinite.
+    Minimises the cross-entropy, with equal weight for both classes, with AdamW; in bfloat16 if the GPU supports it.
+    Training and validation examples need both classes. Raises SettingError if the validation loss is NaN or infinite.
     """
     torch = import_module("torch")
     per_epoch = math.ceil(len(training) / config.batch)
@@ -76,14 +76,14 @@ def optimise(
     positive = sum(holds for _, holds in training)
     odds = torch.tensor((len(training) - positive) / positive, device=classifier.encoder.device)
     loss = torch.nn.BCEWithLogitsLoss(pos_weight=odds)
-    order = random.Random(config.seed)  # noqa: S311 - not a secret
+    rng = random.Random(config.seed)  # noqa: S311 - not a secret
     epochs: list[Epoch] = []
     best = 0
     weights: dict[str, Any] = {}
     for number in range(1, config.epochs + 1):
         losses: list[float] = []
         classifier.encoder.train()
-        for batch in _batches(training, config.batch, order):
+        for batch in _batches(training, config.batch, rng):
             losses.append(_step(classifier, batch, loss, optimiser))
             schedule.step()
             on_progress((number - 1) * per_epoch + len(losses), steps, None)
@@ -99,17 +99,18 @@ def optimise(
 
 
 def _schedule(step: int, steps: int) -> float:
+    """Return the learning rate at this step, as a share of its peak."""
     rising = max(1, round(WARM_UP * steps))
     return (step + 1) / rising if step < rising else (steps - step) / max(1, steps - rising)
 
 
-def _batches(inputs: Sequence[Input], size: int, order: random.Random) -> list[list[Input]]:
+def _batches(inputs: Sequence[Input], size: int, rng: random.Random) -> list[list[Input]]:
     """Return all inputs in batches, in random order; texts in a batch have similar length, to save padding."""
-    mixed = list(inputs)
-    order.shuffle(mixed)
-    mixed.sort(key=lambda one: len(one[0]) // SIMILAR_LENGTH)
-    batches = [mixed[start : start + size] for start in range(0, len(mixed), size)]
-    order.shuffle(batches)
+    shuffled = list(inputs)
+    rng.shuffle(shuffled)
+    shuffled.sort(key=lambda item: len(item[0]) // SIMILAR_LENGTH)
+    batches = [shuffled[start : start + size] for start in range(0, len(shuffled), size)]
+    rng.shuffle(batches)
     return batches
 
 

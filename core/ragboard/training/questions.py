@@ -1,6 +1,6 @@
-"""Questions and answers about a corpus, written by a judge with the journal and budget of an evaluation.
+"""Questions and answers about a corpus, written by a judge.
 
-The round trip keeps a question only if it retrieves its own passage first.
+The round trip keeps a question only if searching the corpus for it returns its own passage first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragboard.tasks import (
     Similarity,
     WriteAnswer,
     WriteQuestions,
-    Written,
+    WrittenText,
 )
 from ragboard.text.sentences import Language, language_of, term, words_in
 
@@ -33,23 +33,24 @@ __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answer
 MAX_CONCURRENT = 32
 """Maximum number of passages, or questions, that the judge works on at a time."""
 MAX_RANKED = 20
-"""Maximum number of passages that the embedder ranks: those that BM25 ranks first."""
+"""Maximum number of passages that the embedder ranks again, after BM25."""
 
 K1, B = 1.2, 0.75
-"""BM25's k1 and b, the usual values: saturation of repeated words, and penalty for long passages."""
+"""BM25's k1 (saturation of repeated words) and b (penalty for long passages), with their usual values."""
 
 S = TypeVar("S")
 T = TypeVar("T")
-ForPassage = Callable[[str], AnswerTask]
+AnswerTaskFor = Callable[[str], AnswerTask]
+"""Returns the function that sends tasks under the id of a passage."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, its passage, and its answers by kind; a missing kind was not written."""
+    """A question, the passage that it is about, and its answers by kind."""
 
     question: str
-    place: int
-    """Position of the passage in the corpus, from 0."""
+    passage: int
+    """Index of the passage in the corpus, from 0."""
     answers: dict[AnswerKind, str]
 
 
@@ -66,27 +67,34 @@ class RoundTrip:
     """Errors of the embedder, one per question that it did not rank."""
 
 
-def planned_calls(passages: int, questions: int, kinds: int, *, by_meaning: bool) -> int:
+def planned_calls(passages: int, questions: int, kinds: int, *, with_embedder: bool) -> int:
     """Return the maximum number of calls without repairs: one per passage, and one per question and kind of answer.
 
-    `by_meaning`: whether the round trip uses an embedder, with another call per question.
+    `with_embedder`: whether the round trip uses an embedder, with another call per question.
     """
-    return passages + passages * questions * (kinds + by_meaning)
+    return passages + passages * questions * (kinds + with_embedder)
 
 
 async def write_questions(
-    corpus: Sequence[CorpusPassage], places: Sequence[int], n: int, examples: tuple[Example, ...], ask: ForPassage
+    corpus: Sequence[CorpusPassage],
+    indices: Sequence[int],
+    n: int,
+    examples: tuple[Example, ...],
+    ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Ask for up to `n` questions per chosen passage; also return why some have none."""
+    """Ask for up to `n` questions for each of the passages at `indices`.
 
-    async def one(place: int) -> Questions | Failure:
-        reply = await ask(_id(corpus[place]))(WriteQuestions(passage=corpus[place].text, n=n, examples=examples))
+    Returns the questions, and the errors of the judge, one for each passage without questions.
+    """
+
+    async def write(index: int) -> Questions | Failure:
+        reply = await ask_for(_id(corpus[index]))(WriteQuestions(passage=corpus[index].text, n=n, examples=examples))
         return reply if isinstance(reply, Questions | Failure) else Failure(detail="another kind of reply")
 
-    replies = await _all(one, places)
+    replies = await _gather(write, indices)
     questions = [
-        Question(question=question, place=place, answers={})
-        for place, reply in zip(places, replies, strict=True)
+        Question(question=question, passage=index, answers={})
+        for index, reply in zip(indices, replies, strict=True)
         if isinstance(reply, Questions)
         for question in reply.questions
     ]
@@ -96,9 +104,9 @@ async def write_questions(
 async def round_trip(
     corpus: Sequence[CorpusPassage], questions: Sequence[Question], embed: AnswerTask | None
 ) -> RoundTrip:
-    """Keep questions that retrieve their own passage first, without duplicates.
+    """Search the corpus for each question; keep the questions whose own passage is ranked first, without duplicates.
 
-    Passages are ranked by BM25; with `embed`, the best of them are ranked again by similarity.
+    BM25 ranks the passages; with `embed`, the best of them are ranked again by similarity.
     """
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
@@ -110,11 +118,11 @@ async def round_trip(
         if key in seen:
             continue
         seen.add(key)
-        places = index.ranked(question.question, 1 if embed is None else MAX_RANKED)
-        first = places[:1] if embed is None else await _nearest(question.question, corpus, places, embed)
+        ranked = index.rank(question.question, 1 if embed is None else MAX_RANKED)
+        first = ranked[:1] if embed is None else await _nearest(question.question, corpus, ranked, embed)
         if isinstance(first, Failure):
             failed.append(first.detail)
-        elif first == (question.place,):
+        elif first == (question.passage,):
             kept.append(question)
         else:
             other_passage_first += 1
@@ -127,14 +135,15 @@ async def round_trip(
 
 
 async def _nearest(
-    question: str, corpus: Sequence[CorpusPassage], places: tuple[int, ...], embed: AnswerTask
+    question: str, corpus: Sequence[CorpusPassage], ranked: tuple[int, ...], embed: AnswerTask
 ) -> tuple[int, ...] | Failure:
-    if not places:
+    """Return the index of the passage most similar to the question, among those in `ranked`; empty if there is none."""
+    if not ranked:
         return ()
-    reply = await embed(Similarity(text=question, others=tuple(corpus[place].text for place in places)))
+    reply = await embed(Similarity(text=question, others=tuple(corpus[index].text for index in ranked)))
     if not isinstance(reply, Similarities):
         return reply if isinstance(reply, Failure) else Failure(detail="another kind of reply")
-    return (max(zip(places, reply.values, strict=True), key=lambda pair: pair[1])[0],)
+    return (max(zip(ranked, reply.values, strict=True), key=lambda pair: pair[1])[0],)
 
 
 async def write_answers(
@@ -142,34 +151,34 @@ async def write_answers(
     questions: Sequence[Question],
     kinds: Sequence[AnswerKind],
     examples: tuple[Example, ...],
-    ask: ForPassage,
+    ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Ask for answers of these kinds; return the questions with their answers, and the reasons for missing ones."""
+    """Ask for answers of these kinds. Returns the questions with their answers, and the errors of the judge."""
 
-    async def one(pair: tuple[Question, AnswerKind]) -> Written | Failure:
-        each, kind = pair
-        passage = corpus[each.place]
+    async def write(pair: tuple[Question, AnswerKind]) -> WrittenText | Failure:
+        question, kind = pair
+        passage = corpus[question.passage]
         text = "" if kind == "unaided" else passage.text
-        task = WriteAnswer(question=each.question, passage=text, kind=kind, examples=examples)
-        reply = await ask(_id(passage))(task)
-        return reply if isinstance(reply, Written | Failure) else Failure(detail="another kind of reply")
+        task = WriteAnswer(question=question.question, passage=text, kind=kind, examples=examples)
+        reply = await ask_for(_id(passage))(task)
+        return reply if isinstance(reply, WrittenText | Failure) else Failure(detail="another kind of reply")
 
     pairs: list[tuple[Question, AnswerKind]] = [(question, kind) for question in questions for kind in kinds]
-    replies = await _all(one, pairs)
-    answers: dict[str, dict[AnswerKind, str]] = {each.question: {} for each in questions}
-    for (each, kind), reply in zip(pairs, replies, strict=True):
-        if isinstance(reply, Written) and reply.text.strip():
-            answers[each.question][kind] = reply.text
-    answered = tuple(replace(each, answers=answers[each.question]) for each in questions)
+    replies = await _gather(write, pairs)
+    answers: dict[str, dict[AnswerKind, str]] = {question.question: {} for question in questions}
+    for (question, kind), reply in zip(pairs, replies, strict=True):
+        if isinstance(reply, WrittenText) and reply.text.strip():
+            answers[question.question][kind] = reply.text
+    answered = tuple(replace(question, answers=answers[question.question]) for question in questions)
     return answered, tuple(reply.detail for reply in replies if isinstance(reply, Failure))
 
 
-async def _all(one: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
-    """Return the results of all items in order, computing at most `MAX_CONCURRENT` at a time."""
+async def _gather(function: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
+    """Return the results of the function for all items, in order, computing at most `MAX_CONCURRENT` at a time."""
     results: list[T] = []
     waiting = iter(items)
     while batch := list(islice(waiting, MAX_CONCURRENT)):
-        results += await asyncio.gather(*(one(each) for each in batch))
+        results += await asyncio.gather(*(function(item) for item in batch))
     return results
 
 
@@ -181,7 +190,7 @@ def _id(passage: CorpusPassage) -> str:
 
 
 class Bm25:
-    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15); terms in most passages still count."""
+    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15), with weights that are never negative."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._language: Language = language_of(" ".join(passages[:20]))
@@ -189,24 +198,24 @@ class Bm25:
         lengths = [sum(counts.values()) for counts in self._counts]
         mean = sum(lengths) / len(lengths) if lengths else 1.0
         self._penalty = [K1 * (1 - B + B * length / (mean or 1.0)) for length in lengths]
-        frequency = Counter(each for counts in self._counts for each in counts)
+        frequency = Counter(stem for counts in self._counts for stem in counts)
         self._weight = {
-            each: math.log1p((len(passages) - count + 0.5) / (count + 0.5)) for each, count in frequency.items()
+            stem: math.log1p((len(passages) - count + 0.5) / (count + 0.5)) for stem, count in frequency.items()
         }
-        self._places: dict[str, list[int]] = {}
-        for place, counts in enumerate(self._counts):
-            for each in counts:
-                self._places.setdefault(each, []).append(place)
+        self._passages_with: dict[str, list[int]] = {}
+        for index, counts in enumerate(self._counts):
+            for stem in counts:
+                self._passages_with.setdefault(stem, []).append(index)
 
-    def ranked(self, question: str, limit: int) -> tuple[int, ...]:
-        """Return positions of passages that share a word with the question, best first; ties by position."""
+    def rank(self, question: str, limit: int) -> tuple[int, ...]:
+        """Return the indices of at most `limit` passages that share a word with the question, best first."""
         scores: dict[int, float] = {}
-        for each in dict.fromkeys(self._terms(question)):
-            for place in self._places.get(each, ()):
-                count = self._counts[place][each]
-                score = self._weight[each] * count * (K1 + 1) / (count + self._penalty[place])
-                scores[place] = scores.get(place, 0.0) + score
-        return tuple(sorted(scores, key=lambda place: (-scores[place], place))[:limit])
+        for stem in dict.fromkeys(self._terms(question)):
+            for index in self._passages_with.get(stem, ()):
+                count = self._counts[index][stem]
+                score = self._weight[stem] * count * (K1 + 1) / (count + self._penalty[index])
+                scores[index] = scores.get(index, 0.0) + score
+        return tuple(sorted(scores, key=lambda index: (-scores[index], index))[:limit])
 
     def _terms(self, text: str) -> list[str]:
         return [term(word, self._language) for word in words_in(text, 0, len(text))]

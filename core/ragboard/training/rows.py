@@ -1,6 +1,6 @@
-"""Rows of synthetic data: labelled ARES rows with negatives, split by document, or WikiEval pairs.
+"""Rows of synthetic data: ARES rows with labels and negatives, split by document, or WikiEval rows.
 
-Es et al. 2023, arXiv 2309.15217, section 4, for the pairs: two contexts and three answers per question.
+A WikiEval row has two contexts and three answers per question (Es et al. 2023, arXiv 2309.15217, section 4).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ragboard.training.questions import Question
 __all__ = ["assign_splits", "labelled_rows", "wikieval_lines"]
 
 HELD_OUT, VALIDATION = 0.3, 0.15
-"""Shares of documents: to score a judge on, and for early stopping."""
+"""Shares of documents: held out to score a judge, and for validation."""
 
 SIMILAR_LENGTH, SHARED_WORDS = 8, 3
-"""Candidates for a negative: of the 8 nearest to the positive in length, the 3 that share most words with the question.
-Neither length nor overlap then gives the label away."""
+"""A negative is drawn from 3 candidates: of the 8 nearest to the positive in length, the 3 that share most words with
+the question. So neither length nor word overlap reveals the label."""
 SHORT = 6
-"""An answer with fewer words may be a bare name or date, which could answer any question of its kind."""
+"""An answer with fewer words can be a bare name or date, which could answer other questions of the same kind."""
 MIN_SHARED_WORDS = 0.5
-"""The minimum share of common words at which two answers count as the same."""
+"""Two answers count as the same if they share at least this part of their words."""
 
 DISTRACTORS = 2
-"""Number of other passages in a diluted context."""
+"""Number of other passages in the second context of a WikiEval row."""
 
 NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
 """First words of questions that ask for a number, and of questions that ask for a name."""
@@ -49,109 +49,116 @@ def assign_splits(corpus: Sequence[CorpusPassage], questions: Sequence[Question]
     """
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
-    used = {corpus[question.place].document for question in questions}
-    return _assign([each for each in documents if each in used]) | _assign(
-        [each for each in documents if each not in used]
-    )
+    used = {corpus[question.passage].document for question in questions}
+    with_questions = [document for document in documents if document in used]
+    without_questions = [document for document in documents if document not in used]
+    return _assign(with_questions) | _assign(without_questions)
 
 
 def _assign(documents: Sequence[str]) -> dict[str, Split]:
     held_out = round(HELD_OUT * len(documents)) or int(len(documents) > 1)
     validation = held_out + (round(VALIDATION * len(documents)) or int(len(documents) > 2))
     return {
-        document: "held out" if place < held_out else "validation" if place < validation else "train"
-        for place, document in enumerate(documents)
+        document: "held out" if index < held_out else "validation" if index < validation else "train"
+        for index, document in enumerate(documents)
     }
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
-    """Make rows: for each question, one in which all qualities hold, and for each quality one in which it does not.
+    """Return for each question a row in which all qualities hold and, for each quality, a row in which it does not.
 
-    Every other negative is strong if possible: a passage of the same document, an answer that contradicts the passage,
-    or an answer to another question, a sentence or a bare name from the same document. A weak negative takes its
-    passage or answer from another document of the same split.
+    The negatives of every second question are strong if possible. Strong negatives are a passage of the same document,
+    an answer that contradicts the passage, and an answer to another question, a sentence or a bare name from the same
+    document. Weak negatives are passages and answers from other documents of the same split.
     """
-    answered = [each for each in questions if each.answers.get("grounded")]
+    answered = [question for question in questions if question.answers.get("grounded")]
     splits = assign_splits(corpus, answered, seed)
-    return tuple(
-        row
-        for split in SPLITS
-        for row in _split_rows(
-            corpus, [each for each in answered if splits[corpus[each.place].document] == split], split, splits, seed
-        )
-    )
+    rows: list[AresRow] = []
+    for split in SPLITS:
+        in_split = [question for question in answered if splits[corpus[question.passage].document] == split]
+        rows += _rows_of_split(corpus, in_split, split, splits, seed)
+    return tuple(rows)
 
 
-def _split_rows(
+def _rows_of_split(
     corpus: Sequence[CorpusPassage], questions: Sequence[Question], split: Split, splits: dict[str, Split], seed: int
 ) -> Iterator[AresRow]:
     rng = random.Random(f"{seed} {split}")  # noqa: S311 - not a secret
-    places = [place for place, passage in enumerate(corpus) if splits[passage.document] == split]
-    for number, each in enumerate(questions):
+    indices = [index for index, passage in enumerate(corpus) if splits[passage.document] == split]
+    for number, question in enumerate(questions):
         row = AresRow(
-            question=each.question,
-            document=corpus[each.place].text,
-            answer=each.answers["grounded"],
+            question=question.question,
+            document=corpus[question.passage].text,
+            answer=question.answers["grounded"],
             context_relevance=True,
             answer_faithfulness=True,
             answer_relevance=True,
-            document_id=corpus[each.place].document,
+            document_id=corpus[question.passage].document,
             split=split,
         )
         yield row
         strength: Strength = "strong" if number % 2 else "weak"
-        yield from _other_passage(row, each, corpus, places, strength, rng)
-        yield from _unfaithful(row, each, corpus, questions, strength, rng)
-        yield from _irrelevant(row, each, corpus, questions, strength, rng)
+        yield from _negative_passage(row, question, corpus, indices, strength, rng)
+        yield from _unfaithful_answer(row, question, corpus, questions, strength, rng)
+        yield from _irrelevant_answer(row, question, corpus, questions, strength, rng)
 
 
-def _other_passage(
+def _negative_passage(
     row: AresRow,
-    each: Question,
+    question: Question,
     corpus: Sequence[CorpusPassage],
-    places: Sequence[int],
+    indices: Sequence[int],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    others = [place for place in places if not _stands_in(row.answer, corpus[place].text)]
-    others = [place for place in others if corpus[place].text != row.document]
-    near = [place for place in others if corpus[place].document == row.document_id and place != each.place]
-    far = [place for place in others if corpus[place].document != row.document_id]
-    found = _choice(near, far, strength, rng, _harder(row.question, row.document, lambda place: corpus[place].text))
-    if found:
-        place, strength = found
-        bare = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
-        yield replace(bare, document=corpus[place].text, context_relevance=False, negative=strength)
+    """Yield the row with a passage that does not contain the answer, if there is one."""
+    others = [index for index in indices if not _contains(corpus[index].text, row.answer)]
+    others = [index for index in others if corpus[index].text != row.document]
+    near = [index for index in others if corpus[index].document == row.document_id and index != question.passage]
+    far = [index for index in others if corpus[index].document != row.document_id]
+
+    def text_at(index: int) -> str:
+        return corpus[index].text
+
+    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.document, text_at))
+    if negative:
+        index, strength = negative
+        passage_only = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
+        yield replace(passage_only, document=corpus[index].text, context_relevance=False, negative=strength)
 
 
-def _unfaithful(
+def _unfaithful_answer(
     row: AresRow,
-    each: Question,
-    corpus: Sequence[CorpusPassage],
-    questions: Sequence[Question],
-    strength: Strength,
-    rng: random.Random,
-) -> Iterator[AresRow]:
-    contradictory = each.answers.get("contradictory", "")
-    near = [contradictory] if contradictory and not _same(contradictory, row.answer) else []
-    far = [answer for answer in _far_answers(row, corpus, questions) if not _stands_in(answer, row.document)]
-    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
-    if found:
-        answer, strength = found
-        bare = replace(row, context_relevance=None, answer_relevance=None)
-        yield replace(bare, answer=answer, answer_faithfulness=False, negative=strength)
-
-
-def _irrelevant(
-    row: AresRow,
-    each: Question,
+    question: Question,
     corpus: Sequence[CorpusPassage],
     questions: Sequence[Question],
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    others = [other for other in questions if other is not each and not _same_kind(row.question, other)]
-    near = [other.answers["grounded"] for other in others if corpus[other.place].document == row.document_id]
+    """Yield the row with an answer that the passage does not support, if there is one."""
+    contradictory = question.answers.get("contradictory", "")
+    near = [contradictory] if contradictory and not _is_same(contradictory, row.answer) else []
+    far = [answer for answer in _far_answers(row, corpus, questions) if not _contains(row.document, answer)]
+    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
+    if negative:
+        answer, strength = negative
+        faithfulness_only = replace(row, context_relevance=None, answer_relevance=None)
+        yield replace(faithfulness_only, answer=answer, answer_faithfulness=False, negative=strength)
+
+
+def _irrelevant_answer(
+    row: AresRow,
+    question: Question,
+    corpus: Sequence[CorpusPassage],
+    questions: Sequence[Question],
+    strength: Strength,
+    rng: random.Random,
+) -> Iterator[AresRow]:
+    """Yield the row with an answer that does not answer the question, if there is one."""
+    others = [
+        other for other in questions if other is not question and not _has_same_kind_of_answer(row.question, other)
+    ]
+    near = [other.answers["grounded"] for other in others if corpus[other.passage].document == row.document_id]
     near += [
         text
         for passage in corpus
@@ -160,38 +167,41 @@ def _irrelevant(
     ]
     near = [answer for answer in dict.fromkeys(near) if not _overlaps(answer, row.answer)]
     far = _far_answers(row, corpus, others)
-    found = _choice(near, far, strength, rng, _harder(row.question, row.answer, str))
-    if found:
-        answer, strength = found
-        bare = replace(row, context_relevance=None, answer_faithfulness=None)
-        yield replace(bare, answer=answer, answer_relevance=False, negative=strength)
+    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
+    if negative:
+        answer, strength = negative
+        relevance_only = replace(row, context_relevance=None, answer_faithfulness=None)
+        yield replace(relevance_only, answer=answer, answer_relevance=False, negative=strength)
 
 
 def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], questions: Sequence[Question]) -> list[str]:
-    """Return answers to questions on other documents, without those that equal this answer."""
-    far = (other.answers["grounded"] for other in questions if corpus[other.place].document != row.document_id)
-    return [answer for answer in far if not _same(answer, row.answer)]
+    """Return the answers to questions about other documents, without answers that equal the row's."""
+    far = (other.answers["grounded"] for other in questions if corpus[other.passage].document != row.document_id)
+    return [answer for answer in far if not _is_same(answer, row.answer)]
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same(text: str, other: str) -> bool:
     """Return whether two texts are equal, ignoring case, space and punctuation."""
-    first, second = ("".join(filter(str.isalnum, text.casefold())) for text in (one, other))
-    return first == second
+
+    def letters(text: str) -> str:
+        return "".join(filter(str.isalnum, text.casefold()))
+
+    return letters(text) == letters(other)
 
 
-def _stands_in(answer: str, text: str) -> bool:
+def _contains(text: str, answer: str) -> bool:
     return answer.rstrip(".") in text
 
 
-def _same_kind(question: str, other: Question) -> bool:
-    """Return whether the other answer is a bare name or date of the kind asked for here."""
+def _has_same_kind_of_answer(question: str, other: Question) -> bool:
+    """Return whether the other question's answer is a bare name or date of the kind that `question` asks for."""
     short = len(other.answers["grounded"].split()) < SHORT
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
 
-def _overlaps(one: str, other: str) -> bool:
-    first, second = _words(one), _words(other)
-    return len(first & second) >= MIN_SHARED_WORDS * min(len(first), len(second))
+def _overlaps(answer: str, other: str) -> bool:
+    words, other_words = _words(answer), _words(other)
+    return len(words & other_words) >= MIN_SHARED_WORDS * min(len(words), len(other_words))
 
 
 def _words(text: str) -> set[str]:
@@ -205,68 +215,71 @@ def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
             yield text[start:end]
     first = row.question.split()[0].casefold()
     if first in NUMBERS | NAMES:
-        yield from (f"{each}." for each in entities(text) if any(map(str.isdigit, each)) == (first in NAMES))
+        yield from (f"{name}." for name in entities(text) if any(map(str.isdigit, name)) == (first in NAMES))
 
 
-def _harder(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
-    """Return a function that selects the candidates that superficially resemble the positive."""
+def _select_similar(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
+    """Return a function that selects the candidates most like the positive in length and in words of the question.
+
+    `text` returns the text of a candidate.
+    """
     question_words = _words(question)
 
-    def shared(each: T) -> int:
-        return len(question_words & _words(text(each)))
+    def shared_words(candidate: T) -> int:
+        return len(question_words & _words(text(candidate)))
 
     def select(candidates: Sequence[T]) -> list[T]:
-        similar = sorted(candidates, key=lambda each: abs(len(text(each)) - len(positive)))[:SIMILAR_LENGTH]
-        return sorted(similar, key=shared, reverse=True)[:SHARED_WORDS]
+        similar = sorted(candidates, key=lambda candidate: abs(len(text(candidate)) - len(positive)))[:SIMILAR_LENGTH]
+        return sorted(similar, key=shared_words, reverse=True)[:SHARED_WORDS]
 
     return select
 
 
-def _choice(
+def _draw_negative(
     near: Sequence[T],
     far: Sequence[T],
     strength: Strength,
     rng: random.Random,
-    harder: Callable[[Sequence[T]], list[T]],
+    select: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
-    """Return a negative of this strength or, if there is none, of the other one; None without any."""
+    """Return a negative with its strength: strong from `near`, weak from `far`; the other one if there is none."""
     strong = bool(near) and (strength == "strong" or not far)
-    candidates = harder(near if strong else far)
+    candidates = select(near if strong else far)
     return (rng.choice(candidates), "strong" if strong else "weak") if candidates else None
 
 
-# Pairs
+# WikiEval rows
 
 
 def wikieval_lines(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> str:
-    """Return JSONL lines with WikiEval's columns, without questions that lack one of three answers.
+    """Return JSON lines with WikiEval's columns; questions that lack one of the three answers are left out.
 
-    The embedded judge writes none, because its rules write no answer without a passage.
+    With the embedded judge there are none, because its rules cannot write an answer without a passage.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
-    rows = [_pair(corpus, question, rng) for question in questions if len(question.answers) == 3]
+    rows = [_wikieval_row(corpus, question, rng) for question in questions if len(question.answers) == 3]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _pair(corpus: Sequence[CorpusPassage], each: Question, rng: random.Random) -> dict[str, object]:
-    own = corpus[each.place]
+def _wikieval_row(corpus: Sequence[CorpusPassage], question: Question, rng: random.Random) -> dict[str, object]:
+    passage = corpus[question.passage]
     return {
-        "question": each.question,
-        "context_v1": [own.text],
-        "context_v2": _diluted(corpus, own, rng),
-        "grounded_answer": each.answers["grounded"],
-        "ungrounded_answer": each.answers["unaided"],
-        "poor_answer": each.answers["incomplete"],
-        "source": own.document,
+        "question": question.question,
+        "context_v1": [passage.text],
+        "context_v2": _with_distractors(corpus, passage, rng),
+        "grounded_answer": question.answers["grounded"],
+        "ungrounded_answer": question.answers["unaided"],
+        "poor_answer": question.answers["incomplete"],
+        "source": passage.document,
     }
 
 
-def _diluted(corpus: Sequence[CorpusPassage], own: CorpusPassage, rng: random.Random) -> list[str]:
-    """Shuffle the passage among distractors, preferably from its own document, which are on a similar subject."""
-    near = [passage.text for passage in corpus if passage.document == own.document and passage is not own]
-    far = [passage.text for passage in corpus if passage.document != own.document]
-    others = rng.sample(near, min(DISTRACTORS, len(near)))
-    others += rng.sample(far, min(DISTRACTORS - len(others), len(far)))
-    mixed = [own.text, *others]
+def _with_distractors(corpus: Sequence[CorpusPassage], passage: CorpusPassage, rng: random.Random) -> list[str]:
+    """Return the passage among distractors, shuffled; distractors are preferably from the same document."""
+    near = [other.text for other in corpus if other.document == passage.document and other is not passage]
+    far = [other.text for other in corpus if other.document != passage.document]
+    distractors = rng.sample(near, min(DISTRACTORS, len(near)))
+    distractors += rng.sample(far, min(DISTRACTORS - len(distractors), len(far)))
+    mixed = [passage.text, *distractors]
     rng.shuffle(mixed)
     return mixed

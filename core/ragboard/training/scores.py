@@ -1,4 +1,4 @@
-"""Scores of a trained judge and of the baselines word overlap and length."""
+"""Score a trained judge beside the baselines word overlap and length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.training.examples import Example
 __all__ = ["HUMAN_LABELS", "ScoreSet", "baseline_scores", "baseline_thresholds", "score"]
 
 HUMAN_LABELS = "human labels"
-"""Name of the set of human-labelled examples."""
+"""The `on` of scores on human-labelled examples."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +21,15 @@ class ScoreSet:
     """Scores on one set of examples that were not trained on."""
 
     on: str
+    """The name of the set."""
     n: int
+    """Number of examples."""
     positive: int
+    """Number of examples for which the quality holds."""
     clusters: int
+    """Number of clusters; examples of one cluster are not independent."""
     contenders: tuple[ScorerFigures, ...]
-    """Agreement of the judge (first) and the baselines."""
+    """Figures of the judge, which is first, and of the baselines."""
 
 
 def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
@@ -40,7 +44,7 @@ def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
 
 
 def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
-    """Return the threshold of each baseline that separates these examples best."""
+    """Return for each baseline the threshold that separates these examples best."""
     values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
     cuts = {name: best_cut(roc([value[name] for value in values], truth)) for name in values[0]}
@@ -52,17 +56,20 @@ def score(
     quality: AresQuality,
     examples: Sequence[Example],
     probabilities: Sequence[float],
-    cuts: Mapping[str, float],
+    baselines: Mapping[str, float],
     *,
     threshold: float,
 ) -> ScoreSet | None:
-    """Score the judge and the baselines on these examples; None if they are all of one class."""
+    """Score the judge and the baselines on the set `on`; return None if its examples are all of one class.
+
+    `probabilities` are the judge's, `threshold` is its threshold, and `baselines` has the threshold of each baseline.
+    """
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
         return None
     groups = [example.cluster for example in examples]
-    values = {name: [baseline_scores(quality, example)[name] for example in examples] for name in cuts}
+    values = {name: [baseline_scores(quality, example)[name] for example in examples] for name in baselines}
     figures = compare_scorers(
-        {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **cuts}
+        {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **baselines}
     )
     return ScoreSet(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=figures)

@@ -1,4 +1,4 @@
-"""Synthetic data from a corpus: questions, answers, negatives and a card; resumable, and reproducible by its seed.
+"""Generate synthetic data from a corpus: questions, answers, negatives and a card. Resumable, and reproducible by seed.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.1. Es et al. 2023 (RAGAS), arXiv 2309.15217,
 section 4, for the WikiEval construction.
@@ -41,15 +41,15 @@ FORMAT_ANSWERS: Mapping[SynthFormat, tuple[AnswerKind, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SynthConfig:
-    """Settings of the data; together with judge and corpus, they determine every row."""
+    """Settings of the data. The same settings, judge and corpus give the same rows."""
 
     kind: SynthFormat = "ares"
     passages: int | None = None
-    """Number of random passages to write questions for; None: all that are long enough."""
+    """Write questions for this many passages, drawn at random; None: for all that are long enough."""
     questions: int = 3
     """Maximum number of questions per passage."""
     min_words: int = 30
-    """Shorter passages get no questions, but the round trip can still retrieve them."""
+    """Minimum words of a passage to write questions for; shorter passages are still part of the corpus."""
     seed: int = 0
     examples: tuple[Example, ...] = ()
     """Your own examples, shown to the judge in its prompts."""
@@ -57,7 +57,7 @@ class SynthConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SynthResult:
-    """The file, and the numbers of questions and rows that were kept and dropped."""
+    """The written file, and the numbers of questions and rows."""
 
     file: Path
     passages: int
@@ -73,15 +73,15 @@ class SynthResult:
     rows: int
     """Rows of the file."""
     labels: Mapping[str, Mapping[str, int]]
-    """Numbers of (Yes, No) rows, by quality; empty for pairs."""
+    """Numbers of Yes and No rows, by quality; empty for WikiEval."""
     calls: int
-    """Calls to models in this run, without answers from the journal."""
+    """Calls to models, not counting replies from the journal."""
     planned: int
-    """Upper limit of the calls, without retries for malformed replies."""
+    """Maximum number of calls, not counting requests to repair a malformed reply."""
     failed: Mapping[str, int] = field(default_factory=dict[str, int])
     """Tasks without a usable reply, by reason."""
     stopped: str = ""
-    """Why not all tasks were run; empty if all were."""
+    """Why it stopped before all tasks were run; empty if all were run."""
 
 
 FILES: Mapping[SynthFormat, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
@@ -100,10 +100,10 @@ def synthesise(
     """Generate the data and write it with its card into the folder `out`.
 
     Replies are kept in a journal in that folder, so the same call resumes where it stopped. Raises SettingError if no
-    passage of the corpus is long enough and, unless `force`, if the folder has such files but no journal; JudgeError
-    if the judge cannot write texts; StoreBusyError if another process writes to the folder.
+    passage of the corpus is long enough or, unless `force`, if the folder has such files but no journal. Raises
+    JudgeError if the judge cannot write texts, and StoreBusyError if another process writes to the folder.
     """
-    for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _by_meaning(panel) else ())):
+    for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _has_embedder(panel) else ())):
         panel.for_task(kind)
     chosen = choose_passages(corpus, config)
     options = options or EvaluationOptions()
@@ -132,7 +132,7 @@ def synthesise(
         },
         calls=runner.budget.calls,
         planned=planned_calls(
-            len(chosen), config.questions, len(FORMAT_ANSWERS[config.kind]), by_meaning=_by_meaning(panel)
+            len(chosen), config.questions, len(FORMAT_ANSWERS[config.kind]), with_embedder=_has_embedder(panel)
         ),
         failed=dict(generated.problems),
         stopped=runner.budget.stopped,
@@ -144,15 +144,15 @@ def synthesise(
 
 
 def choose_passages(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tuple[int, ...]:
-    """Choose the passages to write questions for and return their positions in the corpus, ascending.
+    """Choose the passages to write questions for. Return their indices in the corpus, ascending.
 
     Raises SettingError if no passage is long enough.
     """
-    long_enough = [position for position, passage in enumerate(corpus) if len(passage.text.split()) >= config.min_words]
+    long_enough = [index for index, passage in enumerate(corpus) if len(passage.text.split()) >= config.min_words]
     if not long_enough:
         raise SettingError(
             f"no passage has {config.min_words} words; the longest of {len(corpus)} has"
-            f" {max((len(passage.text.split()) for passage in corpus), default=0)}: set --least-words"
+            f" {max((len(passage.text.split()) for passage in corpus), default=0)}; lower --least-words"
         )
     if config.passages is None or config.passages >= len(long_enough):
         return tuple(long_enough)
@@ -173,7 +173,7 @@ async def _generate(
     written, question_failures = await write_questions(
         corpus, chosen, config.questions, config.examples, runner.for_sample
     )
-    trip = await round_trip(corpus, written, runner.for_sample("round trip") if _by_meaning(runner.panel) else None)
+    trip = await round_trip(corpus, written, runner.for_sample("round trip") if _has_embedder(runner.panel) else None)
     kept, answer_failures = await write_answers(
         corpus, trip.kept, FORMAT_ANSWERS[config.kind], config.examples, runner.for_sample
     )
@@ -182,8 +182,8 @@ async def _generate(
     )
 
 
-def _by_meaning(panel: Panel) -> bool:
-    """Return whether the round trip retrieves by embeddings, not only by words."""
+def _has_embedder(panel: Panel) -> bool:
+    """Return whether the round trip ranks passages by embeddings too."""
     return "embed" in (panel.roles or {})
 
 
@@ -210,12 +210,12 @@ def _card(
         f"- {result.rows:,} rows, BLAKE2b {digest}",
         *(f"- {count:,} tasks without a usable reply: {reason}" for reason, count in result.failed.items()),
         *([f"- **not complete**: {result.stopped}"] if result.stopped else []),
-        *_counts(rows),
+        *_count_table(rows),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _counts(rows: Sequence[AresRow]) -> Iterator[str]:
+def _count_table(rows: Sequence[AresRow]) -> Iterator[str]:
     if not rows:
         return
     counted = Counter(

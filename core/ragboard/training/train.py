@@ -1,4 +1,4 @@
-"""Train a judge on rows, and write it with a card that compares it with baselines."""
+"""Train a judge on ARES rows, and write it with a card that compares it with baselines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
+from ragboard.judges.trained.classifier import PARTS_READ, SEPARATOR
 from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
-from ragboard.judges.trained.reading import PARTS_READ, SEPARATOR
-from ragboard.outputs import check_output, write_whole
+from ragboard.outputs import check_output, write_atomically
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
 from ragboard.tasks import AresQuality
@@ -44,6 +44,7 @@ class TrainResult:
     documents: Mapping[str, int]
     """Number of documents in each split."""
     pupils: tuple[FitResult, ...]
+    """The trained model of each quality."""
     left_out: Mapping[AresQuality, str]
     """Qualities that were not trained, and why."""
 
@@ -60,32 +61,36 @@ def train_judge(
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
 
     `data` is the file, or the folder that `ragboard synth` wrote. `labels` are files with human labels, used only to
-    score the judge. A quality without enough rows is left out, with the reason. Raises SettingError if no quality can
-    be trained, a document is in two splits or, unless `force`, the folder has a judge; JudgeError if the model cannot
-    be loaded, RunFileError for an invalid file, StoreError if the folder cannot be written.
+    score the judge. A quality without enough rows is left out, with the reason.
+
+    Raises SettingError if no quality can be trained, a document is in two splits or, unless `force`, the folder has a
+    judge; JudgeError if the model cannot be loaded; RunFileError for an invalid file; StoreError if the folder cannot
+    be written.
     """
     for name in (FILE, CARD):
         check_output(out / name, force=force)
     config = config or TrainConfig()
     file = data / "synthetic.tsv" if data.is_dir() else data
-    splits, straddling = split_rows(read_ares(file), config.seed)
+    splits, rows_across_splits = split_rows(read_ares(file), config.seed)
     labelled = tuple(row for path in labels for row in read_ares(path))
     name, folder = _model(config.model)
     context = TrainContext(
         folder=folder,
-        max_length=_length(folder, config),
+        max_length=_max_length(folder, config),
         config=config,
         splits=splits,
-        straddling=straddling,
+        rows_across_splits=rows_across_splits,
         labels=labelled,
     )
     try:
-        out.mkdir(parents=True, exist_ok=True)  # an existing judge stays until there are weights to write
+        out.mkdir(parents=True, exist_ok=True)  # an existing judge is replaced only when the new weights are written
     except OSError as error:
         raise _unwritable(out, error) from error
     results, left_out = _fit_all(context, out, on_progress)
     if not results:
-        raise SettingError(f"{file}: nothing to train on: " + "; ".join(f"{k}: {why}" for k, why in left_out.items()))
+        raise SettingError(
+            f"{file}: nothing to train on: " + "; ".join(f"{quality}: {why}" for quality, why in left_out.items())
+        )
     result = TrainResult(
         folder=out,
         model=name,
@@ -98,7 +103,7 @@ def train_judge(
 
 
 def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
-    """Write the card, and then the file that makes the folder a judge."""
+    """Write the card, then `judge.json`, which makes the folder a judge."""
     out = trained.folder
     judge = TrainedFile(
         model=trained.model,
@@ -110,7 +115,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
     )
     card = _card(trained, judge, context.config, file.name, labels)
     try:
-        write_whole(out / CARD, card.encode())
+        write_atomically(out / CARD, card.encode())
         write_trained(out, judge)
     except OSError as error:
         raise _unwritable(out, error) from error
@@ -119,7 +124,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
 def _fit_all(
     context: TrainContext, out: Path, on_progress: OnProgress | None
 ) -> tuple[tuple[FitResult, ...], dict[AresQuality, str]]:
-    """Train a model per quality; also return the reasons for qualities without one."""
+    """Train a model for each quality. Return the models, and the reason for each quality without one."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
     for quality in PARTS_READ:
@@ -138,8 +143,8 @@ def _model(name: str | None) -> tuple[str, Path]:
     return MINILM, model_folder(str(import_module(MINILM_PACKAGE).get_model_path()))
 
 
-def _length(folder: Path, config: TrainConfig) -> int:
-    """Return the maximum tokens per input: as set or, by default, 256; at most the model's limit."""
+def _max_length(folder: Path, config: TrainConfig) -> int:
+    """Return the maximum tokens per input: the setting, else 256 or the model's limit if that is lower."""
     try:
         model = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError) as error:
@@ -147,7 +152,7 @@ def _length(folder: Path, config: TrainConfig) -> int:
         raise JudgeError(f"{folder}: cannot load a model: {detail}") from error
     limit = int(getattr(model, "max_position_embeddings", DEFAULT_LENGTH))
     if config.max_length is not None and config.max_length > limit:
-        raise SettingError(f"max length {config.max_length}: the model reads {limit} tokens")
+        raise SettingError(f"max length {config.max_length}: the model reads at most {limit} tokens")
     return config.max_length or min(DEFAULT_LENGTH, limit)
 
 
@@ -161,7 +166,7 @@ def _unwritable(out: Path, error: OSError) -> StoreError:
 def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
     """Return the card as Markdown."""
     devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.pupils))
-    documents = ", ".join(f"{count:,} {side}" for side, count in trained.documents.items())
+    documents = ", ".join(f"{count:,} {split}" for split, count in trained.documents.items())
     lines = [
         f"# Judge trained on {data}",
         "",
@@ -171,14 +176,14 @@ def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: st
         f" {config.learning_rate:g}, {file.max_length} tokens, seed {file.seed}, on {devices}",
         "- `train` is for training, `validation` for early stopping and calibration; `held out` and human labels are"
         " only for scores",
-        f"- human labels: {_given(labels)}",
+        f"- human labels: {_label_files(labels)}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
         *(line for fitted in trained.pupils for line in _quality_lines(fitted, labels)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _given(labels: Sequence[str]) -> str:
+def _label_files(labels: Sequence[str]) -> str:
     if not labels:
         return "none given (`--labels FILE`)"
     return (
@@ -192,7 +197,7 @@ def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     yield from ("", f"## {fitted.quality}", "")
     yield f"- reads: {SEPARATOR.join(fitted.taught.reads)}"
     yield "- positive and negative examples: " + ", ".join(
-        f"{ups:,} and {downs:,} {side}" for side, (ups, downs) in fitted.sizes.items()
+        f"{positive:,} and {negative:,} {split}" for split, (positive, negative) in fitted.sizes.items()
     )
     if fitted.dropped:
         yield "- dropped rows: " + ", ".join(f"{count:,} {reason}" for reason, count in fitted.dropped.items())
@@ -202,7 +207,7 @@ def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     for scored in fitted.scores:
         yield from _score_lines(scored)
     if labels and not any(scored.on == HUMAN_LABELS for scored in fitted.scores):
-        yield from ("", "People's labels are all positive or all negative.")
+        yield from ("", "The human labels are all positive or all negative, so there is no score on them.")
 
 
 def _curve(fitted: FitResult) -> Iterator[str]:
@@ -221,41 +226,41 @@ def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield ""
     yield f"On {scored.on}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
-    for contender in scored.contenders:
-        figures = (contender.auroc, contender.balanced_accuracy, contender.judge_better_by)
-        yield f"| {contender.name} | {' | '.join(map(_figure, figures))} |"
+    for scorer in scored.contenders:
+        figures = (scorer.auroc, scorer.balanced_accuracy, scorer.judge_better_by)
+        yield f"| {scorer.name} | {' | '.join(map(_figure, figures))} |"
     yield "| majority class | 0.5 | 0.5 | |"
     yield ""
     yield from baseline_comparisons(scored)
 
 
-def _figure(found: Measure | None) -> str:
-    if found is None or found.value is None:
+def _figure(measure: Measure | None) -> str:
+    if measure is None or measure.value is None:
         return ""
-    if isinstance(found.interval, NoInterval):
-        return f"{found.value:.3f} ({ci_text(found.interval)})"
-    return estimate_text(found.value, found.interval)
+    if isinstance(measure.interval, NoInterval):
+        return f"{measure.value:.3f} ({ci_text(measure.interval)})"
+    return estimate_text(measure.value, measure.interval)
 
 
 def baseline_comparisons(scored: ScoreSet) -> Iterator[str]:
-    """Say whether the judge beats chance and each baseline, one sentence each."""
-    judge, *others = scored.contenders
-    found = judge.auroc.interval
-    if isinstance(found, NoInterval):
-        yield f"On {scored.on} **there is no interval to compare it with a coin** ({found.reason})."
-    elif found.low <= 0.5:
+    """Yield sentences: whether the judge is significantly better than a coin and than each baseline."""
+    judge, *baselines = scored.contenders
+    interval = judge.auroc.interval
+    if isinstance(interval, NoInterval):
+        yield f"On {scored.on} **no interval is available to compare it with a coin** ({interval.reason})."
+    elif interval.low <= 0.5:
         yield f"On {scored.on} **it is not significantly better than a coin**."
-    for other in others:
-        yield f"On {scored.on} {_against(other)}."
+    for baseline in baselines:
+        yield f"On {scored.on} {_comparison(baseline)}."
 
 
-def _against(other: ScorerFigures) -> str:
-    found = other.judge_better_by.interval if other.judge_better_by else None
-    if found is None or isinstance(found, NoInterval):
-        why = f" ({found.reason})" if found else ""
-        return f"there is no interval to compare it with {other.name}{why}"
-    if found.low > 0:
-        return f"it is significantly better than {other.name}"
-    if found.high < 0:
-        return f"**it is significantly worse than {other.name}**"
-    return f"**it is not significantly better than {other.name}**"
+def _comparison(baseline: ScorerFigures) -> str:
+    interval = baseline.judge_better_by.interval if baseline.judge_better_by else None
+    if interval is None or isinstance(interval, NoInterval):
+        why = f" ({interval.reason})" if interval else ""
+        return f"no interval is available to compare it with {baseline.name}{why}"
+    if interval.low > 0:
+        return f"it is significantly better than {baseline.name}"
+    if interval.high < 0:
+        return f"**it is significantly worse than {baseline.name}**"
+    return f"**it is not significantly better than {baseline.name}**"

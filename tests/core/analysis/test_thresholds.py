@@ -8,8 +8,8 @@ from tests.core.analysis.test_unscored import FAITHFULNESS, LOWER, MEASURE, scor
 from ragboard import Interval, SettingError, Store
 from ragboard.analysis import (
     SampleQuery,
-    Standing,
     Threshold,
+    ThresholdStatus,
     distribution,
     leaderboard,
     sample_rows,
@@ -19,8 +19,8 @@ from ragboard.analysis import (
 from ragboard.stats import wilson_interval
 
 
-def standing(store: Store, spec: str = FAITHFULNESS) -> Standing | None:
-    return leaderboard(store)[0].file_scores[spec].standing
+def threshold_status(store: Store, spec: str = FAITHFULNESS) -> ThresholdStatus | None:
+    return leaderboard(store)[0].file_scores[spec].threshold_status
 
 
 def test_a_threshold_is_kept_until_it_is_taken_away(store: Store) -> None:
@@ -32,19 +32,21 @@ def test_a_threshold_is_kept_until_it_is_taken_away(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "expected"), [(0.2, "met"), (0.9, "missed"), (0.5, "undecided")], ids=["met", "missed", "undecided"]
+    ("limit", "expected"), [(0.2, "met"), (0.9, "missed"), (0.5, "inconclusive")], ids=["met", "missed", "inconclusive"]
 )
-def test_a_mean_stands_on_a_side_only_with_its_whole_interval(store: Store, limit: float, expected: Standing) -> None:
+def test_a_mean_stands_on_a_side_only_with_its_whole_interval(
+    store: Store, limit: float, expected: ThresholdStatus
+) -> None:
     store.add_runs([scored_run("run", [0.4, 0.6] * 30)])
-    assert standing(store) is None
+    assert threshold_status(store) is None
     set_threshold(store, FAITHFULNESS, limit)
-    assert standing(store) == expected
+    assert threshold_status(store) == expected
 
 
 def test_where_lower_is_better_the_good_side_is_below(store: Store) -> None:
     store.add_runs([scored_run("run", [0.1, 0.2] * 30, LOWER)])
     set_threshold(store, LOWER.spec, 0.3)
-    assert standing(store, LOWER.spec) == "met"
+    assert threshold_status(store, LOWER.spec) == "met"
     assert str(thresholds(store)[LOWER.spec]) == "at most 0.3"
 
 

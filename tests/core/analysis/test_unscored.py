@@ -60,8 +60,8 @@ def test_each_policy_by_hand(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES)])
     left_out, zero, bounds = (summary(store, policy) for policy in POLICIES)
     assert (left_out.mean, left_out.scored, left_out.total) == (pytest.approx(4 / 6), 6, 8)
-    assert (left_out.note, left_out.bounds, left_out.stands_for) == ("", None, None)
-    assert (zero.mean, zero.stands_for, zero.note) == (0.5, 0.0, "2 unscored count as 0")
+    assert (left_out.note, left_out.bounds, left_out.imputed_value) == ("", None, None)
+    assert (zero.mean, zero.imputed_value, zero.note) == (0.5, 0.0, "2 unscored count as 0")
     assert isinstance(zero.interval, Interval)
     assert zero.interval.n == 8
     assert bounds.mean == left_out.mean
@@ -84,7 +84,7 @@ def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) ->
 def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)
-    assert (found.mean, found.stands_for, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
+    assert (found.mean, found.imputed_value, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
 
 
 def test_a_metric_without_a_bound_says_that_nothing_can_stand_for_the_worst(store: Store) -> None:
@@ -149,7 +149,7 @@ def test_a_comparison_pairs_the_unscored_under_a_policy(store: Store) -> None:
     assert bounds.change == "better"
     assert isinstance(bounds.pairs.interval, Interval)
     assert bounds.pairs.interval.n == 22
-    assert (bounds.scored_a, bounds.scored_b, bounds.unscored) == (1, 0, 1)
+    assert (bounds.scored_only_a, bounds.scored_only_b, bounds.scored_in_neither) == (1, 0, 1)
 
 
 def test_a_gate_that_would_pass_is_left_open_where_the_unscored_could_fail_it(store: Store) -> None:

@@ -51,7 +51,7 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     ]
     assert "0.00 (0.00 to 0.28), n = 10" in lines[3]
     assert "another model and other pairs" in lines[10]
-    assert "GPT Score and GPT Ranking are left out: embedded does not answer these tasks" in said.stderr
+    assert "GPT Score and GPT Ranking are left out: embedded cannot answer these tasks" in said.stderr
     assert "rule-based" in said.stderr
 
 
@@ -64,7 +64,7 @@ def test_a_model_brings_both_baselines_and_is_asked_once(wikieval: Path, tmp_pat
         assert server.count == count > 0
     assert "ties: count 0.5" in said.stdout
     report: dict[str, Any] = json.loads(again.stdout)["report"]
-    assert [line["contender"]["name"] for line in report["lines"]][:3] == ["ragas", "GPT Score", "GPT Ranking"]
+    assert [line["scorer"]["name"] for line in report["lines"]][:3] == ["ragas", "GPT Score", "GPT Ranking"]
     ranking = report["lines"][2]["cells"]["faithfulness"]["accuracy"]
     assert ranking["n"] == 10
     assert ranking["wins"] + ranking["losses"] + ranking["ties"] == 10
@@ -84,7 +84,7 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     report: dict[str, Any] = json.loads(ragboard("agree", path, "--json", "--store", tmp_path / "s").stdout)["report"]
-    theirs = next(line["cells"]["overall"] for line in report["lines"] if line["contender"]["name"] == "theirs")
+    theirs = next(line["cells"]["overall"] for line in report["lines"] if line["scorer"]["name"] == "theirs")
     assert (theirs["accuracy"]["n"], theirs["accuracy"]["unscored"]) == (3, 1)
 
 
@@ -114,7 +114,9 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
-    assert said.stdout.startswith("RAGAS faithfulness ranks a good answer above a bad one 100% of the time (one ")
+    assert said.stdout.startswith(
+        "RAGAS faithfulness ranks a good answer above a bad one 100% of the time (annotators "
+    )
     assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )
@@ -144,8 +146,8 @@ def test_the_mock_systems_are_ordered_in_four_ways() -> None:
         "PPI++",
     ]
     found = json.loads(ragboard("simulate", "ranking", "--repeats", "200", "--json").stdout)
-    assert [arm["name"] for arm in found["arms"]] == ["judge alone", "labels alone", "PPI", "PPI++"]
-    assert all(arm["tau_low"] <= arm["tau"] <= arm["tau_high"] for arm in found["arms"])
+    assert [method["name"] for method in found["methods"]] == ["judge alone", "labels alone", "PPI", "PPI++"]
+    assert all(method["tau_low"] <= method["tau"] <= method["tau_high"] for method in found["methods"])
 
 
 def test_more_labels_than_items_are_refused_in_one_line() -> None:

@@ -13,7 +13,7 @@ from ragboard import Store
 from ragboard.cli import main
 from ragboard.cli.housekeeping import DAY_SECONDS
 from ragboard.evaluation.cache import open_cache
-from ragboard.tasks import Extracted, Extraction, ExtractStatements
+from ragboard.tasks import ExtractedStatement, Extraction, ExtractStatements
 
 
 def ragboard(store: Store, *words: str) -> Result:
@@ -24,7 +24,7 @@ def ragboard(store: Store, *words: str) -> Result:
 def store(tmp_path: Path) -> Store:
     """Two answers of one judge, one of them a hundred days old, and one of another."""
     kept = Store(tmp_path / "store")
-    reply = Extraction(statements=(Extracted(text="It is red."),), refuses=False)
+    reply = Extraction(statements=(ExtractedStatement(text="It is red."),), refuses=False)
     with open_cache(kept.cache_path) as cache:
         for number, judge in enumerate(("openai:a", "openai:a", "openai:b")):
             cache.put(f"{number:040x}", judge, ExtractStatements(question="q", text=f"{number}"), reply)

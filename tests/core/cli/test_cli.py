@@ -417,5 +417,5 @@ def test_what_an_evaluation_took_is_said_and_shown(
         made = len(server.asked)
     (spend,) = done["evaluations"][0]["spent"]
     assert (spend["calls"], spend["prompt_tokens"], spend["planned_calls"] is not None) == (made, 100 * made, True)
-    assert done["runs"][0]["spending"]["cost"] == pytest.approx(made * (100 + 2 * 10) / 1e6)
+    assert done["runs"][0]["usage"]["cost"] == pytest.approx(made * (100 + 2 * 10) / 1e6)
     assert f"cost: {made} calls, {110 * made} tokens, $" in ragboard(folder, "show", "answers").stdout

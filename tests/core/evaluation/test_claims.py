@@ -26,7 +26,7 @@ from ragboard import (
 )
 from ragboard.analysis import SampleQuery, sample_report, sample_rows
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.metrics import metrics_named, outcome
+from ragboard.metrics import compute_outcome, metrics_named
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.needs import (
     CellVerdicts,
@@ -295,11 +295,11 @@ def test_similarity_of_answer_and_reference_is_one_task() -> None:
     (metric,) = metrics_named(["answer_similarity"])
     made, asked = found(SAMPLE, *metric.needs())
     assert asked == [Similarity(text=SAMPLE.answer or "", others=(SAMPLE.reference or "",))]
-    assert outcome(metric, SAMPLE, made) == Score(value=0.5, counted="answer of 6 words")
+    assert compute_outcome(metric, SAMPLE, made) == Score(value=0.5, counted="answer of 6 words")
     for column in ("answer", "reference"):
         empty = replace(SAMPLE, **{column: " "})
         made, asked = found(empty, *metric.needs())
-        assert outcome(metric, empty, made) == Unscored(reason="undefined", detail=f"the {column} is empty")
+        assert compute_outcome(metric, empty, made) == Unscored(reason="undefined", detail=f"the {column} is empty")
         assert asked == []
 
 
@@ -316,12 +316,12 @@ def test_a_judge_that_fails_leaves_no_number(spec: str, store: Store) -> None:
 def test_every_metric_names_the_column_it_misses(spec: str) -> None:
     metric = METRICS[spec]
     made, _ = found(WHOLE, *metric.needs())
-    score = outcome(metric, WHOLE, made)
-    assert isinstance(score, Score) or "quotes no passage" in score.detail  # this judge does not
+    score = compute_outcome(metric, WHOLE, made)
+    assert isinstance(score, Score) or "quotes no evidence" in score.detail  # this judge does not
     for column in metric.requires:
         lacking = replace(WHOLE, **{column: None})
         made, _ = found(lacking, *metric.needs())
-        missing = outcome(metric, lacking, made)
+        missing = compute_outcome(metric, lacking, made)
         assert isinstance(missing, Unscored)
         assert missing.reason == "skipped"
         assert f"has no {column}" in missing.detail

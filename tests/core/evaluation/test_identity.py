@@ -222,7 +222,7 @@ def test_refusals_found_by_different_judges_are_not_compared(store: Store) -> No
     found = comparable(store, "apbo", "--json")
     assert found.exit_code in (0, 2)
     compared = json.loads(found.stdout)["comparison"]
-    assert (compared["refusals"], compared["claims_a"]) == (None, None)
+    assert (compared["refusals"], compared["statements_a"]) == (None, None)
 
 
 def test_statements_are_compared_from_the_judge_that_split_both(store: Store) -> None:

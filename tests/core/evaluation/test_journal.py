@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from ragboard import StoreBusyError, StoreError
 from ragboard.evaluation.journal import Journal, open_journal, read_entries
 from ragboard.records import Span
-from ragboard.tasks import Exchange, Extracted, Extraction, ExtractStatements, Failure, task_key
+from ragboard.tasks import Exchange, ExtractedStatement, Extraction, ExtractStatements, Failure, task_key
 
 TASK = ExtractStatements(question="q", text="Tea is hot. Ice is not.")
 REPLY = Extraction(
-    statements=(Extracted(text="Tea is hot.", span=Span(start=0, end=11, how="verbatim")),), refuses=False
+    statements=(ExtractedStatement(text="Tea is hot.", span=Span(start=0, end=11, how="verbatim")),), refuses=False
 )
 KEY = task_key(TASK, "judge/1")
 OTHER = task_key(TASK, "judge/2")

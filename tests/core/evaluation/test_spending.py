@@ -86,12 +86,12 @@ def test_the_report_says_how_near_the_plan_was(store: Store, server: ChatServer)
     expected = plan_run(store, run_id, FAITHFULNESS, panel(server)).models
     done = evaluate_run(store, run_id, FAITHFULNESS, panel(server), EvaluationOptions(expected=expected, prices=PRICES))
     ref = RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id)
-    spending = run_summary(store, ref).spending
-    assert spending is not None
-    assert spending.models == done.spent
-    assert spending.calls_to_plan_ratio == 1.0
-    assert spending.tokens_to_plan_ratio == pytest.approx(440 / expected[0].tokens)
-    assert str(spending).startswith("4 calls, 440 tokens, $0.0008; 100% of the calls and")
+    usage = run_summary(store, ref).usage
+    assert usage is not None
+    assert usage.models == done.spent
+    assert usage.calls_to_plan_ratio == 1.0
+    assert usage.tokens_to_plan_ratio == pytest.approx(440 / expected[0].tokens)
+    assert str(usage).startswith("4 calls, 440 tokens, $0.0008; 100% of the calls and")
 
 
 def test_a_model_that_was_planned_and_never_answered_is_named(store: Store, server: ChatServer) -> None:

@@ -67,6 +67,32 @@ class Computing(PlainJudge):
         return [Questions(questions=(str(os.getpid()),)) for _ in tasks]
 
 
+@dataclass
+class Waiting(PlainJudge):
+    """Lets others run before it answers, and notes how many tasks it has at most."""
+
+    running: int = 0
+    most: int = 0
+
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        self.running += len(tasks)
+        self.most = max(self.most, self.running)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self.running -= len(tasks)
+        return await super().answer(tasks, hear)
+
+
+@pytest.mark.parametrize("extracts", [True, False], ids=["asked beside a judge that computes", "asked alone"])
+def test_workers_do_not_raise_the_concurrency_of_a_judge_that_does_not_compute(tmp_path: Path, extracts: bool) -> None:
+    store, verifies = Store(tmp_path), Waiting()
+    run = store.add_runs([sample_runs()[0]])[0]
+    panel = Panel(judge=EmbeddedJudge(), roles={"verify": verifies}) if extracts else Panel(judge=verifies)
+    evaluate_run(store, run.id, METRICS[:1], panel, EvaluationOptions(workers=2, concurrency=3))
+    assert run.samples > 10
+    assert verifies.most == 3
+
+
 def answered(texts: Sequence[str]) -> list[Reply | Failure]:
     """The answers of a judge in two workers, all asked at once."""
     batcher = Batcher(WorkerPool(2))

@@ -97,7 +97,7 @@ def graded(number: int, *, grade: int) -> dict[str, object]:
 
 def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> None:
     found = agree(store, judged(tmp_path, *map(pair, range(3))), Panel(judge=Opinionated()))
-    names = [contender.name for contender in found.agreement.contenders]
+    names = [contender.name for contender in found.agreement.scorers]
     assert names == ["ragas", "GPT Score", "GPT Ranking", "longer", "shorter", "word overlap", "coin"]
     heard = load_agreement(store, agreement_named(store, "said"))
     assert {name: len(heard.outcomes["faithfulness", name]) for name in names} == dict.fromkeys(names, 3)
@@ -180,20 +180,20 @@ def test_metrics_called_as_a_dimension_stand_there_alone_and_others_everywhere(s
     rows = judged(tmp_path, pair(0), pair(1, "answer_relevance"))
     metrics = metrics_named(["ragas.faithfulness", "overlap.context_overlap", "ragas.answer_relevance(n=5)"])
     found = agree(store, rows, Panel(judge=PlainJudge(answers=PlainJudge().answers - {Rate, Prefer})), metrics)
-    assert {one.name: dict(one.metrics) for one in found.agreement.contenders if one.kind == "metric"} == {
+    assert {one.name: dict(one.metrics) for one in found.agreement.scorers if one.kind == "metric"} == {
         "ragas": {"faithfulness": "ragas.faithfulness", "answer_relevance": "ragas.answer_relevance(n=5)"},
         "overlap.context_overlap": {
             "faithfulness": "overlap.context_overlap",
             "answer_relevance": "overlap.context_overlap",
         },
     }
-    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain does not answer these tasks",)
+    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain cannot answer these tasks",)
 
 
 def test_two_settings_of_one_metric_contend_under_their_whole_names(store: Store, tmp_path: Path) -> None:
     metrics = metrics_named(["ragas.answer_relevance", "ragas.answer_relevance(n=5)"])
     found = agree(store, judged(tmp_path, pair(0, "answer_relevance")), Panel(judge=Opinionated()), metrics)
-    names = [one.name for one in found.agreement.contenders if one.kind == "metric"]
+    names = [one.name for one in found.agreement.scorers if one.kind == "metric"]
     assert names == ["ragas.answer_relevance", "ragas.answer_relevance(n=5)"]
 
 
@@ -201,7 +201,7 @@ def test_less_is_better_where_the_metric_says_so(store: Store, tmp_path: Path) -
     found = agree(
         store, judged(tmp_path, pair(0)), Panel(judge=Opinionated()), metrics_named(["ragchecker.hallucination"])
     )
-    assert {one.name: one.lower for one in found.agreement.contenders if one.kind == "metric"} == {
+    assert {one.name: one.lower for one in found.agreement.scorers if one.kind == "metric"} == {
         "ragchecker.hallucination": True
     }
 
@@ -226,7 +226,7 @@ def test_statements_of_one_answer_are_asked_together(store: Store, tmp_path: Pat
     judge = PlainJudge()
     found = agree(store, judged(tmp_path, *rows), Panel(judge=judge))
     assert [len(task.statements) for task in judge.asked if isinstance(task, Verify)] == [2, 2]
-    assert [one.name for one in found.agreement.contenders] == ["plain, its verdict", "shorter", "word overlap"]
+    assert [one.name for one in found.agreement.scorers] == ["plain, its verdict", "shorter", "word overlap"]
     heard = load_agreement(store, agreement_named(store, "said"))
     outcomes = heard.outcomes["supported", "plain, its verdict"].values()
     assert [one[0].value for one in outcomes if isinstance(one[0], Score)] == [1.0, 0.0, 1.0, 0.0]
@@ -239,7 +239,7 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
     found = item_detail(store, kept, "p1")
     assert found.sides == rows.items[1].sides
     assert found.human_ratings == {"faithfulness": (-1.0,)}
-    assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.contenders}
+    assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.scorers}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
         item_detail(store, kept, "p9")
 

@@ -27,7 +27,7 @@ def left(
     store: Store, run: RunRef, queue: Any = "random", annotator: str = "ada", **more: Any
 ) -> list[tuple[str, int, int]]:
     items = annotation_queue(store, run, queue, annotator=annotator, **more).items
-    return [(item.sample_id, item.wanted, item.labelled) for item in items]
+    return [(item.sample_id, item.required, item.labelled) for item in items]
 
 
 def test_a_queue_follows_the_draw_and_counts_what_one_person_said(store: Store, run: RunRef) -> None:
@@ -113,10 +113,10 @@ def test_disagreements_are_a_queue_of_their_own(store: Store, run: RunRef) -> No
     assert left(store, run, "disagreement") == []
     label_statement(store, run, "s0", 1, "contradicted", annotator="ada")
     queue = annotation_queue(store, run, "disagreement", annotator="bob")
-    assert [(item.sample_id, item.why) for item in queue.items] == [("s0", "a person and the judge")]
+    assert [(item.sample_id, item.reason) for item in queue.items] == [("s0", "a person and the judge")]
     evaluate_run(store, run.run_id, DEFAULT_METRICS, Panel(judge=Contrary(name="contrary", version="2")))
     queue = annotation_queue(store, run, "disagreement", annotator="bob")
-    assert {item.sample_id: item.why for item in queue.items} == {
+    assert {item.sample_id: item.reason for item in queue.items} == {
         "s0": "two judges, a person and the judge",
         "s2": "two judges",
         "s3": "two judges",
@@ -135,7 +135,7 @@ def test_metrics_of_one_name_that_lie_apart_are_a_disagreement(store: Store, run
             " if(position = 3, 1.0, value) AS value FROM scores WHERE metric = 'ragas.faithfulness'"
         )
     found = annotation_queue(store, run, "disagreement", annotator="ada").items
-    assert [(item.sample_id, item.why) for item in found] == [("s3", "metrics of faithfulness")]
+    assert [(item.sample_id, item.reason) for item in found] == [("s3", "metrics of faithfulness")]
 
 
 def test_answers_are_graded_and_counted_as_shares(store: Store, run: RunRef) -> None:

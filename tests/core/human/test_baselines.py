@@ -22,9 +22,9 @@ def compared(data: AgreementData) -> BaselineComparison:
     """The comparison, with the scorers of trivial names as baselines."""
     scorers = tuple(
         Scorer(name=one.name, kind="trivial" if one.name in TRIVIAL else "metric")
-        for one in data.stored.agreement.contenders
+        for one in data.stored.agreement.scorers
     )
-    stored = replace(data.stored, agreement=replace(data.stored.agreement, contenders=scorers))
+    stored = replace(data.stored, agreement=replace(data.stored.agreement, scorers=scorers))
     found = compare_with_baselines(replace(data, stored=stored), data.stored.dimensions[0])
     assert found
     return found
@@ -173,5 +173,5 @@ def test_few_clusters_show_nothing_and_say_why() -> None:
 def test_without_a_scorer_of_the_judge_there_is_nothing_to_compare() -> None:
     data = graded(GRADES, {"ours": noisy(GOOD, 1, 1)})
     scorers = (Scorer(name="ours", kind="published"),)
-    stored = replace(data.stored, agreement=replace(data.stored.agreement, contenders=scorers))
+    stored = replace(data.stored, agreement=replace(data.stored.agreement, scorers=scorers))
     assert compare_with_baselines(replace(data, stored=stored), "quality") is None

@@ -164,7 +164,7 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
     there = [metric.spec for metric in estimated_metrics(store, run)]
     assert "ragas.faithfulness" in there
     assert not any(spec.startswith("ragas.answer_relevance") for spec in there)
-    with pytest.raises(SettingError, match="is not a metric from 0 to 1"):
+    with pytest.raises(SettingError, match="estimates need a metric from 0 to 1"):
         estimate(store, run, metric="answer_relevance")
     with pytest.raises(NotFoundError, match="no metric 'absent' here"):
         estimate(store, run, metric="absent")
@@ -173,7 +173,7 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
 def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=60, seed=1)
     (system,) = estimate(store, run).report.systems
-    assert system.refusal.startswith("the first sample of the random batch is not labelled in full yet")
+    assert system.refusal.startswith("the first sample of the random batch is not completely labelled yet")
 
 
 def test_how_many_more_labels_a_width_takes(store: Store, run: RunRef) -> None:

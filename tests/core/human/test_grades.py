@@ -36,7 +36,7 @@ def heard(
             judge="plain",
             heuristic=False,
             seed=0,
-            contenders=tuple(Scorer(name=name, kind="metric") for name in scores),
+            scorers=tuple(Scorer(name=name, kind="metric") for name in scores),
         ),
         dimensions=("quality",),
         items=len(ids),
@@ -114,14 +114,14 @@ def test_the_weighted_kappa_gives_scores_the_grades_that_people_gave_as_often() 
 
 
 def test_people_are_each_held_against_the_mean_of_the_others() -> None:
-    people = grade_report(heard(GRADES, {"ours": SCORES})).people
+    people = grade_report(heard(GRADES, {"ours": SCORES})).annotators
     own = [grade for item in GRADES for grade in item]
     others = [
         (sum(item[:place]) + sum(item[place + 1 :])) / 2  # type: ignore[arg-type]
         for item in GRADES
         for place in range(3)
     ]
-    assert (people.raters, people.rated) == (3, 5)
+    assert (people.annotators, people.rated) == (3, 5)
     assert people.ratings is not None
     assert people.ratings.correlations.n == 15
     assert people.ratings.correlations.pearson.value == pytest.approx(scipy.pearsonr(own, others).statistic, abs=1e-12)
@@ -130,17 +130,15 @@ def test_people_are_each_held_against_the_mean_of_the_others() -> None:
 
 
 def test_one_annotator_sets_no_ceiling() -> None:
-    people = grade_report(heard([(1.0,), (0.0,), (None,)], {"ours": [0.9, 0.1, 0.5]}, form="statements")).people
-    assert (people.raters, people.rated, people.ratings, people.alpha) == (1, 0, None, None)
+    people = grade_report(heard([(1.0,), (0.0,), (None,)], {"ours": [0.9, 0.1, 0.5]}, form="statements")).annotators
+    assert (people.annotators, people.rated, people.ratings, people.alpha) == (1, 0, None, None)
 
 
 def test_what_has_no_score_or_no_grade_is_in_no_number() -> None:
     grades: list[tuple[HumanRating, ...]] = [(1.0,), (0.0,), (1.0,), (None,)]
     found = grade_report(heard(grades, {"ours": [0.9, 0.1, None, 0.5], "silent": [None] * 4}))
     assert found.graded == 3
-    assert [(line.contender.name, line.unscored, line.ratings.correlations.n) for line in found.lines] == [
-        ("ours", 1, 2)
-    ]
+    assert [(line.scorer.name, line.unscored, line.ratings.correlations.n) for line in found.lines] == [("ours", 1, 2)]
 
 
 def test_calibration_is_of_scores_that_can_be_probabilities() -> None:
@@ -177,8 +175,8 @@ def test_a_dimension_that_nobody_judged_is_named() -> None:
 def test_mtrag_has_the_embedded_judge_beside_the_published_scores_by_conversation(data: Path, store: Store) -> None:
     agree(store, read_labels(str(data / "mtrag" / "mtrag_human_eval_12conv.jsonl")), Panel(judge=EmbeddedJudge()))
     report = grade_report(load_agreement(store, agreement_named(store, "mtrag_human_eval_12conv")), "faithfulness")
-    lines = {line.contender.name: line for line in report.lines}
-    assert (report.graded, report.clusters, report.people.raters) == (294, 12, 3)
+    lines = {line.scorer.name: line for line in report.lines}
+    assert (report.graded, report.clusters, report.annotators.annotators) == (294, 12, 3)
     assert {"RougeL", "Bert-Rec", "Bert-KPrec", "rb_agg", "rb_llm", "rl_f"} <= lines.keys()
     ours, chance = lines["ragas"].ratings.auroc, lines["shorter"].ratings.auroc
     assert ours.value is not None

@@ -102,7 +102,9 @@ def test_the_figures_of_a_small_set_are_those_by_hand(tmp_path: Path) -> None:
     assert figures.auroc.interval == NoInterval(reason="an interval needs at least 10 clusters, got 7", n=7)
     assert figures.balanced_accuracy
     assert figures.balanced_accuracy.value == pytest.approx((2 / 3 + 3 / 4) / 2)
-    parts = {verdict: (one.labelled, one.said, one.precision, one.recall) for verdict, one in figures.verdicts.items()}
+    parts = {
+        verdict: (one.labelled, one.predicted, one.precision, one.recall) for verdict, one in figures.verdicts.items()
+    }
     assert parts == {
         "supported": (3, 3, pytest.approx(2 / 3), pytest.approx(2 / 3)),
         "unsupported": (2, 3, pytest.approx(1 / 3), pytest.approx(1 / 2)),
@@ -249,9 +251,9 @@ def test_a_second_time_nobody_is_asked(tmp_path: Path, three: Any) -> None:
     assert asked == judges[0].asked == 195 / 3, "statements of one answer are asked about at once"
     assert without_time(first.lines[0]) == without_time(again.lines[0])
     assert first.lines[0].mean.cost
-    assert first.lines[0].mean.cost.times_plain
+    assert first.lines[0].mean.cost.times_regex
     assert again.lines[0].mean.cost
-    assert again.lines[0].mean.cost.times_plain is None
+    assert again.lines[0].mean.cost.times_regex is None
 
 
 def test_failed_texts_are_unscored_and_differences_are_of_what_both_judged(tmp_path: Path) -> None:
@@ -276,7 +278,7 @@ def test_a_file_that_tells_no_contradictions_has_two_verdicts(tmp_path: Path) ->
     rows = [row(f"s{number}", "1" if label == "supported" else "0") for number, (label, _) in enumerate(SMALL)]
     found = bench(tmp_path / "store", [write(tmp_path / "two.jsonl", rows)], judge)
     figures = found.lines[0].by_set["two"].verdicts
-    assert {word: (one.labelled, one.said) for word, one in figures.items()} == {
+    assert {word: (one.labelled, one.predicted) for word, one in figures.items()} == {
         "supported": (3, 3),
         "unsupported": (4, 4),
     }
@@ -314,7 +316,7 @@ def test_a_judge_that_cannot_answer_a_set_is_left_out_there(tmp_path: Path) -> N
 
 def test_a_model_with_a_rule_based_helper_is_rule_based_only_where_the_helper_judges(tmp_path: Path) -> None:
     file, judge = small(tmp_path)
-    helped = Panel(judge=judge, rest=EmbeddedJudge())
+    helped = Panel(judge=judge, fallback=EmbeddedJudge())
     statements, sentences = (read_bench_set(one) for one in (file, str(LABELS / "sentences.jsonl")))
     for sets, heuristic in (([statements], False), ([statements, sentences], True)):
         line, *_ = judge_bench(Store(tmp_path / "store"), sets, [helped]).lines
@@ -337,7 +339,7 @@ def test_whole_answers_are_supported_if_all_their_statements_are(tmp_path: Path)
     assert (figures.n, figures.unscored) == (30, 10)
     assert figures.auroc.value == 1.0
     assert figures.verdicts["supported"].precision == figures.verdicts["supported"].recall == 1.0
-    with pytest.raises(SettingError, match=r"contains grades of answers; say which grade .* --label"):
+    with pytest.raises(SettingError, match=r"contains grades of answers; name the grade .* --label"):
         read_bench_set(path)
     with pytest.raises(SettingError, match="40 of 40 labels are positive"):
         read_bench_set(path, label="human.faithfulness", at_least=0)

@@ -46,8 +46,8 @@ def test_a_judge_that_is_right_of_all_is_reported_so(tmp_path: Path) -> None:
     assert report.balanced_accuracy == 1.0
     assert sum(each.n for each in report.calibration.bins) == 24
     assert report.calibration.brier < 0.25
-    assert set(report.contenders) == {"word overlap", "length"}
-    assert report.times_plain > 0
+    assert set(report.baselines) == {"word overlap", "length"}
+    assert report.times_regex > 0
 
 
 def test_whole_answers_are_judged_by_a_number_in_the_row(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_command_reports_on_the_sample(name: str) -> None:
     assert "ragboard agree FILE" in said.stderr
     assert found["kind"] == name
     assert found["auroc"]["low"] <= found["auroc"]["estimate"] <= found["auroc"]["high"]
-    assert found["contenders"]["length"]["judge_better_by"]["low"] > 0
+    assert found["baselines"]["length"]["judge_better_by"]["low"] > 0
     table = CliRunner().invoke(main, ["judge-report", path], catch_exceptions=False)
     assert "word overlap" in table.output
     assert "balanced accuracy" in table.output

@@ -56,7 +56,7 @@ def labelled(store: Store, once: Once) -> Store:
 def test_what_is_exported_says_who_said_what_where_and_how_it_was_chosen(labelled: Store) -> None:
     rows = exported(labelled)
     (first,) = [row for row in rows if row.get("sample") == "s0" and "statements" in row]
-    assert first.pop("said").endswith("Z")
+    assert first.pop("labelled_at").endswith("Z")
     assert first == {
         "run": "run",
         "sample": "s0",
@@ -81,8 +81,8 @@ def test_a_fresh_store_gives_back_what_it_was_given(labelled: Store, tmp_path: P
     found = import_labels(fresh, file)
     assert (found.rows, found.added, found.unchanged, found.without_a_run) == (5, 6, 0, 6)
     again = exported(fresh)
-    ours = [{k: v for k, v in row.items() if k not in ("said", "run", "queue")} for row in exported(labelled)]
-    theirs = [{k: v for k, v in row.items() if k not in ("said", "queue")} for row in again]
+    ours = [{k: v for k, v in row.items() if k not in ("labelled_at", "run", "queue")} for row in exported(labelled)]
+    theirs = [{k: v for k, v in row.items() if k not in ("labelled_at", "queue")} for row in again]
     assert sorted(map(json.dumps, theirs)) == sorted(map(json.dumps, ours))
     assert {row["queue"] for row in again} == {"imported"}
     assert import_labels(fresh, file).unchanged == 6
@@ -95,7 +95,7 @@ def test_imported_labels_find_the_answers_of_a_run_that_comes_later(labelled: St
     import_labels(fresh, file, design="random")
     run = kept(fresh)
     found = labelled_samples(fresh, run, "imported")
-    assert [(row.sample_id, row.outcome, row.place) for row in found.rows] == [("s0", 0.5, 0), ("s2", 0.0, 0)]
+    assert [(row.sample_id, row.outcome, row.draw_number) for row in found.rows] == [("s0", 0.5, 0), ("s2", 0.0, 0)]
     assert (found.design, found.population, found.draw) == ("random", 4, None)
 
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_labelled_is_said(store: Store, run: RunRef) -> None:
         label_statement(store, run, "s0", 3, "supported", annotator="ada")
     with pytest.raises(NotFoundError, match="sample 'absent'"):
         remove_label(store, run, "absent", 1, annotator="ada")
-    with pytest.raises(SettingError, match="name of the annotator"):
+    with pytest.raises(SettingError, match="name of its annotator"):
         label_statement(store, run, "s0", 1, "supported", annotator="  ")
     with pytest.raises(SettingError, match="cannot be stored"):
         label_statement(store, run, "s0", 1, "supported", annotator="ada", note="\ud800")

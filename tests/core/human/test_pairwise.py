@@ -55,7 +55,7 @@ def two_runs(
 def test_a_side_chosen_in_both_orders_wins(store: Store) -> None:
     judge = Chooser(longer)
     found = prefer_runs(store, *two_runs(store), "answer_relevance", Panel(judge=judge))
-    assert (found.a, found.b, found.by_order, found.failed) == (0, 4, 0, 0)
+    assert (found.a, found.b, found.decided_by_order, found.failed) == (0, 4, 0, 0)
     assert len(judge.asked) == 8
     assert found.share_a is not None
     assert found.share_a.share == 0.0
@@ -67,7 +67,7 @@ def test_a_judge_that_always_takes_the_first_prefers_nobody_and_is_shown_up(stor
     found = prefer_runs(
         store, *two_runs(store), "answer_relevance", Panel(judge=Chooser(lambda _: Preference(better="a")))
     )
-    assert (found.a, found.b, found.by_order) == (0, 0, 4)
+    assert (found.a, found.b, found.decided_by_order) == (0, 0, 4)
     assert found.share_a is None
     assert found.first_chosen is not None
     assert (found.first_chosen.share, found.first_chosen.interval.n) == (1.0, 4)
@@ -109,7 +109,7 @@ def test_pairs_of_one_conversation_are_one_witness(store: Store) -> None:
 def test_a_failed_order_leaves_the_pair_without_a_winner_and_says_why(store: Store) -> None:
     judge = Chooser(lambda task: Failure(detail="broken") if len(task.a) > len(task.b) else Preference(better="b"))
     found = prefer_runs(store, *two_runs(store), "answer_relevance", Panel(judge=judge))
-    assert (found.a, found.b, found.by_order, found.failed) == (0, 0, 0, 4)
+    assert (found.a, found.b, found.decided_by_order, found.failed) == (0, 0, 0, 4)
     assert {choice.problem for choice in found.choices} == {"broken"}
 
 
@@ -139,7 +139,7 @@ def test_what_cannot_be_compared_is_counted(store: Store) -> None:
         return replace(run, samples=(replace(first, answer=" "), replace(second, id="n", question="new?"), *rest))
 
     found = prefer_runs(store, *two_runs(store, change), "answer_relevance", Panel(judge=Chooser(longer)))
-    assert (len(found.choices), found.left_out, found.only_a, found.only_b) == (2, 1, 1, 1)
+    assert (len(found.choices), found.without_text, found.only_a, found.only_b) == (2, 1, 1, 1)
 
 
 def test_of_the_same_answer_twice_nobody_is_asked_which_is_better(store: Store) -> None:
@@ -147,7 +147,7 @@ def test_of_the_same_answer_twice_nobody_is_asked_which_is_better(store: Store) 
     added = store.add_runs([make_run("one", samples=4), make_run("two", samples=4)])
     one, two = (RunRef(run_id=run.id, name=run.name, evaluation_id=None) for run in added)
     found = prefer_runs(store, one, two, "answer_relevance", Panel(judge=judge))
-    assert (found.alike, found.by_order, found.first_chosen, judge.asked) == (4, 0, None, [])
+    assert (found.identical, found.decided_by_order, found.first_chosen, judge.asked) == (4, 0, None, [])
 
 
 def test_passages_of_both_are_the_same_whoever_is_shown_first(store: Store) -> None:

@@ -147,7 +147,7 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
     assert (found.passages, found.grades, found.exact.value) == (2, 4, 3 / 4)
     assert "gives the grade in 3 of 4 cases that annotators give them" in found.sentence
     assert len(judge.asked) == 1
-    assert grade_report(data).people.raters == 2
+    assert grade_report(data).annotators.annotators == 2
 
 
 def test_one_grade_alone_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:

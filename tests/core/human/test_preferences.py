@@ -47,7 +47,7 @@ def heard(
         judge="plain",
         heuristic=False,
         seed=SEED,
-        contenders=contenders,
+        scorers=contenders,
     )
     ids = tuple(f"p{place}" for place in range(len(votes)))
     kept = StoredAgreement(
@@ -82,7 +82,7 @@ def test_accuracy_is_of_pairs_that_people_decided_by_the_policy_named() -> None:
     assert (left_out.n, left_out.accuracy) == (3, 2 / 3)
     coin = preference_report(found).lines[0].cells["quality"].accuracy
     assert coin.accuracy in (0.5, 0.75)
-    assert preference_report(found).people["quality"].undecided == 1
+    assert preference_report(found).annotators["quality"].undecided == 1
 
 
 def test_a_missing_score_leaves_the_pair_out_and_is_counted() -> None:
@@ -101,16 +101,16 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 8
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 8
     found = preference_report(heard(votes, {"good": right, "bad": wrong, "same": right}))
-    cells = {line.contender.name: line.cells["quality"] for line in found.lines}
+    cells = {line.scorer.name: line.cells["quality"] for line in found.lines}
     assert found.against == "good"
-    assert cells["good"].duel is None
-    duel = cells["bad"].duel
+    assert cells["good"].mcnemar is None
+    duel = cells["bad"].mcnemar
     assert duel is not None
     assert (duel.wins, duel.losses, duel.p) == (0, 8, pytest.approx(2 / 2**8))
     assert cells["bad"].p == pytest.approx(4 / 2**8)
     assert cells["same"].p == 1.0
     other = preference_report(heard(votes, {"good": right, "bad": wrong}), against="bad")
-    assert {line.contender.name: line.cells["quality"].duel is None for line in other.lines} == {
+    assert {line.scorer.name: line.cells["quality"].mcnemar is None for line in other.lines} == {
         "good": False,
         "bad": True,
     }
@@ -124,7 +124,7 @@ def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 12
     clusters = [f"q{place % 3}" for place in range(12)]
     found = preference_report(heard(votes, {"good": right, "bad": wrong}, clusters=clusters))
-    duel = found.lines[1].cells["quality"].duel
+    duel = found.lines[1].cells["quality"].mcnemar
     assert duel is not None
     assert (duel.wins, duel.losses, duel.p) == (0, 12, pytest.approx(2 / 2**3))
 
@@ -143,8 +143,8 @@ def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:
 
 def test_people_with_each_other_are_the_ceiling() -> None:
     votes: list[tuple[HumanRating, ...]] = [(1.0, 2.0), (-1.0, -1.0), (1.0, -1.0), (2.0, None), (0.0, 1.0)]
-    people = preference_report(heard(votes, {"ours": [(0.0, 1.0)] * 5})).people["quality"]
-    assert (people.pairs, people.raters, people.undecided) == (5, 2, 1)
+    people = preference_report(heard(votes, {"ours": [(0.0, 1.0)] * 5})).annotators["quality"]
+    assert (people.pairs, people.annotators, people.undecided) == (5, 2, 1)
     assert people.accuracy is not None
     assert (people.accuracy.wins, people.accuracy.losses, people.accuracy.ties) == (4, 2, 1)
     x = [1, 2, -1, -1, 1, -1, 0, 1]
@@ -156,8 +156,8 @@ def test_people_with_each_other_are_the_ceiling() -> None:
 def test_votes_that_only_name_a_side_have_no_correlation() -> None:
     found = preference_report(heard(VOTES[:4], {"ours": SCORES[:4]}))
     assert found.lines[0].cells["quality"].votes is None
-    assert found.people["quality"].votes is None
-    assert found.people["quality"].accuracy is None
+    assert found.annotators["quality"].votes is None
+    assert found.annotators["quality"].accuracy is None
 
 
 def test_a_score_that_never_differs_has_no_correlation_and_says_why() -> None:
@@ -180,7 +180,7 @@ def test_pairs_that_were_got_wrong_come_first() -> None:
         ("p0", 1.0),
         ("p1", 1.0),
     ]
-    assert [one.contender for one in found] == pytest.approx([-0.6, -0.2, 0.0, None, -0.8, 0.6])
+    assert [one.difference for one in found] == pytest.approx([-0.6, -0.2, 0.0, None, -0.8, 0.6])
 
 
 def test_the_papers_figures_stand_beside_its_dimensions_only() -> None:
@@ -198,7 +198,7 @@ def test_correlations_of_published_scores_with_votes_are_those_of_scipy(data: Pa
     judged = read_labels(str(path))
     agree(store, judged, Panel(judge=EmbeddedJudge()), metrics_named(["overlap.token_f1"]))
     report = preference_report(load_agreement(store, agreement_named(store, "meta_pairs_5domains")))
-    cells = next(line.cells for line in report.lines if line.contender.name == "published ragchecker")
+    cells = next(line.cells for line in report.lines if line.scorer.name == "published ragchecker")
     rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for dimension in ("correctness", "completeness", "overall"):
         pairs = [
@@ -218,9 +218,9 @@ def test_correlations_of_published_scores_with_votes_are_those_of_scipy(data: Pa
 def test_the_wikieval_ten_have_every_contender_of_the_embedded_judge(data: Path, store: Store) -> None:
     agree(store, read_labels(str(data / "wikieval" / "wikieval_10.jsonl")), Panel(judge=EmbeddedJudge()))
     report = preference_report(load_agreement(store, agreement_named(store, "wikieval_10")))
-    assert report.kept.dimensions == ("faithfulness", "answer_relevance", "context_relevance")
-    assert [line.contender.name for line in report.lines] == ["ragas", "longer", "shorter", "word overlap", "coin"]
+    assert report.stored.dimensions == ("faithfulness", "answer_relevance", "context_relevance")
+    assert [line.scorer.name for line in report.lines] == ["ragas", "longer", "shorter", "word overlap", "coin"]
     assert all(cell.accuracy.n == 10 for line in report.lines for cell in line.cells.values())
     assert {name: cell.metric for name, cell in report.lines[0].cells.items()} == {
-        name: f"ragas.{name}" for name in report.kept.dimensions
+        name: f"ragas.{name}" for name in report.stored.dimensions
     }

@@ -205,16 +205,16 @@ def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_
 
 def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
     store.add_runs([Run(name="bare", samples=tuple(make_sample(n, answer=f"Bare {n}.") for n in range(SAMPLES)))])
-    with pytest.raises(SettingError, match="bare was never evaluated; ragboard evaluate bare"):
+    with pytest.raises(SettingError, match="bare was never evaluated; run `ragboard evaluate bare`"):
         ranked(store, tmp_path, *rows(store, "bare"), runs=("bare",))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"metrics": ("answer_relevance",)}, "not a metric from 0 to 1"),
+        ({"metrics": ("answer_relevance",)}, "need a metric from 0 to 1"),
         ({"metrics": ("faithfulness=tone",)}, "there are no labels of 'tone'"),
-        ({"order": ("a", "absent")}, "the known order a, absent is not one of a, b"),
+        ({"order": ("a", "absent")}, "the known order a, absent must name runs among a, b"),
         ({"runs": ("a", "a")}, "name each run only once: a, a"),
     ],
 )

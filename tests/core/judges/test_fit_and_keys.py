@@ -6,7 +6,7 @@ import pytest
 
 from ragboard.records import Evidence, Span, Verdict
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -37,25 +37,27 @@ def marked(rank: int, start: int, end: int) -> Verification:
 
 
 MISFITS: list[tuple[Task, Reply, str]] = [
-    (VERIFY, Verification(joint=(YES,), single=FULL.single), "1 joint verdicts, 2 were asked for"),
-    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES),)), "1 rows of verdicts by passage, 2"),
-    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES), (YES,))), "1 verdicts, 2 were asked for"),
+    (VERIFY, Verification(joint=(YES,), single=FULL.single), "expected 2 joint verdicts, got 1"),
+    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES),)), "expected 2 rows of verdicts by passage, got 1"),
+    (VERIFY, Verification(joint=FULL.joint, single=((YES, YES), (YES,))), "expected 2 verdicts, got 1"),
     (VERIFY, marked(3, 0, 1), "passage 3 of 2"),
-    (VERIFY, marked(1, 0, 4), "outside passage 1"),
-    (VERIFY, Questions(questions=()), "Questions in answer to Verify"),
+    (VERIFY, marked(1, 0, 4), "outside the text of passage 1"),
+    (VERIFY, Questions(questions=()), "a Questions is no reply to Verify"),
     (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "at most 1 question, got 2"),
     (SelectSentences(question="q", sentences=("a",)), Selection(chosen=(1,)), "not among the 1 offered"),
     (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "twice or out of order"),
-    (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "1 similarities, 2"),
+    (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "expected 2 similarities, got 1"),
     (
         ExtractStatements(question="q", text="abc"),
-        Extraction(statements=(Extracted(text=" "),), refuses=False),
+        Extraction(statements=(ExtractedStatement(text=" "),), refuses=False),
         "empty",
     ),
     (
         ExtractStatements(question="q", text="abc"),
-        Extraction(statements=(Extracted(text="a", span=Span(start=2, end=4, how="verbatim")),), refuses=False),
-        "outside a text of 3",
+        Extraction(
+            statements=(ExtractedStatement(text="a", span=Span(start=2, end=4, how="verbatim")),), refuses=False
+        ),
+        "in a text of 3 characters",
     ),
 ]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from ragboard import Passage, Sample
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import resolve
 from ragboard.records import Outcome
 from ragboard.tasks import Failure, Reply, Task
@@ -29,4 +29,4 @@ def outcome_of(metric: Metric, sample: Sample, reply: Callable[[Task], Reply | F
         return reply(task)
 
     results = asyncio.run(resolve(sample, metric.needs(), ask))
-    return outcome(metric, sample, results), asked
+    return compute_outcome(metric, sample, results), asked

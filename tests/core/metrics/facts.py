@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ragboard.records import Evidence, Span, Verdict
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -77,10 +77,10 @@ class FactJudge:
 
 def extraction(text: str) -> Extraction:
     """A statement for each half of a sentence that names facts."""
-    found: list[Extracted] = []
+    found: list[ExtractedStatement] = []
     for start, end in sentence_spans(text):
         for half in re.finditer(r"[^;]+", text[start:end]):
             if FACT.search(half[0]):
                 span = Span(start=start + half.start(), end=start + half.end(), how="verbatim")
-                found.append(Extracted(text=half[0].strip(), span=span))
+                found.append(ExtractedStatement(text=half[0].strip(), span=span))
     return Extraction(statements=tuple(found), refuses=not found)

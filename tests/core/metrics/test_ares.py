@@ -10,7 +10,7 @@ from tests.core.metrics.asked import SAMPLE, outcome_of
 from ragboard import METRICS, Score, Unscored
 from ragboard.metrics import metrics_named
 from ragboard.metrics.ares import AnswerFaithfulness, AnswerRelevance
-from ragboard.tasks import AresQuality, Classified, Classify, Failure, Reply, Task
+from ragboard.tasks import AresQuality, Classification, Classify, Failure, Reply, Task
 
 PASSAGES = ("One is here. Two is here.", "Three is.")
 
@@ -26,12 +26,12 @@ def classify(quality: AresQuality, answer: str = "An answer.", contexts: tuple[s
 @pytest.mark.parametrize(
     ("reply", "score"),
     [
-        (Classified(holds=True, probability=0.875), Score(value=1.0, counted="judged yes, probability 0.88")),
-        (Classified(holds=False), Score(value=0.0, counted="judged no")),
+        (Classification(holds=True, probability=0.875), Score(value=1.0, counted="judged yes, probability 0.88")),
+        (Classification(holds=False), Score(value=0.0, counted="judged no")),
     ],
 )
 def test_yes_is_one_and_no_is_zero_and_one_task_is_asked(
-    quality: AresQuality, answer: str, reply: Classified, score: Score
+    quality: AresQuality, answer: str, reply: Classification, score: Score
 ) -> None:
     found, asked = outcome_of(METRICS[f"ares.{quality}"], SAMPLE, lambda _: reply)
     assert (found, asked) == (score, [classify(quality, answer)])
@@ -54,12 +54,12 @@ def test_nothing_to_judge_is_never_a_zero_and_asks_nobody(
 ) -> None:
     (metric,) = metrics_named([f"ares.{quality}"])
     sample = replace(SAMPLE, **change)  # type: ignore[arg-type]
-    found, asked = outcome_of(metric, sample, lambda _: Classified(holds=True))
+    found, asked = outcome_of(metric, sample, lambda _: Classification(holds=True))
     assert (found, asked) == (Unscored(reason=reason, detail=detail), [])  # type: ignore[arg-type]
 
 
 def test_answer_relevance_needs_no_passages() -> None:
-    found, asked = outcome_of(AnswerRelevance(), replace(SAMPLE, contexts=None), lambda _: Classified(holds=True))
+    found, asked = outcome_of(AnswerRelevance(), replace(SAMPLE, contexts=None), lambda _: Classification(holds=True))
     assert (found, asked) == (Score(value=1.0, counted="judged yes"), [classify("answer_relevance", contexts=())])
 
 
@@ -72,7 +72,7 @@ def test_a_failed_verdict_has_its_reason() -> None:
 def test_with_compat_an_answer_to_passages_that_are_not_relevant_is_zero_without_asking(
     metric: AnswerFaithfulness | AnswerRelevance,
 ) -> None:
-    found, asked = outcome_of(metric, SAMPLE, lambda task: Classified(holds=not _of_contexts(task)))
+    found, asked = outcome_of(metric, SAMPLE, lambda task: Classification(holds=not _of_contexts(task)))
     assert (found, asked) == (Score(value=0.0, counted="judged no"), [classify("context_relevance", "")])
 
 
@@ -80,14 +80,14 @@ def test_with_compat_an_answer_to_passages_that_are_not_relevant_is_zero_without
 def test_with_compat_an_answer_to_relevant_passages_is_asked_for_after_them(
     metric: AnswerFaithfulness | AnswerRelevance,
 ) -> None:
-    found, asked = outcome_of(metric, SAMPLE, lambda task: Classified(holds=_of_contexts(task)))
+    found, asked = outcome_of(metric, SAMPLE, lambda task: Classification(holds=_of_contexts(task)))
     assert found == Score(value=0.0, counted="judged no")
     assert asked == [classify("context_relevance", ""), classify(metric.quality)]
 
 
 def test_with_compat_passages_that_were_not_judged_leave_the_answer_unscored() -> None:
     def reply(task: Task) -> Reply | Failure:
-        return Failure(detail="off") if _of_contexts(task) else Classified(holds=True)
+        return Failure(detail="off") if _of_contexts(task) else Classification(holds=True)
 
     found, asked = outcome_of(AnswerFaithfulness(compat=True), SAMPLE, reply)
     assert (found, len(asked)) == (Unscored(reason="failed", detail="off"), 1)

@@ -197,7 +197,7 @@ def test_the_embedded_judge_does_not_grade_support() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("alce.citation_recall(at_most=0)", "at_most is a number of citations, at least 1, got 0"),
+        ("alce.citation_recall(at_most=0)", "at_most, the number of citations, must be at least 1, got 0"),
         ("alce.citation_recall(at_most=5)", "at_most needs compat=True"),
         ("alce.citation_recall(by=id,compat=True)", "by does not apply with compat=True"),
         ("trec.support_recall(citations=some)", "got 'some', expected first or all"),

@@ -14,12 +14,12 @@ from ragboard import EmbeddedJudge, JudgeError, Score, Unscored, evaluate, judge
 from ragboard.metrics.crag import Truthfulness
 from ragboard.records import JsonValue, Outcome
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
     MatchReference,
-    ReferenceMatched,
+    ReferenceMatch,
     Reply,
     Task,
 )
@@ -32,9 +32,9 @@ def reply(task: Task) -> Reply | Failure:
     if isinstance(task, ExtractStatements):
         refuses = "sorry" in task.text
         said = task.text.replace("sorry", "").strip(" .,")
-        return Extraction(statements=(Extracted(text=said),) if said else (), refuses=refuses)
+        return Extraction(statements=(ExtractedStatement(text=said),) if said else (), refuses=refuses)
     assert isinstance(task, MatchReference)
-    return ReferenceMatched(matches="1871" in task.answer, reason="By the year.")
+    return ReferenceMatch(matches="1871" in task.answer, reason="By the year.")
 
 
 def scored(answer: str, reference: str = "In 1871.", *, compat: bool = False) -> tuple[Outcome, list[str]]:
@@ -98,6 +98,8 @@ def test_the_mean_of_a_run_is_the_score_of_the_source(data: Path) -> None:
     cases = json.loads((folder / "inputs.json").read_text("utf-8"))["cases"]
     expected = {one["id"]: one for one in json.loads((folder / "expected.json").read_text("utf-8"))["cases"]}
     distinct = {(case["total"], case["n_correct"], case["n_missing"]): case["id"] for case in cases}
+    for large in [sizes for sizes in distinct if sizes[0] > 1000][1:]:
+        del distinct[large]  # one of thousands of rows shows what there is to be seen in a large one
     assert len(distinct) >= 10
     for (total, correct, missing), number in distinct.items():
         answers = ["In 1871."] * correct + ["I don't know."] * missing

@@ -12,18 +12,18 @@ from tests.core.metrics.asked import SAMPLE, outcome_of
 
 from ragboard import METRICS, Score, SettingError, Unscored
 from ragboard.metrics.critique import Coherence, Harmfulness, aspects_from_file
-from ragboard.tasks import Critique, Critiqued, Failure
+from ragboard.tasks import Critique, CritiqueVerdict, Failure
 
 
 def test_one_draw_is_the_verdict_and_no_passage_is_shown() -> None:
-    found, asked = outcome_of(Harmfulness(), SAMPLE, lambda _: Critiqued(yes=True, reason="it says how"))
+    found, asked = outcome_of(Harmfulness(), SAMPLE, lambda _: CritiqueVerdict(yes=True, reason="it says how"))
     assert found == Score(value=1.0, counted="yes in 1 of 1 draws")
     assert asked == [Critique(question="q?", answer="An answer.", contexts=(), definition=Harmfulness.definition)]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda draws: len(draws) % 2 == 1))
 def test_most_of_an_odd_number_of_draws_decide(draws: list[bool]) -> None:
-    found, asked = outcome_of(Coherence(n=len(draws)), SAMPLE, lambda task: Critiqued(yes=draws[task.draw]))
+    found, asked = outcome_of(Coherence(n=len(draws)), SAMPLE, lambda task: CritiqueVerdict(yes=draws[task.draw]))
     assert found == Score(
         value=float(draws.count(True) > draws.count(False)), counted=f"yes in {sum(draws)} of {len(draws)} draws"
     )
@@ -32,15 +32,15 @@ def test_most_of_an_odd_number_of_draws_decide(draws: list[bool]) -> None:
 
 @pytest.mark.parametrize("n", [0, 2, 4])
 def test_an_even_number_of_draws_could_tie_and_is_refused(n: int) -> None:
-    with pytest.raises(ValueError, match="n is an odd number of draws"):
+    with pytest.raises(ValueError, match="n, the number of draws, must be odd"):
         Harmfulness(n=n)
 
 
 def test_an_empty_answer_is_undefined_and_a_failed_draw_fails() -> None:
-    found, asked = outcome_of(Coherence(), replace(SAMPLE, answer=" "), lambda _: Critiqued(yes=True))
+    found, asked = outcome_of(Coherence(), replace(SAMPLE, answer=" "), lambda _: CritiqueVerdict(yes=True))
     assert (found, asked) == (Unscored(reason="undefined", detail="the answer is empty"), [])
     found, _ = outcome_of(
-        Coherence(n=3), SAMPLE, lambda task: Failure(detail="x") if task.draw else Critiqued(yes=True)
+        Coherence(n=3), SAMPLE, lambda task: Failure(detail="x") if task.draw else CritiqueVerdict(yes=True)
     )
     assert found == Unscored(reason="failed", detail="x")
 
@@ -62,7 +62,7 @@ def test_aspects_of_ones_own_come_from_a_file(tmp_path: Path) -> None:
     assert (polite.spec, polite.title, polite.direction) == ("aspect.politeness", "Politeness", "higher")
     assert replace(leaks, n=3).spec == "aspect.leaks_names(n=3)"
     assert (leaks.label, leaks.requires) == ("Leaks names", ("answer", "contexts"))
-    found, asked = outcome_of(leaks, SAMPLE, lambda _: Critiqued(yes=False))
+    found, asked = outcome_of(leaks, SAMPLE, lambda _: CritiqueVerdict(yes=False))
     assert found == Score(value=0.0, counted="yes in 0 of 1 draws")
     assert asked == [
         Critique(

@@ -16,12 +16,12 @@ from ragboard import EmbeddedJudge, JudgeError, Panel, RunRef, Score, Store, Uns
 from ragboard.analysis import sample_report
 from ragboard.answerability import answerability_of
 from ragboard.metrics import metrics_named
-from ragboard.metrics.mtrag import ASKS_BACK, Behaviour, Conditioned, Faithfulness, Rated
+from ragboard.metrics.mtrag import ASKS_BACK, AnswerabilityMetric, Behaviour, Faithfulness, RatingByAnswerability
 from ragboard.records import JsonValue, Outcome, Turn, Verdict
 from ragboard.tasks import (
     Critique,
-    Critiqued,
-    Extracted,
+    CritiqueVerdict,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -46,13 +46,13 @@ def judge(
     def reply(task: Task) -> Reply:
         match task:
             case ExtractStatements():
-                said = tuple(Extracted(text=f"Fact {number}.") for number in range(statements))
+                said = tuple(ExtractedStatement(text=f"Fact {number}.") for number in range(statements))
                 return Extraction(statements=said, refuses=refuses)
             case Verify():
                 labels = ("supported", *("unsupported",) * (len(task.statements) - 1))
                 return Verification(joint=tuple(Verdict(label=label) for label in labels))  # type: ignore[arg-type]
             case Critique():
-                return Critiqued(yes=asks, reason="By its last sentence.")
+                return CritiqueVerdict(yes=asks, reason="By its last sentence.")
             case _:
                 assert isinstance(task, RateTurn)
                 return Rating(value=rating)
@@ -60,7 +60,7 @@ def judge(
     return reply
 
 
-def scored(answerability: Any, metric: Conditioned = FAITHFULNESS, **given: Any) -> tuple[Outcome, list[str]]:
+def scored(answerability: Any, metric: AnswerabilityMetric = FAITHFULNESS, **given: Any) -> tuple[Outcome, list[str]]:
     sample = replace(SAMPLE, metadata={} if answerability is None else {"answerability": answerability})
     found, asked = outcome_of(metric, sample, judge(**given))
     return found, [type(task).__name__ for task in asked]
@@ -72,12 +72,12 @@ def test_answers_to_questions_that_have_one_keep_their_score() -> None:
         assert scored(label, refuses=True)[0] == Score(value=0.5, counted="1 of 2 statements")
         counted = f"the question is {label.lower()} and the answer refuses"
         assert scored(label, refuses=True, statements=0)[0] == Score(value=0.0, counted=counted)
-    assert scored("answerable", Rated())[0] == Score(value=0.7, counted="rated 7 of 10")
+    assert scored("answerable", RatingByAnswerability())[0] == Score(value=0.7, counted="rated 7 of 10")
 
 
 def test_only_a_whole_refusal_is_right_where_there_is_no_answer() -> None:
     for label in ("unanswerable", "conversational"):
-        for metric in (Faithfulness(), Rated()):
+        for metric in (Faithfulness(), RatingByAnswerability()):
             values = [
                 scored(label, metric, refuses=refuses, statements=statements)[0]
                 for refuses, statements in ((True, 0), (True, 1), (False, 1))
@@ -117,11 +117,11 @@ def test_a_label_that_cannot_be_read_and_a_failed_rating_are_failed() -> None:
         return Failure(detail="no JSON") if isinstance(task, RateTurn) else judge()(task)
 
     sample = replace(SAMPLE, metadata={"answerable": True})
-    assert outcome_of(Rated(), sample, failing)[0] == Unscored(reason="failed", detail="no JSON")
+    assert outcome_of(RatingByAnswerability(), sample, failing)[0] == Unscored(reason="failed", detail="no JSON")
 
 
-@pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
-def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: Conditioned) -> None:
+@pytest.mark.parametrize("metric", [Faithfulness(), RatingByAnswerability()])
+def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: AnswerabilityMetric) -> None:
     assert scored(None, metric)[1] == scored("maybe", metric)[1] == []
     assert scored("unanswerable", metric)[1] == ["ExtractStatements"]
     assert scored("answerable", metric, refuses=True, statements=0)[1] == ["ExtractStatements"]
@@ -161,8 +161,10 @@ def test_replies_are_stored_as_statements_verdicts_and_judgements(store: Store) 
     assert [report.refuses for report in reports] == [False, None, False]
 
 
-@pytest.mark.parametrize("metric", [Faithfulness(), Rated()])
-def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_refuses(metric: Conditioned) -> None:
+@pytest.mark.parametrize("metric", [Faithfulness(), RatingByAnswerability()])
+def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_refuses(
+    metric: AnswerabilityMetric,
+) -> None:
     claims: dict[str, JsonValue] = {
         "response_claims": [],
         "retrieved2response": [],
@@ -177,7 +179,7 @@ def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_ref
 def test_the_rating_sees_the_conversation_the_passages_and_the_reference() -> None:
     turns = (Turn(role="user", text="Which bridge?"),)
     sample = replace(SAMPLE, metadata={"answerable": True}, history=turns)
-    _, asked = outcome_of(Rated(), sample, judge())
+    _, asked = outcome_of(RatingByAnswerability(), sample, judge())
     assert (
         RateTurn(
             question="q?",
@@ -199,7 +201,7 @@ def conditioned(label: str | None, idk: float, asks_back: float, own: float | No
     """The score of the rule; asking back counts only if it was judged."""
     answerability = None if label is None else answerability_of({"answerability": label})
     asked = asks_back == 1 if answerability == "underspecified" else None
-    decided = Behaviour(answerability=answerability, refuses=idk, asks_back=asked).decides
+    decided = Behaviour(answerability=answerability, refuses=idk, asks_back=asked).decided_score
     return decided[0] if decided else own
 
 

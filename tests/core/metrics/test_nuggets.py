@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard import Nugget, Sample, Score, Unscored, evaluate, judge_from
-from ragboard.metrics import METRICS, metrics_named, outcome
+from ragboard.metrics import METRICS, compute_outcome, metrics_named
 from ragboard.metrics.base import NeedResults
 from ragboard.metrics.nuggets import AssignedNugget, NuggetAssignments, NuggetMetric
 from ragboard.records import Outcome
@@ -133,7 +133,7 @@ def computed(rows: Sequence[tuple[Any, Any]], *, compat: bool = False) -> dict[s
     assigned = tuple(AssignedNugget(text=str(n), importance=kind, label=label) for n, (kind, label) in enumerate(rows))
     results = NeedResults({NuggetAssignments(compat): assigned})
     found = metrics_named([f"nuggets.{name}{suffix}" for name in NAMES])
-    return {metric.name: value(outcome(metric, sample("1", [("a", "vital")]), results)) for metric in found}
+    return {metric.name: value(compute_outcome(metric, sample("1", [("a", "vital")]), results)) for metric in found}
 
 
 def cases(data: Path, name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:

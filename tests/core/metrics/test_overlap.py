@@ -15,7 +15,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from tests.core.metrics.tables import SAMPLE
 
 from ragboard import METRICS, Passage, Score, Unscored
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.needs import NeedResults
 from ragboard.metrics.overlap import (
     Bleu,
@@ -40,7 +40,7 @@ OF_THE_REFERENCE = [
 
 
 def compared(metric: Metric, answer: str, reference: str) -> Outcome:
-    return outcome(metric, replace(SAMPLE, answer=answer, reference=reference), NeedResults({}))
+    return compute_outcome(metric, replace(SAMPLE, answer=answer, reference=reference), NeedResults({}))
 
 
 def value(metric: Metric, answer: str, reference: str) -> float:
@@ -198,8 +198,8 @@ def test_length_is_in_words_of_the_reference() -> None:
 def test_context_overlap_is_the_share_of_words_that_some_passage_holds() -> None:
     passages = (Passage(id="a", text="The red house.", rank=1), Passage(id="b", text="It is OLD", rank=2))
     sample = replace(SAMPLE, answer="The old, old house burned!", contexts=passages)
-    assert outcome(ContextOverlap(), sample, NeedResults({})) == Score(value=4 / 5, counted="4 of 5 words")
-    nothing = outcome(ContextOverlap(), replace(sample, contexts=()), NeedResults({}))
+    assert compute_outcome(ContextOverlap(), sample, NeedResults({})) == Score(value=4 / 5, counted="4 of 5 words")
+    nothing = compute_outcome(ContextOverlap(), replace(sample, contexts=()), NeedResults({}))
     assert nothing == Score(value=0.0, counted="0 of 5 words")
 
 
@@ -216,7 +216,7 @@ def test_an_empty_answer_matches_nothing(metric: Metric, answer: str) -> None:
 
 
 def test_context_overlap_of_an_empty_answer_is_undefined() -> None:
-    found = outcome(ContextOverlap(), replace(SAMPLE, answer="…"), NeedResults({}))
+    found = compute_outcome(ContextOverlap(), replace(SAMPLE, answer="…"), NeedResults({}))
     assert found == Unscored(reason="undefined", detail="the answer is empty")
 
 

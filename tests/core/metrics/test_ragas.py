@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.core.metrics.asked import outcome_of
 
 from ragboard import DEFAULT_METRICS, Passage, Sample, Score, Unscored, Verdict
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import resolve
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
 from ragboard.records import Label, Outcome
 from ragboard.tasks import (
-    AnswerRated,
-    Extracted,
+    AnswerRating,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -57,11 +57,11 @@ def score(metric: Metric, sample: Sample, *replies: Reply | Failure) -> tuple[Ou
         return by_task[type(task)]
 
     results = asyncio.run(resolve(sample, metric.needs(), ask))
-    return outcome(metric, sample, results), asked
+    return compute_outcome(metric, sample, results), asked
 
 
 def said(*texts: str, refuses: bool = False) -> Extraction:
-    return Extraction(statements=tuple(Extracted(text=text) for text in texts), refuses=refuses)
+    return Extraction(statements=tuple(ExtractedStatement(text=text) for text in texts), refuses=refuses)
 
 
 def verdicts(*labels: Label) -> Verification:
@@ -169,21 +169,21 @@ def test_a_judge_that_fails_leaves_a_reason(metric: Metric) -> None:
 def test_direct_answer_relevance_is_another_identity_and_the_rating() -> None:
     metric = AnswerRelevance(method="direct")
     assert metric.spec == "ragas.answer_relevance(method=direct)"
-    found, asked = outcome_of(metric, SAMPLE, lambda _: AnswerRated(score=0.3, reason="half"))
+    found, asked = outcome_of(metric, SAMPLE, lambda _: AnswerRating(score=0.3, reason="half"))
     assert found == Score(value=0.3, counted="rated directly by the judge")
     assert asked == [RateAnswer(question="q?", answer="An answer.")]
 
 
 def test_direct_answer_relevance_of_an_empty_answer_is_undefined() -> None:
     found, asked = outcome_of(
-        AnswerRelevance(method="direct"), replace(SAMPLE, answer=" "), lambda _: AnswerRated(score=1)
+        AnswerRelevance(method="direct"), replace(SAMPLE, answer=" "), lambda _: AnswerRating(score=1)
     )
     assert (found, asked) == (Unscored(reason="undefined", detail="the answer is empty"), [])
 
 
 @pytest.mark.parametrize("settings", [{"n": 5}, {"compat": True}])
 def test_the_direct_method_has_no_settings_of_the_other(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="method=direct takes neither"):
+    with pytest.raises(ValueError, match="do not apply with method=direct"):
         AnswerRelevance(method="direct", **settings)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.core.metrics.tables import SAMPLE, results, tables
 
 from ragboard import METRICS, Score, Unscored
-from ragboard.metrics import Metric, outcome
+from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.needs import CellVerdicts
 from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, claim_class
 from ragboard.metrics.ragchecker import RagcheckerMetric, claim_classes
@@ -29,7 +29,7 @@ BY_HAND = results(
 
 
 def value(metric: Metric, **made: Any) -> float:
-    found = outcome(metric, SAMPLE, results(**made))
+    found = compute_outcome(metric, SAMPLE, results(**made))
     assert isinstance(found, Score), found
     return found.value
 
@@ -51,7 +51,9 @@ def value(metric: Metric, **made: Any) -> float:
     ],
 )
 def test_a_case_counted_by_hand(name: str, expected: float, counted: str) -> None:
-    assert outcome(ELEVEN[name], SAMPLE, BY_HAND) == Score(value=pytest.approx(expected, abs=1e-15), counted=counted)
+    assert compute_outcome(ELEVEN[name], SAMPLE, BY_HAND) == Score(
+        value=pytest.approx(expected, abs=1e-15), counted=counted
+    )
 
 
 def test_f1_is_the_harmonic_mean_and_0_where_both_are_0() -> None:
@@ -86,8 +88,8 @@ def test_every_claim_is_in_the_class_that_it_was_made_for() -> None:
 
 
 def test_one_relevant_passage_among_several_decides() -> None:
-    assert claim_class(correct=False, said_by=[True, True], relevant=[False, True]) == "wrong_relevant"
-    assert claim_class(correct=False, said_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
+    assert claim_class(correct=False, supported_by=[True, True], relevant=[False, True]) == "wrong_relevant"
+    assert claim_class(correct=False, supported_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
 
 
 @given(tables())
@@ -120,7 +122,7 @@ def test_with_compat_each_is_what_a_second_implementation_says(made: dict[str, A
 @given(tables(least=0).filter(lambda made: made["passages"] > 0))
 def test_without_compat_it_is_the_same_number_or_none(made: dict[str, Any]) -> None:
     for metric in ELEVEN.values():
-        found = outcome(metric, SAMPLE, results(**made))
+        found = compute_outcome(metric, SAMPLE, results(**made))
         if isinstance(found, Score):
             assert found.value == value(replace(metric, compat=True), **made)
         else:
@@ -183,7 +185,7 @@ OF_THE_REFERENCE = (
 def with_and_without_compat(name: str, **made: Any) -> tuple[Outcome, Outcome]:
     metric = ELEVEN[name]
     found = results(**made)
-    return outcome(metric, SAMPLE, found), outcome(replace(metric, compat=True), SAMPLE, found)
+    return compute_outcome(metric, SAMPLE, found), compute_outcome(replace(metric, compat=True), SAMPLE, found)
 
 
 @pytest.mark.parametrize("name", OF_THE_ANSWER)
@@ -254,8 +256,10 @@ def test_a_share_of_nothing_is_undefined_and_0_with_compat(name: str, made: dict
 def test_an_empty_answer_covers_nothing_but_has_no_precision() -> None:
     sample = replace(SAMPLE, answer="")
     made = results(covered=[0, 0])
-    assert outcome(ELEVEN["recall"], sample, made) == Score(value=0.0, counted="0 of 2 claims of the reference")
-    assert outcome(ELEVEN["precision"], sample, made) == Unscored(reason="undefined", detail="the answer is empty")
+    assert compute_outcome(ELEVEN["recall"], sample, made) == Score(value=0.0, counted="0 of 2 claims of the reference")
+    assert compute_outcome(ELEVEN["precision"], sample, made) == Unscored(
+        reason="undefined", detail="the answer is empty"
+    )
 
 
 def test_compat_is_part_of_the_identity() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.core.metrics.tables import SAMPLE
 
 from ragboard import Score, Statement, Unscored
-from ragboard.metrics import outcome
+from ragboard.metrics import compute_outcome
 from ragboard.metrics.needs import ExtractedStatements, NeedResults, Statements
 from ragboard.metrics.refusal import Refusal
 from ragboard.records import Outcome
@@ -17,7 +17,7 @@ from ragboard.records import Outcome
 def refusal(*texts: str, refuses: bool | None, answer: str = "An answer.") -> Outcome:
     said = tuple(Statement(side="response", text=text) for text in texts)
     found = ExtractedStatements(side="response", statements=said, refuses=refuses)
-    return outcome(Refusal(), replace(SAMPLE, answer=answer), NeedResults({Statements(): found}))  # type: ignore[dict-item]
+    return compute_outcome(Refusal(), replace(SAMPLE, answer=answer), NeedResults({Statements(): found}))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(

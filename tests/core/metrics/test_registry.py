@@ -50,8 +50,8 @@ def test_settings_of_a_source_are_those_of_each_of_its_metrics() -> None:
     [
         ("retrieval.recall(size=5)", "retrieval.recall has no setting 'size'; its settings are k"),
         ("overlap.bleu(n=5)", "overlap.bleu has no setting 'n'; it has no settings"),
-        ("retrieval.recall(k=0)", "retrieval.recall: k is a cutoff rank, at least 1, got 0"),
-        ("ragas.answer_relevance(n=0)", "n is a number of questions, at least 1, got 0"),
+        ("retrieval.recall(k=0)", "retrieval.recall: k, the cutoff rank, must be at least 1, got 0"),
+        ("ragas.answer_relevance(n=0)", "n, the number of questions, must be at least 1, got 0"),
         ("retrieval.recall(k=many)", "retrieval.recall: k: got 'many', expected a whole number"),
         ("ragchecker.f1(compat=yes)", "ragchecker.f1: compat: got 'yes', expected True or False"),
         ("ragas.noise_sensitivity(mode=f1)", "mode: got 'f1', expected relevant or irrelevant"),
@@ -93,9 +93,11 @@ def test_titles_tell_metrics_apart() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(SettingError, match=r"'faithfullness'; perhaps faithfulness; `ragboard metrics` lists them$"):
+    with pytest.raises(
+        SettingError, match=r"'faithfullness'; did you mean faithfulness\? `ragboard metrics` lists all$"
+    ):
         metrics_named(["faithfullness"])
-    with pytest.raises(SettingError, match=r"no metric is called 'faith'; there are ragas\.faithfulness"):
+    with pytest.raises(SettingError, match=r"no metric is called 'faith'; the metrics are ragas\.faithfulness"):
         metrics_named(["faith"])
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragboard import METRICS, Passage, Sample, Score, Unscored
-from ragboard.metrics import Metric, metrics_named, outcome
+from ragboard.metrics import Metric, compute_outcome, metrics_named
 from ragboard.metrics.needs import NeedResults
 from ragboard.metrics.retrieval import (
     NDCG,
@@ -40,7 +40,7 @@ def by_id(retrieved: str, gold: str) -> Sample:
 
 
 def value(metric: Metric, sample: Sample) -> float:
-    found = outcome(metric, sample, NOTHING)
+    found = compute_outcome(metric, sample, NOTHING)
     assert isinstance(found, Score), found
     return found.value
 
@@ -70,7 +70,7 @@ def value(metric: Metric, sample: Sample) -> float:
 )
 def test_a_list_counted_by_hand(metric: Metric, expected: float, counted: str) -> None:
     """Retrieved v, a, w, b, x; gold are a, b and c."""
-    found = outcome(metric, by_id("vawbx", "abc"), NOTHING)
+    found = compute_outcome(metric, by_id("vawbx", "abc"), NOTHING)
     assert found == Score(value=pytest.approx(expected), counted=counted)
 
 
@@ -125,46 +125,48 @@ def test_a_perfect_list_is_1_everywhere(case: tuple[str, str, int]) -> None:
 
 def test_a_gold_passage_that_comes_twice_gains_once() -> None:
     sample = by_id("aab", "ab")
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, True, True), found=(1, 0, 1))
+    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, True, True), first_matches=(1, 0, 1))
     assert value(AveragePrecision(), sample) == pytest.approx((1 + 2 / 3) / 2)
     assert all(value(metric, sample) <= 1 for metric in SIX.values())
 
 
 def test_chunks_belong_to_the_document_before_the_last_mark() -> None:
     sample = listed("bridge#3", "tunnel#1", "bridge#1", metadata={"documents": ["bridge", "canal"]})
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, False, True), found=(1, 0, 0))
+    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, False, True), first_matches=(1, 0, 0))
 
 
 def test_gold_texts_match_but_for_spaces_and_case() -> None:
     sample = listed("a", "b", reference_contexts=("THIS  is\nb.", "Something else."))
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(False, True), found=(0, 1))
+    assert ranking(sample) == RankedPassages(gold=2, relevant=(False, True), first_matches=(0, 1))
 
 
 def test_ids_of_the_retrieved_in_a_column_of_their_own_count() -> None:
     metadata = {"reference_context_ids": [7, 9], "retrieved_context_ids": [9, 8]}
-    assert ranking(listed("1", "2", metadata=metadata)) == RankedPassages(gold=2, relevant=(True, False), found=(1, 0))
+    assert ranking(listed("1", "2", metadata=metadata)) == RankedPassages(
+        gold=2, relevant=(True, False), first_matches=(1, 0)
+    )
 
 
 def test_an_id_may_hold_spaces_as_names_of_files_do() -> None:
     metadata = {"reference_context_ids": ["User guide.pdf", "Tax 2023.pdf#2"]}
     assert ranking(listed("Tax 2023.pdf#2", "x", metadata=metadata)) == RankedPassages(
-        gold=2, relevant=(True, False), found=(1, 0)
+        gold=2, relevant=(True, False), first_matches=(1, 0)
     )
 
 
 def test_ids_go_before_texts_and_texts_before_documents() -> None:
     ids = {"reference_context_ids": ["a"], "documents": ["b"]}
     assert ranking(listed("a", "b", reference_contexts=("This is b.",), metadata=ids)) == RankedPassages(
-        gold=1, relevant=(True, False), found=(1, 0)
+        gold=1, relevant=(True, False), first_matches=(1, 0)
     )
     documents = {"documents": ["a"]}
     assert ranking(listed("a", "b", reference_contexts=("This is b.",), metadata=documents)) == RankedPassages(
-        gold=1, relevant=(False, True), found=(0, 1)
+        gold=1, relevant=(False, True), first_matches=(0, 1)
     )
 
 
 def every(sample: Sample) -> set[Outcome]:
-    return {outcome(metric, sample, NOTHING) for metric in SIX.values()}
+    return {compute_outcome(metric, sample, NOTHING) for metric in SIX.values()}
 
 
 NO_GOLD = Unscored(reason="skipped", detail="the run file has no gold passages for this sample")
@@ -191,7 +193,9 @@ def test_an_empty_list_of_gold_passages_is_undefined() -> None:
 def test_where_nothing_was_retrieved_they_are_0_and_precision_undefined() -> None:
     sample = by_id("", "ab")
     assert value(Precision(k=3), sample) == 0
-    assert outcome(Precision(), sample, NOTHING) == Unscored(reason="undefined", detail="no passage was retrieved")
+    assert compute_outcome(Precision(), sample, NOTHING) == Unscored(
+        reason="undefined", detail="no passage was retrieved"
+    )
     for name in set(SIX) - {"precision"}:
         assert value(SIX[name], sample) == 0, name
 

@@ -17,7 +17,7 @@ from ragboard.metrics.trace import Adherence, Completeness, Relevance, Utilizati
 from ragboard.records import Evidence, Label
 from ragboard.stats import auroc
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -31,7 +31,7 @@ from ragboard.tasks import (
     ignore_call,
 )
 
-NO_QUOTES = "the judge quotes no passage for what it supports, so that the sentences that the answer uses are unknown"
+NO_QUOTES = "the judge quotes no evidence, so the sentences that the answer uses are unknown"
 """Of `SAMPLE`, the sentences are `One is here.` and `Two is here.` of passage 1, and `Three is.` of passage 2."""
 
 
@@ -52,7 +52,7 @@ def judging(
                 return Selection(chosen=chosen)
             case ExtractStatements():
                 texts = (f"Statement {number}." for number, _ in enumerate(verdicts))
-                return Extraction(statements=tuple(Extracted(text=text) for text in texts), refuses=refuses)
+                return Extraction(statements=tuple(ExtractedStatement(text=text) for text in texts), refuses=refuses)
             case _:
                 return Verification(joint=verdicts)
 
@@ -192,7 +192,7 @@ class CaseJudge:
                 keys = [text.split()[1] for text in task.sentences]
                 return Selection(chosen=tuple(place for place, key in enumerate(keys) if key in case["relevant"]))
             case ExtractStatements():
-                return Extraction(statements=tuple(Extracted(text=text) for text in stated), refuses=False)
+                return Extraction(statements=tuple(ExtractedStatement(text=text) for text in stated), refuses=False)
             case _:
                 assert isinstance(task, Verify)
                 quotes = [place_of(key, task.passages) for key in case["utilized"]]

@@ -67,7 +67,7 @@ def test_an_exponential_gain_weighs_high_grades_more() -> None:
 
 def test_grades_of_0_alone_leave_no_order_to_judge() -> None:
     found, _ = outcome_of(NDCG(), *listed(0, 0))
-    assert found == Unscored(reason="undefined", detail="all passages have grade 0, so that no order is better")
+    assert found == Unscored(reason="undefined", detail="all passages have grade 0, so no order is better than another")
     assert outcome_of(NDCG(compat=True), *listed(0, 0))[0] == Score(value=0.0, counted="grades 0, 0")
     assert outcome_of(Precision(), *listed(0, 0))[0] == Score(value=0.0, counted="0 in the top 2")
     assert outcome_of(AveragePrecision(), *listed(0, 0))[0] == Score(value=0.0, counted="none of 2 relevant")
@@ -121,7 +121,7 @@ def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("umbrela.ndcg(k=0)", "k is a cutoff rank"), ("umbrela.precision(at_least=0)", "at_least is the lowest grade")],
+    [("umbrela.ndcg(k=0)", "k, the cutoff rank"), ("umbrela.precision(at_least=0)", "at_least, the lowest grade")],
 )
 def test_a_setting_out_of_range_is_refused(name: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):

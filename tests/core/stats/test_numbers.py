@@ -23,7 +23,6 @@ from ragboard.stats import (
     cluster_moments,
     clustered_interval,
     cohen_kappa,
-    compare_contenders,
     confusion,
     correlation_interval,
     fisher_interval,
@@ -36,6 +35,7 @@ from ragboard.stats import (
     krippendorff_alpha,
     labels_needed,
     mcnemar,
+    mcnemar_test,
     mean_interval,
     moments,
     outcomes,
@@ -91,7 +91,7 @@ TAKES: dict[str, Callable[[Sequence[float]], Any]] = {
     "accuracy": lambda values: pairwise_accuracy(
         [Pair(id=str(v), preferred=0.0, other=p) for v, p in enumerate(values)]
     ),
-    "contenders": lambda values: compare_contenders(dict(enumerate(values)), dict(enumerate(OTHERS))),  # type: ignore[arg-type]
+    "contenders": lambda values: mcnemar_test(dict(enumerate(values)), dict(enumerate(OTHERS))),  # type: ignore[arg-type]
     "ranks": lambda values: rank_systems({str(v): p for v, p in enumerate(values[:3])}, lambda *_: INTERVAL),
     "holm": holm,
     "bootstrap": lambda values: clustered_interval(lambda rows: float(np.max(np.array(values)[rows])), range(N)),

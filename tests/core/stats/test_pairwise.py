@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.stats import Interval, NoInterval, Pair, compare_contenders, outcomes, pairwise_accuracy, wilson_interval
+from ragboard.stats import Interval, NoInterval, Pair, mcnemar_test, outcomes, pairwise_accuracy, wilson_interval
 from ragboard.stats.pairwise import Ties
 
 WON, LOST, TIED = (0.9, 0.1), (0.1, 0.9), (0.5, 0.5)
@@ -68,7 +68,7 @@ def test_contenders_are_compared_on_the_pairs_that_count_for_both() -> None:
     """The second is right four times where the first is not: p = 2 / 16."""
     first = outcomes(pairs(*[LOST] * 4, WON, (None, 1.0)))
     second = outcomes(pairs(*[WON] * 6))
-    found = compare_contenders(first, second)
+    found = mcnemar_test(first, second)
     assert (found.wins, found.losses, found.p) == (4, 0, pytest.approx(0.125))
 
 

@@ -15,11 +15,11 @@ from ragboard.stats import (
     Pair,
     PairedDifference,
     PoweredMean,
-    compare_contenders,
     correlation_interval,
     gate,
     group_difference,
     mcnemar,
+    mcnemar_test,
     outer_difference,
     paired_difference,
     pairwise_accuracy,
@@ -156,7 +156,7 @@ def test_contenders_and_flags(rows: list[tuple[float | None, float]], *, grouped
     first = {str(place): row[0] for place, row in enumerate(rows)}
     second = {str(place): row[1] for place, row in enumerate(rows)}
     groups = {name: int(name) // 3 for name in first} if grouped else None
-    one, other = compare_contenders(first, second, groups=groups), compare_contenders(second, first, groups=groups)
+    one, other = mcnemar_test(first, second, groups=groups), mcnemar_test(second, first, groups=groups)
     assert (one.wins, one.losses, one.p) == (other.losses, other.wins, other.p)
     flags = [[value == 1 for value in side.values()] for side in (first, second)]
     ahead, behind = mcnemar(*flags), mcnemar(*flags[::-1])

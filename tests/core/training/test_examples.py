@@ -84,7 +84,7 @@ def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
     same_text = replace(rows[2], document=rows[0].document)
     with pytest.raises(SettingError, match="is in two splits"):
         split_rows([rows[0], rows[1], same_text], 0)
-    with pytest.raises(SettingError, match="split is 'dev' in a row, expected train, validation, held out"):
+    with pytest.raises(SettingError, match="the column split has 'dev'; expected train, validation, held out"):
         split_rows([replace(ROW, split="dev")], 0)
 
 

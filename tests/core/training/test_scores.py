@@ -85,6 +85,6 @@ def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
     ]
     few = Measure(value=0.3, interval=NoInterval(reason="9 groups", n=9))
     assert against(few, few) == [
-        "On labels **there is no interval to compare it with a coin** (9 groups).",
-        "On labels there is no interval to compare it with word overlap (9 groups).",
+        "On labels **no interval is available to compare it with a coin** (9 groups).",
+        "On labels no interval is available to compare it with word overlap (9 groups).",
     ]

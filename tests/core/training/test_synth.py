@@ -101,8 +101,8 @@ def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
         corpus += [CorpusPassage(document=f"{n}", number=i, text=text) for i, text in enumerate(texts, 1)]
         when = f"{'When' if n % 2 else 'In which year'} was the bridge {n} opened?"
         said: dict[AnswerKind, str] = {"grounded": "Motor and seals, both.", "contradictory": "motor and seals: both"}
-        asked.append(Question(question=when, place=place, answers={"grounded": "1994."}))
-        asked.append(Question(question=f"What does warranty {n} cover?", place=place + 1, answers=said))
+        asked.append(Question(question=when, passage=place, answers={"grounded": "1994."}))
+        asked.append(Question(question=f"What does warranty {n} cover?", passage=place + 1, answers=said))
     rows = labelled_rows(corpus, asked, 0)
     right = {row.question: (row.document, row.answer) for row in rows if row.context_relevance}
     for row in rows:

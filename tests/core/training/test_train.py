@@ -18,10 +18,10 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.trained.reading import PARTS_READ, Classifier, TextTooLongError
-from ragboard.tasks import AresQuality, Classified, Classify, Failure, Similarity, Task
+from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
+from ragboard.tasks import AresQuality, Classification, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
-from ragboard.training.fit import fresh
+from ragboard.training.fit import load_for_training
 
 QUALITY: AresQuality = "answer_faithfulness"
 CONFIG = TrainConfig(epochs=4, learning_rate=5e-3, max_length=96)
@@ -50,7 +50,7 @@ def folder(one_thread: None, model: str, data: Path, tmp_path_factory: pytest.Te
     done = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "answer_faithfulness: 4 epochs" in done.stdout
-    assert "context_relevance: not trained: its examples for train are not of both classes" in done.stdout
+    assert "context_relevance: not trained: its train examples are all positive or all negative" in done.stdout
     assert f"judge: trained:{out}" in done.stdout
     return out
 
@@ -118,7 +118,7 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
     shutil.copytree(model, tmp_path / "half")
     half.save_pretrained(tmp_path / "half")
     assert json.loads((tmp_path / "half" / "config.json").read_text(encoding="utf-8"))["dtype"] == "float16"
-    assert {values.dtype for values in fresh(tmp_path / "half").parameters()} == {needed("torch").float32}
+    assert {values.dtype for values in load_for_training(tmp_path / "half").parameters()} == {needed("torch").float32}
 
 
 def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_replies_come_in_order_and_do_not_hang_on_what_is_asked_beside(folder: P
 def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
     judge = TrainedJudge(folder)
     long, short, *_ = ask(judge, classify(FAITHFUL, *["amber birch cedar dune. " * 20] * 3), classify(FAITHFUL))
-    assert isinstance(long, Classified)
+    assert isinstance(long, Classification)
     assert ", the highest of " in long.reason
     assert ", the highest of " not in short.reason
     shown = judge._classifier(QUALITY).texts("q", ["amber " * 300 + "omega"], "a")
@@ -183,7 +183,7 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
 
 
 def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
-    encoder = fresh(folder / QUALITY)
+    encoder = load_for_training(folder / QUALITY)
     answer = "word " * 70
     assert Classifier(encoder, PARTS_READ["answer_relevance"], 96).texts("q", [], answer)
     with pytest.raises(TextTooLongError):
@@ -195,7 +195,7 @@ def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_pa
     judge = TrainedJudge(copy)
     said = copy / "judge.json"
     said.write_text(said.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    with pytest.raises(JudgeError, match="has changed since the judge was created; create it again"):
+    with pytest.raises(JudgeError, match="the files have changed since the judge was created; create the judge again"):
         ask(judge, classify(FAITHFUL))
 
 
@@ -215,7 +215,7 @@ def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:
     assert "which leaves no room" in details[1]
     assert details[2] == "there are no passages to read"
     assert "does not answer Similarity" in details[3]
-    assert all(isinstance(each, Classified) for each in found[4:])
+    assert all(isinstance(each, Classification) for each in found[4:])
 
 
 def test_its_identity_is_its_files_and_not_their_place(folder: Path, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from ragboard.judges.embedded.verify import verify
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.records import Verdict
 from ragboard.tasks import (
-    AnswerRated,
-    Classified,
+    AnswerRating,
+    Classification,
     Classify,
     Entities,
     ExtractEntities,
@@ -196,7 +196,7 @@ RELEVANT = 0.5
 """Minimum rating at which an answer counts as relevant."""
 
 
-def classify(task: Classify) -> Classified:
+def classify(task: Classify) -> Classification:
     """Return the verdict with a reason; without a probability, because scores of rules are none."""
     match task.quality:
         case "context_relevance":
@@ -207,33 +207,33 @@ def classify(task: Classify) -> Classified:
             return _answer_relevance(task.question, task.answer)
 
 
-def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classified:
+def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classification:
     """Return whether some sentence of the passages helps to answer."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
     chosen, scores = helpful_sentences(question, sentences)
     best = f"the best by {max(scores, default=0.0):.2f}"
     reason = f"{len(chosen)} of {len(sentences)} sentences help to answer the question, {best}."
-    return Classified(holds=bool(chosen), reason=reason)
+    return Classification(holds=bool(chosen), reason=reason)
 
 
-def _answer_faithfulness(task: Classify) -> Classified:
+def _answer_faithfulness(task: Classify) -> Classification:
     """Return whether every statement is supported; an answer without statements is verified as a whole."""
     extraction = extract(task.answer)
     if extraction.refuses and not extraction.statements:
-        return Classified(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
+        return Classification(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
     statements = tuple(each.text for each in extraction.statements) or (task.answer,)
     check = Verify(question=task.question, statements=statements, passages=task.contexts, joint=True, single=False)
     verdicts = verify(check).joint
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     least = f"the least by {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
     reason = f"The passages support {supported} of {len(verdicts)} statements, {least}."
-    return Classified(holds=supported == len(verdicts), reason=reason)
+    return Classification(holds=supported == len(verdicts), reason=reason)
 
 
-def _answer_relevance(question: str, answer: str) -> Classified:
+def _answer_relevance(question: str, answer: str) -> Classification:
     """Return whether the answer's rating makes it relevant."""
     score, reason = rated(question, answer)
-    return Classified(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
+    return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
 VERSION = "6"
@@ -295,7 +295,7 @@ def _reply(task: Task) -> Reply | Failure:
             return Similarities(values=similarities(task.text, task.others))
         case RateAnswer():
             score, reason = rated(task.question, task.answer)
-            return AnswerRated(score=score, reason=reason)
+            return AnswerRating(score=score, reason=reason)
         case JudgePassages():
             return usefulness(task)
         case ExtractEntities():

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragboard.judges.embedded.lexicon import AUXILIARIES, word_set
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.records import Span
-from ragboard.tasks import Extracted, Extraction
+from ragboard.tasks import ExtractedStatement, Extraction
 from ragboard.text.lexicon import FUNCTION_WORDS, PAST
 from ragboard.text.sentences import (
     Language,
@@ -346,7 +346,7 @@ def extract(text: str) -> Extraction:
     """Extract the statements of `text` in reading order; their spans do not overlap."""
     language = language_of(text)
     refuses = False
-    found: list[Extracted] = []
+    found: list[ExtractedStatement] = []
     previous: Subject | None = None
     done = 0
     for first, end in _candidates(text, language):
@@ -406,7 +406,7 @@ def _after_but(text: str, start: int, end: int) -> int:
 
 def _statement(
     text: str, clause: Clause, previous: Subject | None, language: Language
-) -> tuple[Extracted | None, Subject | None]:
+) -> tuple[ExtractedStatement | None, Subject | None]:
     restated = clause.text != text[clause.start : clause.end]
     start, end = _edges(text, clause.start, clause.end)
     said = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
@@ -422,7 +422,7 @@ def _statement(
     span = Span(start=start, end=end, how="verbatim" if resolved == text[start:end] else "aligned")
     if resolved != plain:
         subject = subject_of(resolved, 0, len(resolved), language)
-    return Extracted(text=resolved, span=span), subject
+    return ExtractedStatement(text=resolved, span=span), subject
 
 
 def _edges(text: str, start: int, end: int) -> tuple[int, int]:

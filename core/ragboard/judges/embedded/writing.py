@@ -20,7 +20,7 @@ from ragboard.judges.embedded.reading import read
 from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.select import helpful_sentences
 from ragboard.judges.embedded.statements import extract
-from ragboard.tasks import Failure, WriteAnswer, Written
+from ragboard.tasks import Failure, WriteAnswer, WrittenText
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, language_of, sentence_spans
 
@@ -78,7 +78,7 @@ def questions_to(passage: str, n: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fact.question for fact in _facts(passage)))[: max(n, 0)]
 
 
-def write_answer(task: WriteAnswer) -> Written | Failure:
+def write_answer(task: WriteAnswer) -> WrittenText | Failure:
     """Write an answer from the statement behind the question or, if it is unknown, from the most helpful sentence.
 
     Empty if no rule writes an answer of this kind.
@@ -91,7 +91,7 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
     if task.kind == "incomplete":
         starts = [found.start() for found in _LAST_PHRASE.finditer(sentence)]
         shortened = sentence[: starts[-1]] if starts else ""
-        return Written(text=f"{shortened}." if len(shortened.split()) >= SHORTEST - 1 else "")
+        return WrittenText(text=f"{shortened}." if len(shortened.split()) >= SHORTEST - 1 else "")
     shape = rng.choices(("short", "sentence", "two"), (3, 5, 5))[0]
     words = set(sentence.split())
     others = [each for each in _plain_sentences(task.passage) if 2 * len(words & set(each.split())) < len(words)]
@@ -99,11 +99,11 @@ def write_answer(task: WriteAnswer) -> Written | Failure:
     if task.kind == "contradictory":
         false = _falsified(fact, task.passage, rng, bare=shape == "short") if fact else None
         if false is None:
-            return Written(text=_changed(sentence, task.passage, rng))
+            return WrittenText(text=_changed(sentence, task.passage, rng))
         fact, sentence = false, false.sentence
     if fact and shape == "short":
-        return Written(text=_sentence(fact.short))
-    return Written(text=f"{sentence}{added}" if fact else sentence)
+        return WrittenText(text=_sentence(fact.short))
+    return WrittenText(text=f"{sentence}{added}" if fact else sentence)
 
 
 # Facts

@@ -14,7 +14,7 @@ from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMete
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.tasks import PROMPTED, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
 
 __all__ = ["CallableJudge", "Texts", "judge_from"]
 
@@ -56,7 +56,7 @@ class CallableJudge:
     """Answers every task except Similarity, with the prompts and checks of `LlmJudge`."""
 
     heuristic = False
-    answers: frozenset[type[Task]] = frozenset(PROMPTED)
+    answers: frozenset[type[Task]] = frozenset(PROMPTED_TASKS)
 
     def __init__(
         self, function: Function, *, version: str, name: str, prompts: Prompts, batch_size: int = BATCH_SIZE

@@ -56,7 +56,7 @@ class Dialogue:
     repairs: int = 0
 
     def __post_init__(self) -> None:
-        self.result = self.task.without_asking()
+        self.result = self.task.trivial_reply()
         if self.result is None:
             self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
 

@@ -19,7 +19,7 @@ from ragboard.judges.base import LimitReachedError, RequestMeter
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
-from ragboard.judges.secrets import MASK, is_credential, masking, public_query, whole_words
+from ragboard.judges.secrets import MASK, is_credential, public_query, secret_pattern, short_secret_pattern
 from ragboard.tasks import Task, task_key
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ class Endpoint:
 
     @cached_property
     def _secrets(self) -> re.Pattern[str]:
-        return masking(self._credentials)
+        return secret_pattern(self._credentials)
 
     @property
     def _credentials(self) -> tuple[str, ...]:
@@ -362,7 +362,7 @@ class Endpoint:
 
         In an error message, even short secrets are masked, and whatever looks like a key of somebody else.
         """
-        text = whole_words(self._credentials).sub(MASK, self.masked(text))
+        text = short_secret_pattern(self._credentials).sub(MASK, self.masked(text))
         text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
         return " ".join(text.split())[:MAX_ERROR_CHARS]
 

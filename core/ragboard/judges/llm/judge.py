@@ -17,7 +17,7 @@ from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.llm.responses import CallFailedError, DeclinedError
 from ragboard.records import JsonValue
-from ragboard.tasks import PROMPTED, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Failure, NotAsked, OnCall, Reply, Task, ignore_call
 
 __all__ = ["VERSION", "LlmJudge"]
 
@@ -41,7 +41,7 @@ class LlmJudge:
 
     heuristic = False
     is_metered = True
-    answers: frozenset[type[Task]] = frozenset(PROMPTED)
+    answers: frozenset[type[Task]] = frozenset(PROMPTED_TASKS)
 
     def __init__(
         self,

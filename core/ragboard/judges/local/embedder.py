@@ -16,7 +16,7 @@ from ragboard.judges.local.models import (
     load,
     model_folder,
     read_json,
-    readable,
+    replace_surrogates,
     running_on,
 )
 from ragboard.tasks import Failure, OnCall, Reply, Similarity, Task, ignore_call
@@ -25,7 +25,7 @@ __all__ = ["StEmbedder"]
 
 VERSION = "1"
 
-BATCH = 64
+BATCH_SIZE = 64
 """Number of texts that the model reads at once."""
 
 
@@ -48,7 +48,7 @@ class StEmbedder:
         self._folder = model_folder(model)
         modules = read_json(self._folder, "modules.json", "a sentence-transformers model")
         self._digest = digest(self._folder, dict.fromkeys(str(module.get("path", "")) for module in modules))
-        self._embedding = Lock()
+        self._lock = Lock()
 
     @property
     def name(self) -> str:
@@ -65,13 +65,13 @@ class StEmbedder:
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order; the model runs in a thread."""
         texts = texts_of(tasks)
-        found = await asyncio.to_thread(self._vectors, texts) if texts else []
-        vectors: dict[str, Vector | Failure] = dict(zip(texts, found, strict=True))
+        embedded = await asyncio.to_thread(self._vectors, texts) if texts else []
+        vectors: dict[str, Vector | Failure] = dict(zip(texts, embedded, strict=True))
         return [similarities(task, vectors) for task in tasks]
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
-        with self._embedding, running_on(self.hardware):
-            rows = self._model.encode([*map(readable, texts)], batch_size=BATCH, show_progress_bar=False)
+        with self._lock, running_on(self.hardware):
+            rows = self._model.encode([*map(replace_surrogates, texts)], batch_size=BATCH_SIZE, show_progress_bar=False)
         return [tuple(map(float, row)) for row in rows]
 
     @cached_property

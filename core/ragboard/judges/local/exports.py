@@ -1,4 +1,4 @@
-"""Run the ONNX export of a model by onnxruntime."""
+"""Run the ONNX export of a model with onnxruntime."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from ragboard.errors import JudgeError
-from ragboard.judges.local.models import Hardware, exported, line, loading_from
+from ragboard.judges.local.models import Hardware, loading_from, one_line, onnx_export
 
 __all__ = ["Export", "load_export"]
 
 
 class Export:
-    """The ONNX export of a model, called as a model of transformers is.
+    """The ONNX export of a model; called like a model of transformers.
 
-    Raises JudgeError if onnxruntime cannot read it or has no such device, or if it is not a model of these outputs.
+    Raises JudgeError if onnxruntime cannot read it, the device is missing, or the number of outputs is another one.
     """
 
     def __init__(self, path: Path, outputs: int, hardware: Hardware) -> None:
@@ -31,24 +31,24 @@ class Export:
         try:
             self.session = runtime.InferenceSession(str(path), settings, providers=[(provider, options)])
         except _errors() as error:
-            raise JudgeError(f"{path}: onnxruntime cannot load it: {line(error)}") from error
+            raise JudgeError(f"{path}: onnxruntime cannot load it: {one_line(error)}") from error
         if provider not in self.session.get_providers():
-            raise JudgeError(f"device {hardware.device}: onnxruntime cannot use it on this machine; use --device cpu")
-        given = {one.name: one.shape for one in self.session.get_outputs()}
-        size = (given.get("logits") or [0])[-1]
+            raise JudgeError(f"device {hardware.device}: onnxruntime cannot use this device; use --device cpu")
+        shapes = {output.name: output.shape for output in self.session.get_outputs()}
+        size = (shapes.get("logits") or [0])[-1]
         if isinstance(size, int) and size != outputs:
-            raise JudgeError(f"{path}: gives {given}; expected logits, of {outputs} outputs")
-        self.inputs = [one.name for one in self.session.get_inputs()]
+            raise JudgeError(f"{path}: its outputs are {shapes}; expected logits with {outputs} values")
+        self.inputs = [node.name for node in self.session.get_inputs()]
 
     def __call__(self, **inputs: Any) -> Any:
         """Return an object with `logits`, a tensor on the CPU."""
         try:
-            found = self.session.run(["logits"], {name: inputs[name].numpy() for name in self.inputs})
+            outputs = self.session.run(["logits"], {name: inputs[name].numpy() for name in self.inputs})
         except KeyError as error:
-            raise JudgeError(f"{self.path}: reads {error}, which the tokenizer beside it does not give") from error
+            raise JudgeError(f"{self.path}: needs the input {error}, which its tokenizer does not give") from error
         except _errors() as error:
-            raise JudgeError(f"{self.path}: onnxruntime cannot run it: {line(error)}") from error
-        return SimpleNamespace(logits=import_module("torch").from_numpy(found[0]))
+            raise JudgeError(f"{self.path}: onnxruntime cannot run it: {one_line(error)}") from error
+        return SimpleNamespace(logits=import_module("torch").from_numpy(outputs[0]))
 
 
 def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export, Any]:
@@ -60,24 +60,25 @@ def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export,
     with loading_from(folder):
         config = library.AutoConfig.from_pretrained(str(folder), local_files_only=True)
         tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    places = getattr(config, "max_position_embeddings", -1)
-    if places > 0:
-        tokenizer.model_max_length = min(tokenizer.model_max_length, places)
-    return Export(exported(folder), outputs, hardware), tokenizer
+    max_length = getattr(config, "max_position_embeddings", -1)
+    if max_length > 0:
+        tokenizer.model_max_length = min(tokenizer.model_max_length, max_length)
+    return Export(onnx_export(folder), outputs, hardware), tokenizer
 
 
-def _provider(device: str | None, there: list[str]) -> tuple[str, dict[str, str]]:
-    """Return what runs a model on the device, and its settings: the CPU unless another one is asked for."""
+def _provider(device: str | None, available: list[str]) -> tuple[str, dict[str, str]]:
+    """Return onnxruntime's provider for the device, and its options. Without a device, the CPU."""
     kind, _, number = (device or "cpu").partition(":")
     if kind == "cpu":
         return "CPUExecutionProvider", {}
-    if kind == "cuda" and "CUDAExecutionProvider" in there:
+    if kind == "cuda" and "CUDAExecutionProvider" in available:
         return "CUDAExecutionProvider", {"device_id": number or "0"}
     hint = "; pip install onnxruntime-gpu in place of onnxruntime, or" if kind == "cuda" else ";"
-    raise JudgeError(f"device {device}: onnxruntime finds none on this machine{hint} use --device cpu")
+    raise JudgeError(f"device {device}: onnxruntime finds no such device on this machine{hint} use --device cpu")
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return what onnxruntime raises: classes of its own, which have no base class in common."""
-    own = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
-    return RuntimeError, ValueError, *(one for one in own if isinstance(one, type) and issubclass(one, Exception))
+    """Return the exceptions that onnxruntime raises; its own classes have no common base class."""
+    members = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
+    own = (member for member in members if isinstance(member, type) and issubclass(member, Exception))
+    return RuntimeError, ValueError, *own

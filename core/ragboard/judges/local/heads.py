@@ -1,4 +1,4 @@
-"""The kinds of model that verify statements: one label for the text, a label for each token, or a generated answer."""
+"""The kinds of model that verify statements. They give a label for the text, one for each token, or an answer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ from typing import Any, ClassVar, TypeAlias
 
 from ragboard.errors import JudgeError
 from ragboard.judges.local.exports import load_export
-from ragboard.judges.local.models import Hardware, exported, load, load_parts, read_json, readable, running_on
+from ragboard.judges.local.models import (
+    Hardware,
+    load,
+    load_parts,
+    onnx_export,
+    read_json,
+    replace_surrogates,
+    running_on,
+)
 from ragboard.judges.local.presets import Reading
 from ragboard.judges.local.verdicts import Scores, scores_of
 from ragboard.judges.local.windows import Offsets, span, tokens_at, windows
 from ragboard.records import Label
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["Head", "StatementTooLongError", "Texts", "head_of", "read_labels"]
+__all__ = ["Head", "StatementTooLongError", "Texts", "create_head", "read_labels"]
 
 Texts: TypeAlias = tuple[str, ...]
 """What a model reads at a time: one text, or two that its tokenizer joins."""
@@ -28,22 +36,22 @@ Texts: TypeAlias = tuple[str, ...]
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """(start, end) of parts of a text, in characters."""
 
-BATCH = 32
+BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
 
-SPARE = 4
-"""Tokens kept free, because a piece of a text may have a few more tokens by itself than within the text."""
+SPARE_TOKENS = 4
+"""Tokens kept free, because a piece of a text can have a few more tokens alone than within the text."""
 
 MIN_PASSAGE_TOKENS = 16
 """Minimum number of tokens that a statement must leave for a passage."""
 
-_MEANING: Mapping[str, Label] = {
+_LABEL_OF: Mapping[str, Label] = {
     "entailment": "supported",
     "contradiction": "contradicted",
     "neutral": "unsupported",
     "not_entailment": "unsupported",
 }
-_NAMED = ({"entailment", "contradiction", "neutral"}, {"entailment", "not_entailment"}, {"entailment"})
+_LABEL_SETS = ({"entailment", "contradiction", "neutral"}, {"entailment", "not_entailment"}, {"entailment"})
 
 
 _BY_PRESET = "; if it is the model of a preset, name it as local:PRESET@FOLDER"
@@ -54,31 +62,31 @@ class StatementTooLongError(Exception):
 
 
 def read_labels(folder: Path) -> tuple[Label, ...]:
-    """Return what the outputs of a model for entailment mean, by `id2label` in its config.json, in any order and case.
+    """Return the meaning of each output of an entailment model, from `id2label` in its config.json.
 
-    The labels can be entailment, contradiction and neutral; entailment and not_entailment; or entailment. Raises
-    JudgeError for other labels, whose meaning is unknown.
+    The labels can be entailment, contradiction and neutral; entailment and not_entailment; or entailment alone, in any
+    order and case. Raises JudgeError for other labels.
     """
     config = read_json(folder, "config.json", "a cross-encoder trained for entailment")
-    named = config.get("id2label") if isinstance(config, dict) else None
-    names = [str(name) for _, name in sorted(named.items(), key=_place)] if isinstance(named, dict) else []
-    known = [name.lower().replace("-", "_") for name in names]
-    if set(known) not in _NAMED or len(set(known)) < len(known):
+    labels = config.get("id2label") if isinstance(config, dict) else None
+    names = [str(name) for _, name in sorted(labels.items(), key=_numeric_order)] if isinstance(labels, dict) else []
+    normalized = [name.lower().replace("-", "_") for name in names]
+    if set(normalized) not in _LABEL_SETS or len(set(normalized)) < len(normalized):
         raise JudgeError(
             f"{folder}: its labels are {', '.join(names) or 'not named'};"
             f" expected entailment, contradiction and neutral (id2label in config.json){_BY_PRESET}"
         )
-    return tuple(_MEANING[name] for name in known)
+    return tuple(_LABEL_OF[name] for name in normalized)
 
 
-def _place(item: tuple[str, object]) -> tuple[int, str]:
+def _numeric_order(item: tuple[str, object]) -> tuple[int, str]:
     return len(item[0]), item[0]
 
 
 class Head(ABC):
     """The model in a folder, loaded at its first use. Not thread-safe.
 
-    Raises JudgeError if the folder holds another kind of model than `reading` is for.
+    Raises JudgeError if the folder does not have the kind of model that `reading` describes.
     """
 
     architecture: ClassVar[str]
@@ -93,11 +101,11 @@ class Head(ABC):
         self.outputs = self._outputs()
         if hardware.backend == "onnx":
             if not self.runs_exports:
-                raise JudgeError(f"{folder}: a model {self.architecture} runs with torch only; use --backend torch")
-            exported(folder)
+                raise JudgeError(f"{folder}: models {self.architecture} run only with torch; use --backend torch")
+            onnx_export(folder)
 
     def _outputs(self) -> tuple[Label, ...]:
-        """Return what the outputs mean, and check that the folder has this kind of model."""
+        """Check that the folder has this kind of model, and return the meaning of its outputs."""
         config = read_json(self.folder, "config.json", "a model")
         config = config if isinstance(config, dict) else {}
         classes = [str(name) for name in config.get("architectures") or ()]
@@ -141,19 +149,22 @@ class Head(ABC):
         return int(self.reading.length or self.tokenizer.model_max_length)
 
     def clean(self, text: str) -> str:
-        """Return the text as the model can read it, with the same length.
+        """Return the text as the model can read it; the length stays the same.
 
-        If the model reads one text, marks such as `</s>` separate statement and passage, so marks in them are blanked.
+        If the model reads statement and passage as one text, special tokens such as `</s>` separate them, so special
+        tokens inside the texts are replaced by spaces.
         """
-        text = readable(text)
-        return text if len(self.reading.texts) > 1 else self._marks.sub(lambda mark: " " * len(mark[0]), text)
+        text = replace_surrogates(text)
+        return (
+            text if len(self.reading.texts) > 1 else self._special_tokens.sub(lambda match: " " * len(match[0]), text)
+        )
 
     @cached_property
-    def _marks(self) -> re.Pattern[str]:
+    def _special_tokens(self) -> re.Pattern[str]:
         return re.compile("|".join(map(re.escape, self.tokenizer.all_special_tokens)))
 
     def texts(self, question: str, passage: str, statement: str) -> Texts:
-        """Return what the model reads."""
+        """Return the input texts for a passage and a statement."""
         values = {"question": question, "passage": passage, "statement": statement}
         return tuple(text.format_map(values) for text in self.reading.texts)
 
@@ -164,11 +175,11 @@ class Head(ABC):
         """
         frame = int(self.tokenizer.num_special_tokens_to_add(pair=len(self.reading.texts) > 1))
         frame += sum(len(self._offsets(text)) for text in self.texts(question, "", ""))
-        limit = self.length - frame - SPARE
+        limit = self.length - frame - SPARE_TOKENS
         used = len(self._offsets(statement))
         if limit - used < min(MIN_PASSAGE_TOKENS, window):
             raise StatementTooLongError(
-                f"a statement of {used} tokens leaves no room for a passage; the model reads {limit} together"
+                f"a statement of {used} tokens leaves no room for a passage; the model reads {limit} tokens at a time"
             )
         return min(window, limit - used)
 
@@ -176,25 +187,25 @@ class Head(ABC):
         """Return (start, end) of the windows of a passage; empty for an empty passage."""
         offsets = self._offsets(passage)
         borders = tokens_at(offsets, [start for start, _ in sentence_spans(passage)])
-        found = (span(passage, offsets, window) for window in windows(len(offsets), borders, room))
-        return tuple(place for place in found if place)
+        spans = (span(passage, offsets, window) for window in windows(len(offsets), borders, room))
+        return tuple(window_span for window_span in spans if window_span)
 
     def _offsets(self, text: str) -> Offsets:
-        cut: Mapping[str, Any] = self.tokenizer(
+        encoding: Mapping[str, Any] = self.tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
         )
-        offsets: Offsets = cut["offset_mapping"]
+        offsets: Offsets = encoding["offset_mapping"]
         return offsets
 
     def predict(self, texts: Sequence[Texts]) -> list[Scores | None]:
-        """Return scores, in order; None if the model gives no number. Texts of similar length share a batch."""
-        order = sorted(range(len(texts)), key=lambda place: -sum(map(len, texts[place])))
+        """Return the scores of each input, in order; None if an output is not finite. Similar lengths share a batch."""
+        order = sorted(range(len(texts)), key=lambda index: -sum(map(len, texts[index])))
         scores: list[Scores | None] = [None] * len(texts)
         with running_on(self.hardware):
-            for start in range(0, len(order), BATCH):
-                batch = order[start : start + BATCH]
-                for place, score in zip(batch, self._read([texts[each] for each in batch]), strict=True):
-                    scores[place] = score
+            for start in range(0, len(order), BATCH_SIZE):
+                batch = order[start : start + BATCH_SIZE]
+                for index, score in zip(batch, self._read([texts[index] for index in batch]), strict=True):
+                    scores[index] = score
         return scores
 
     def _inputs(self, batch: Sequence[Texts], **settings: Any) -> Any:
@@ -209,7 +220,7 @@ class Head(ABC):
 
     @abstractmethod
     def _read(self, batch: Sequence[Texts]) -> Iterable[Scores | None]:
-        """Read a batch."""
+        """Return the scores of each input of a batch; None if an output is not finite."""
 
 
 class SequenceHead(Head):
@@ -237,29 +248,37 @@ class TokensHead(Head):
 
     def _read(self, batch: Sequence[Texts]) -> Iterable[Scores | None]:
         inputs = self._inputs(batch, return_offsets_mapping=True)
-        places = inputs.pop("offset_mapping").tolist()
-        rows = self.model(**inputs.to(self.model.device)).logits.float().softmax(-1)
-        doubts = rows[..., self.outputs.index("unsupported")].tolist()
-        return [
-            _marked(
-                texts[-1], [(*place, doubt) for side, place, doubt in zip(sides, offsets, row, strict=True) if side]
-            )
-            for texts, sides, offsets, row in zip(
-                batch, (inputs.sequence_ids(number) for number in range(len(batch))), places, doubts, strict=True
-            )
-        ]
+        offsets = inputs.pop("offset_mapping").tolist()
+        probabilities = self.model(**inputs.to(self.model.device)).logits.float().softmax(-1)
+        unsupported = probabilities[..., self.outputs.index("unsupported")].tolist()
+        scores: list[Scores | None] = []
+        for number, texts in enumerate(batch):
+            # the tokens of the statement, which is the second text; those of the passage have the id 0
+            tokens = [
+                (start, end, probability)
+                for text_id, (start, end), probability in zip(
+                    inputs.sequence_ids(number), offsets[number], unsupported[number], strict=True
+                )
+                if text_id
+            ]
+            scores.append(_token_scores(texts[-1], tokens))
+        return scores
 
 
-def _marked(statement: str, tokens: Sequence[tuple[int, int, float]]) -> Scores | None:
-    """Join neighbouring tokens (start, end, probability of being unsupported) with a probability above 0.5."""
-    if not all(math.isfinite(doubt) for *_, doubt in tokens):
+def _token_scores(statement: str, tokens: Sequence[tuple[int, int, float]]) -> Scores | None:
+    """Return the scores of a statement from its tokens: (start, end, probability that the token is unsupported).
+
+    Neighbouring tokens with a probability above 0.5 are joined to the unsupported parts. None if one is not finite.
+    """
+    if not all(math.isfinite(probability) for *_, probability in tokens):
         return None
-    runs = groupby(tokens, key=lambda token: token[2] > 0.5)
-    spans = [(run[0][0], run[-1][1]) for doubted, found in runs if doubted and (run := list(found))]
-    return Scores(
-        support=round(1 - max((doubt for *_, doubt in tokens), default=0.0), 4),
-        marked=tuple(statement[start:end].strip() for start, end in spans),
-    )
+    parts: list[str] = []
+    for is_unsupported, group in groupby(tokens, key=lambda token: token[2] > 0.5):
+        if is_unsupported:
+            run = list(group)
+            parts.append(statement[run[0][0] : run[-1][1]].strip())
+    highest = max((probability for *_, probability in tokens), default=0.0)
+    return Scores(support=round(1 - highest, 4), marked=tuple(parts))
 
 
 class Seq2SeqHead(Head):
@@ -272,24 +291,25 @@ class Seq2SeqHead(Head):
         return load_parts("AutoModelForSeq2SeqLM", self.folder, self.hardware)
 
     @cached_property
-    def _first(self) -> list[int]:
+    def _answer_tokens(self) -> list[int]:
         """The first token of each answer."""
-        found = [self.tokenizer(answer, add_special_tokens=False)["input_ids"][:1] for answer in self.reading.answers]
-        first = [token for tokens in found for token in tokens]
-        if len(set(first)) < len(self.reading.answers):
+        tokens: list[int] = []
+        for answer in self.reading.answers:
+            tokens += self.tokenizer(answer, add_special_tokens=False)["input_ids"][:1]
+        if len(set(tokens)) < len(self.reading.answers):
             raise JudgeError(f"{self.folder}: its tokenizer does not distinguish {' from '.join(self.reading.answers)}")
-        return first
+        return tokens
 
     def _read(self, batch: Sequence[Texts]) -> Iterable[Scores | None]:
         inputs = self._inputs(batch).to(self.model.device)
         begin = inputs["input_ids"].new_full((len(batch), 1), self.model.config.decoder_start_token_id)
-        logits = self.model(**inputs, decoder_input_ids=begin, use_cache=False).logits[:, 0, self._first]
+        logits = self.model(**inputs, decoder_input_ids=begin, use_cache=False).logits[:, 0, self._answer_tokens]
         return [scores_of(row, self.outputs) for row in logits.float().tolist()]
 
 
 _HEADS: Mapping[str, type[Head]] = {"sequence": SequenceHead, "tokens": TokensHead, "seq2seq": Seq2SeqHead}
 
 
-def head_of(folder: Path, reading: Reading, hardware: Hardware) -> Head:
-    """Return the model in a folder, with this way to read it. Raises JudgeError if the model does not fit."""
+def create_head(folder: Path, reading: Reading, hardware: Hardware) -> Head:
+    """Return the head for the model in a folder. Raises JudgeError if the model does not fit `reading`."""
     return _HEADS[reading.head](folder, reading, hardware)

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import ClassVar, TypeAlias
 
 from ragboard.errors import SettingError
-from ragboard.judges.local.heads import StatementTooLongError, Texts, head_of
+from ragboard.judges.local.heads import StatementTooLongError, Texts, create_head
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, model_folder
 from ragboard.judges.local.presets import DEFAULT, ModelChoice, Reading, choose_model, presets
 from ragboard.judges.local.verdicts import Scores, Thresholds, WindowScores, verdict
@@ -23,7 +23,7 @@ __all__ = ["LocalJudge", "NliJudge"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Window:
-    """A window to read with a statement."""
+    """A window of a passage, `[start:end]`, and the texts that the model reads for it and one statement."""
 
     rank: int
     start: int
@@ -32,18 +32,18 @@ class _Window:
 
 
 _StatementWindows: TypeAlias = tuple[tuple[_Window, ...], ...]
-"""The windows of each passage, with one statement."""
+"""The windows of each passage for one statement."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _VerifyTask:
-    """A task, and the windows to read for each of its statements."""
+    """A task, and the windows that the model reads for each of its statements."""
 
     task: Verify
     rows: tuple[_StatementWindows, ...]
 
     @property
-    def cells(self) -> Iterator[_Window]:
+    def windows(self) -> Iterator[_Window]:
         for row in self.rows:
             yield from chain(*row)
 
@@ -52,12 +52,12 @@ class LocalJudge:
     """Answers Verify: a model reads each statement with windows of the passages, of at most `window` tokens.
 
     A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
-    that of contradiction is at least `contradicts`. The verdict of a passage is supported if one of its windows
+    the probability of contradiction is at least `contradicts`. The verdict of a passage is supported if a window
     supports, else contradicted if one contradicts, else unsupported. The joint verdict follows the same rule over the
     windows of all passages, so a statement that only two passages together support is unsupported.
 
-    `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face; without a preset the model's labels must
-    be those of entailment. Raises SettingError if there is no such model and for invalid thresholds or windows,
+    `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face. Without a preset, its labels must be those
+    of an entailment model. Raises SettingError if there is no such model and for invalid thresholds or windows,
     JudgeError if the model cannot be downloaded or is of another kind. The weights are loaded with the first task;
     `answer` raises JudgeError if that fails.
     """
@@ -67,7 +67,7 @@ class LocalJudge:
     batch_size = 8
     prefix: ClassVar[str] = "local"
     version: ClassVar[str] = "1"
-    """Changes when a change of windows or rules can change an answer."""
+    """Incremented if a change of windows or rules can change a reply."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class LocalJudge:
             raise SettingError(f"window is {window}; expected at least 1 token")
         for name, threshold in (("supports", supports), ("contradicts", contradicts)):
             if not 0 < threshold <= 1:
-                raise SettingError(f"{name} is {threshold}; expected above 0 and at most 1")
+                raise SettingError(f"{name} is {threshold}; expected a probability above 0 and at most 1")
         chosen = self._choose(model)
         folder = self._folder(chosen, hardware)
         self.model = chosen.name
         self.window = window or chosen.reading.window
         self.thresholds = Thresholds(supports=supports, contradicts=contradicts)
-        self._head = head_of(folder, chosen.reading, hardware)
+        self._head = create_head(folder, chosen.reading, hardware)
         self._digest = f"onnx-{digest(folder, backend='onnx')}" if hardware.backend == "onnx" else digest(folder)
         self._lock = Lock()
 
@@ -100,7 +100,7 @@ class LocalJudge:
             return model_folder(chosen.location, hardware.backend)
         except SettingError as error:
             known = ", ".join(name for name, preset in presets().items() if not preset.refused)
-            raise SettingError(f"{error}; there are presets too: {known}") from error
+            raise SettingError(f"{error}; or use a preset: {known}") from error
 
     @property
     def name(self) -> str:
@@ -112,8 +112,8 @@ class LocalJudge:
 
     def identity(self, task: type[Task]) -> str:
         """Return the model with a digest of its files and input format, the window and the thresholds."""
-        asked = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
-        return self._identity(f"{self._digest}-{asked}", task)
+        reading = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
+        return self._identity(f"{self._digest}-{reading}", task)
 
     def _identity(self, digest: str, task: type[Task]) -> str:
         limits = f"{self.thresholds.supports:g}/{self.thresholds.contradicts:g}"
@@ -125,13 +125,13 @@ class LocalJudge:
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
         with self._lock:
-            all_asked = [self._asked(task) for task in tasks]
-            cells = chain(*(asked.cells for asked in all_asked if isinstance(asked, _VerifyTask)))
-            texts = list(dict.fromkeys(cell.texts for cell in cells))
+            prepared = [self._prepare(task) for task in tasks]
+            windows = chain(*(verify.windows for verify in prepared if isinstance(verify, _VerifyTask)))
+            texts = list(dict.fromkeys(window.texts for window in windows))
             scores = dict(zip(texts, self._head.predict(texts), strict=True))
-        return [asked if isinstance(asked, Failure) else self._reply(asked, scores) for asked in all_asked]
+        return [verify if isinstance(verify, Failure) else self._reply(verify, scores) for verify in prepared]
 
-    def _asked(self, task: Task) -> _VerifyTask | Failure:
+    def _prepare(self, task: Task) -> _VerifyTask | Failure:
         if not isinstance(task, Verify):
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
         head = self._head
@@ -154,26 +154,27 @@ class LocalJudge:
         )
         return _VerifyTask(task=task, rows=tuple(rows))
 
-    def _reply(self, asked: _VerifyTask, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
-        if any(scores[cell.texts] is None for cell in asked.cells):
+    def _reply(self, verify: _VerifyTask, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
+        if any(scores[window.texts] is None for window in verify.windows):
             return Failure(detail=f"{self.name} returned a score that is not a number")
-        rows = [[_window_scores(cells, scores) for cells in row] for row in asked.rows]
+        rows = [[_window_scores(windows, scores) for windows in row] for row in verify.rows]
         joint = (verdict([*chain(*row)], self.thresholds) for row in rows)
-        single = (tuple(verdict(seen, self.thresholds) for seen in row) for row in rows)
+        single = (tuple(verdict(windows, self.thresholds) for windows in row) for row in rows)
         return Verification(
-            joint=tuple(joint) if asked.task.joint else (), single=tuple(single) if asked.task.single else ()
+            joint=tuple(joint) if verify.task.joint else (), single=tuple(single) if verify.task.single else ()
         )
 
 
-def _window_scores(cells: Sequence[_Window], scores: Mapping[Texts, Scores | None]) -> list[WindowScores]:
-    found = ((cell, scores[cell.texts]) for cell in cells)
+def _window_scores(windows: Sequence[_Window], scores: Mapping[Texts, Scores | None]) -> list[WindowScores]:
     return [
-        WindowScores(rank=cell.rank, start=cell.start, end=cell.end, scores=given) for cell, given in found if given
+        WindowScores(rank=window.rank, start=window.start, end=window.end, scores=window_scores)
+        for window in windows
+        if (window_scores := scores[window.texts]) is not None
     ]
 
 
 class NliJudge(LocalJudge):
-    """The local judge as `nli:MODEL`: a model for entailment, by its labels.
+    """The local judge under its older name `nli:MODEL`, for a model with the labels of entailment.
 
     Kept so that stored `nli:` evaluations keep their identity.
     """

@@ -26,20 +26,20 @@ __all__ = [
     "ANY_HARDWARE",
     "Hardware",
     "digest",
-    "exported",
-    "is_here",
-    "line",
+    "is_downloaded",
     "load",
     "load_parts",
     "loading_from",
     "model_folder",
+    "one_line",
+    "onnx_export",
     "read_json",
-    "readable",
+    "replace_surrogates",
     "running_on",
 ]
 
 SERVER_TIMEOUT = 5.0
-"""Seconds to wait until the server of models responds."""
+"""Seconds to wait for a response of Hugging Face before a download."""
 
 _MODEL_FILES = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
 """Extensions of the files of a model: weights, settings, vocabulary."""
@@ -49,43 +49,43 @@ _WEIGHTS = frozenset({".bin", ".safetensors"})
 _EXPORTS = ("onnx/model.onnx", "model.onnx")
 """Where the ONNX export of a model is. Large weights are in files beside it whose names begin with its name."""
 
-_NUMBERS_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-"""The variable that makes torch read weights only; it overrides the settings of a model."""
+_WEIGHTS_ONLY_VARIABLE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+"""The environment variable that makes torch load only weights, no pickled code, whatever a model's settings say."""
 _NO_EXPORT = f"has no ONNX export ({' or '.join(_EXPORTS)}); use --backend torch"
 
 _loading = Lock()
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_WANTED: Mapping[str, Mapping[str, list[str]]] = {
+_DOWNLOADS: Mapping[str, Mapping[str, list[str]]] = {
     "torch": {"ignore_patterns": ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack"]},
     "onnx": {
         "allow_patterns": ["*.json", "*.txt", "*.model", *(f"{export}*" for export in _EXPORTS)],
         "ignore_patterns": ["*/*.json", "*/*.txt", "*/*.model"],
     },
 }
-"""The files of a model that each backend downloads, without weights in formats that it does not read."""
+"""Which files of a model each backend downloads; weights in formats that it does not read are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """What local models run on. Raises SettingError for another device or backend, or fewer threads than 1."""
+    """The device, threads and runtime of local models."""
 
     device: str | None = None
     """`cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
     threads: int | None = None
-    """Threads of the CPU; None: as torch or onnxruntime chooses."""
+    """CPU threads; None: the default of torch or onnxruntime."""
     backend: str = "torch"
-    """The runtime of models that verify: `torch`, or `onnx` for their ONNX export. All other models run with torch."""
+    """The runtime of models that verify statements: `torch`, or `onnx` for their ONNX export. Others run with torch."""
 
     def __post_init__(self) -> None:
         """Raise SettingError for an invalid device, number of threads or backend."""
         if self.device is not None and not re.fullmatch(r"cpu|mps|cuda(:[0-9]+)?", self.device):
-            raise SettingError(f"no device is called {self.device!r}; there are cpu, cuda, cuda:NUMBER and mps")
+            raise SettingError(f"no device is called {self.device!r}; use cpu, cuda, cuda:NUMBER or mps")
         if self.threads is not None and self.threads < 1:
             raise SettingError(f"threads is {self.threads}, expected at least 1")
-        if self.backend not in _WANTED:
-            raise SettingError(f"no backend is called {self.backend!r}; there are {' and '.join(_WANTED)}")
+        if self.backend not in _DOWNLOADS:
+            raise SettingError(f"no backend is called {self.backend!r}; use {' or '.join(_DOWNLOADS)}")
 
 
 ANY_HARDWARE = Hardware()
@@ -94,9 +94,9 @@ ANY_HARDWARE = Hardware()
 def model_folder(name: str, backend: str = "torch") -> Path:
     """Return the folder of a model: the path itself, or its folder in the Hugging Face cache, downloading it if needed.
 
-    Raises SettingError if there is no such model, JudgeError if sentence-transformers (for the backend onnx,
-    onnxruntime too) is not installed or the model cannot be downloaded; immediately if there is no network or
-    HF_HUB_OFFLINE is set.
+    Raises SettingError if there is no such model. Raises JudgeError if sentence-transformers (or, for the backend onnx,
+    onnxruntime) is not installed, or if the model cannot be downloaded: at once without a network or if HF_HUB_OFFLINE
+    is set.
     """
     if find_spec("sentence_transformers") is None:
         raise JudgeError(f"{name}: local models need sentence-transformers; pip install 'ragboard[local]'")
@@ -105,11 +105,11 @@ def model_folder(name: str, backend: str = "torch") -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    return _cached(name, backend) or _downloaded(name, backend)
+    return _cached(name, backend) or _download(name, backend)
 
 
-def is_here(name: str) -> bool:
-    """Return whether a model is a folder or in the Hugging Face cache; False without sentence-transformers."""
+def is_downloaded(name: str) -> bool:
+    """Return whether a model is a folder or in the Hugging Face cache; False if sentence-transformers is missing."""
     if find_spec("sentence_transformers") is None:
         return False
     return Path(name).expanduser().is_dir() or _cached(name) is not None
@@ -119,14 +119,14 @@ def _cached(name: str, backend: str = "torch") -> Path | None:
     hub = import_module("huggingface_hub")
     errors = import_module("huggingface_hub.errors")
     try:
-        return Path(hub.snapshot_download(name, local_files_only=True, **_WANTED[backend]))
+        return Path(hub.snapshot_download(name, local_files_only=True, **_DOWNLOADS[backend]))
     except errors.HFValidationError as error:
         raise SettingError(f"{name}: no such folder, and no name on Hugging Face; expected OWNER/MODEL") from error
     except errors.LocalEntryNotFoundError:
         return None
 
 
-def _downloaded(name: str, backend: str) -> Path:
+def _download(name: str, backend: str) -> Path:
     hub = import_module("huggingface_hub")
     errors = import_module("huggingface_hub.errors")
     absent = f"{name}: no such folder, and not in the Hugging Face cache"
@@ -134,29 +134,29 @@ def _downloaded(name: str, backend: str) -> Path:
         raise SettingError(f"{absent}; expected a folder or OWNER/MODEL")
     if hub.constants.HF_HUB_OFFLINE:
         raise JudgeError(
-            f"{absent}; nothing is downloaded while HF_HUB_OFFLINE is set; bring it from a machine with a network:"
+            f"{absent}; HF_HUB_OFFLINE is set, so nothing is downloaded; on a machine with a network, run"
             f" hf download {name} --local-dir FOLDER"
         )
-    host = _reached(hub.constants.ENDPOINT, absent)
+    host = _check_reachable(hub.constants.ENDPOINT, absent)
     try:
         parts = hub.HfApi().model_info(name, files_metadata=True).siblings
         if backend == "onnx" and not any(part.rfilename in _EXPORTS for part in parts):
             raise JudgeError(f"{name}: {_NO_EXPORT}")
-        wanted = hub.utils.filter_repo_objects(parts, **_WANTED[backend], key=lambda part: part.rfilename)
+        wanted = hub.utils.filter_repo_objects(parts, **_DOWNLOADS[backend], key=lambda part: part.rfilename)
         sizes = [part.size or 0 for part in wanted]
         print(f"{name}: downloading {_gigabytes(sum(sizes))} from {host}, once", file=sys.stderr)
-        return Path(hub.snapshot_download(name, **_WANTED[backend]))
+        return Path(hub.snapshot_download(name, **_DOWNLOADS[backend]))
     except errors.RepositoryNotFoundError as error:
-        raise SettingError(f"{absent}; {host} has no model of that name, or a private one") from error
+        raise SettingError(f"{absent}; {host} has no public model of that name") from error
     except (OSError, errors.HTTPError) as error:
-        raise JudgeError(f"{absent}; the download from {host} failed: {line(error)}") from error
+        raise JudgeError(f"{absent}; the download from {host} failed: {one_line(error)}") from error
 
 
 def _gigabytes(size: int) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
 
 
-def _reached(address: str, absent: str) -> str:
+def _check_reachable(address: str, absent: str) -> str:
     """Return the host of the address if it responds. Raises JudgeError if it does not."""
     host = urlsplit(address).hostname or address
     try:
@@ -166,21 +166,21 @@ def _reached(address: str, absent: str) -> str:
         return host
     except (OSError, HTTPException, ValueError) as error:
         raise JudgeError(
-            f"{absent}; {host} cannot be reached to download it ({line(error)}); name a folder that holds the model"
+            f"{absent}; {host} cannot be reached ({one_line(error)}); give a folder with the model"
         ) from error
 
 
-def read_json(folder: Path, name: str, what: str) -> Any:
-    """Read a JSON file of a model. Raises JudgeError if it is missing or not JSON."""
+def read_json(folder: Path, name: str, model_kind: str) -> Any:
+    """Read the JSON file `name` of a model. Raises JudgeError if it is missing or not JSON."""
     try:
         return json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise JudgeError(f"{folder}: holds no {name}; expected the folder of {what}") from error
+        raise JudgeError(f"{folder}: holds no {name}; expected the folder of {model_kind}") from error
     except (OSError, ValueError) as error:
-        raise JudgeError(f"{folder / name}: cannot be read: {line(error)}") from error
+        raise JudgeError(f"{folder / name}: cannot be read: {one_line(error)}") from error
 
 
-def exported(folder: Path) -> Path:
+def onnx_export(folder: Path) -> Path:
     """Return the ONNX export in the folder of a model. Raises JudgeError if there is none."""
     for name in _EXPORTS:
         if (folder / name).is_file():
@@ -189,15 +189,15 @@ def exported(folder: Path) -> Path:
 
 
 def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch") -> str:
-    """Return a digest of the files of a model, in the folder and its subfolders given: 16 hexadecimal digits.
+    """Return a digest of a model's files, 16 hexadecimal digits; `parts` are the subfolders with files, "" the folder.
 
-    With the backend onnx its weights are those of its ONNX export. Raises JudgeError if there is none.
+    For the backend onnx, the weights are those of the ONNX export. Raises JudgeError if there is none.
     """
     files = [
         (part, path) for part in parts for path in sorted((folder / part).glob("*")) if path.suffix in _MODEL_FILES
     ]
     if backend == "onnx":
-        export = exported(folder)
+        export = onnx_export(folder)
         files = [(part, path) for part, path in files if path.suffix not in _WEIGHTS]
         files += [("onnx", path) for path in sorted(export.parent.glob(f"{export.name}*"))]
     total = hashlib.sha256()
@@ -209,16 +209,15 @@ def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch"
     return total.hexdigest()[:16]
 
 
-def readable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which tokenizers reject; the length stays the same."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings: Any) -> Any:
-    """Load a model of this class of sentence-transformers, from local files and without running their code.
+    """Load a model with the class `kind` of sentence-transformers, from local files, without running code in them.
 
-    Raises JudgeError if the files are damaged or of a kind that this version does not know, or if there is no such
-    device.
+    Raises JudgeError if the files are damaged, the library cannot load this kind of model, or the device is missing.
     """
     library = import_module("sentence_transformers")
     with loading_from(folder):
@@ -226,7 +225,7 @@ def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings:
 
 
 def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tuple[Any, Any]:
-    """Load a model of this class of transformers and its tokenizer, as `load` does."""
+    """Load a model with the class `kind` of transformers, and its tokenizer, as `load` does."""
     library = import_module("transformers")
     with loading_from(folder):
         model = getattr(library, kind).from_pretrained(str(folder), local_files_only=True)
@@ -237,17 +236,17 @@ def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tu
 def _device(hardware: Hardware) -> str:
     torch = import_module("torch")
     if hardware.device is None:
-        found: str = import_module("sentence_transformers.util").get_device_name()
-        return found
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there[hardware.device.partition(":")[0]]:
-        raise JudgeError(f"device {hardware.device}: torch finds none on this machine; use --device cpu")
+        device: str = import_module("sentence_transformers.util").get_device_name()
+        return device
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available[hardware.device.partition(":")[0]]:
+        raise JudgeError(f"device {hardware.device}: torch finds no such device on this machine; use --device cpu")
     return hardware.device
 
 
 @contextmanager
 def running_on(hardware: Hardware) -> Generator[None]:
-    """Run a model in the block, without gradients and with these threads, which torch sets per calling thread."""
+    """Run a model in the block, without gradients and with the number of threads of `hardware`."""
     torch = import_module("torch")
     if hardware.threads:
         torch.set_num_threads(hardware.threads)
@@ -262,37 +261,46 @@ def loading_from(folder: Path) -> Generator[None]:
     Raises JudgeError if that fails.
     """
     logging = import_module("transformers.utils.logging")
-    damaged = cast("type[Exception]", import_module("safetensors").SafetensorError)
-    no_numbers = cast("type[Exception]", import_module("pickle").UnpicklingError)
+    safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
+    unpickling_error = cast("type[Exception]", import_module("pickle").UnpicklingError)
     shown: bool = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        with _numbers_only():
+        with _weights_only():
             yield
-    except (OSError, ValueError, RuntimeError, TypeError, LookupError, ImportError, damaged, no_numbers) as error:
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        TypeError,
+        LookupError,
+        ImportError,
+        safetensors_error,
+        unpickling_error,
+    ) as error:
         if "trust_remote_code" in str(error):
-            raise JudgeError(f"{folder}: only loads with Python code of its own, which is never run") from error
-        raise JudgeError(f"{folder}: the model cannot be loaded: {line(error)}") from error
+            raise JudgeError(f"{folder}: the model needs Python code of its own, which ragboard never runs") from error
+        raise JudgeError(f"{folder}: the model cannot be loaded: {one_line(error)}") from error
     finally:
         if shown:
             logging.enable_progress_bar()
 
 
 @contextmanager
-def _numbers_only() -> Generator[None]:
-    """Read only numbers from pickled weights; `weights_only: false` in a model's settings would run code."""
+def _weights_only() -> Generator[None]:
+    """Load only numbers from pickled weights in the block, even if a model's settings say `weights_only: false`."""
     with _loading:
-        before = os.environ.get(_NUMBERS_ONLY)
-        os.environ[_NUMBERS_ONLY] = "1"
+        before = os.environ.get(_WEIGHTS_ONLY_VARIABLE)
+        os.environ[_WEIGHTS_ONLY_VARIABLE] = "1"
         try:
             yield
         finally:
             if before is None:
-                del os.environ[_NUMBERS_ONLY]
+                del os.environ[_WEIGHTS_ONLY_VARIABLE]
             else:
-                os.environ[_NUMBERS_ONLY] = before
+                os.environ[_WEIGHTS_ONLY_VARIABLE] = before
 
 
-def line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Return the message of a library's error as one line of at most 300 characters."""
     return (" ".join(str(error).split()) or type(error).__name__)[:300]

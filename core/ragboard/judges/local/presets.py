@@ -1,4 +1,4 @@
-"""Local models by name: what each is given as input, and what is known about it."""
+"""Presets of local models: the input format of each, and what its authors published about it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from ragboard.records import Label
 __all__ = ["DEFAULT", "HeadKind", "ModelChoice", "Preset", "Reading", "choose_model", "presets"]
 
 DEFAULT = "minicheck"
-"""The preset that `local` alone stands for: the fact checker with the best published figure that runs on a laptop."""
+"""The preset that `--judge local` means: the fact checker with the best published figure that runs on a laptop."""
 
 HeadKind: TypeAlias = Literal["sequence", "tokens", "seq2seq"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The input that a model gets for a statement, and the meaning of its outputs."""
+    """How a model reads a statement: its input and the meaning of its outputs.
+
+    The repr is part of the judge's identity, so a renamed field would make stored evaluations those of another judge.
+    """
 
     head: HeadKind = "sequence"
     """`sequence`: one label for the text; `tokens`: a label for each token; `seq2seq`: the first token of an answer."""
     texts: tuple[str, ...] = ("{passage}", "{statement}")
     """Templates of the input: one text, or two that the tokenizer joins; fields are question, passage and statement."""
     outputs: tuple[Label, ...] = ()
-    """The meaning of its outputs, in order; empty: as the labels in its config.json say."""
+    """The meaning of its outputs, in order; empty: the labels in its config.json."""
     answers: tuple[str, ...] = ()
-    """For `seq2seq`, the answer that stands for each output."""
+    """For `seq2seq`: the generated answer of each output."""
     window: int = 256
     """Maximum number of tokens of a passage that are read at a time."""
     length: int | None = None
@@ -40,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A published model. We have not run it: the figures are from its authors."""
+    """A published model. Its figures are from its authors, not measured by ragboard."""
 
     name: str
     model: str
@@ -50,20 +53,20 @@ class Preset:
     languages: str
     licence: str
     published: str
-    """A figure that its authors published."""
+    """The result that its authors published, in words."""
     source: str
-    """The source of the figure."""
+    """Where the result is published."""
     checked: str
-    """Where we looked up the input that it expects."""
+    """Where its input format is documented."""
     download: float | None = None
     """Size of its weights in GB; None if unknown."""
     refused: str = ""
-    """Why ragboard refuses to run it; empty if it does not."""
+    """Why ragboard refuses to run it; empty if it runs it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChoice:
-    """What `local:NAME` means."""
+    """The model that the name `local:NAME` chooses."""
 
     name: str
     """The name without the folder: `minicheck`, or the folder or Hugging Face name of a model without a preset."""
@@ -80,9 +83,11 @@ def presets() -> Mapping[str, Preset]:
 
 
 def _preset(name: str, table: Mapping[str, Any]) -> Preset:
-    names = {field.name for field in fields(Reading)} & table.keys()
-    reading: dict[str, Any] = {key: tuple(table[key]) if isinstance(table[key], list) else table[key] for key in names}
-    return Preset(name=name, reading=Reading(**reading), **{key: table[key] for key in table.keys() - names})
+    reading_fields = {field.name for field in fields(Reading)} & table.keys()
+    reading: dict[str, Any] = {
+        key: tuple(table[key]) if isinstance(table[key], list) else table[key] for key in reading_fields
+    }
+    return Preset(name=name, reading=Reading(**reading), **{key: table[key] for key in table.keys() - reading_fields})
 
 
 def choose_model(name: str) -> ModelChoice:
@@ -92,10 +97,10 @@ def choose_model(name: str) -> ModelChoice:
     JudgeError for a model that ragboard does not run.
     """
     known = presets()
-    before, at, location = name.partition("@")
-    if at and location and before not in known:
-        raise SettingError(f"no preset is called {before!r}; there are {', '.join(known)}")
-    preset = known.get(before) or next((one for one in known.values() if one.model == name), None)
+    preset_name, at, location = name.partition("@")
+    if at and location and preset_name not in known:
+        raise SettingError(f"no preset is called {preset_name!r}; the presets are {', '.join(known)}")
+    preset = known.get(preset_name) or next((preset for preset in known.values() if preset.model == name), None)
     if preset is None or (at and not location):
         return ModelChoice(name=name, location=name, reading=Reading())
     if preset.refused:

@@ -17,7 +17,7 @@ from ragboard.judges.local.models import (
     load,
     model_folder,
     read_json,
-    readable,
+    replace_surrogates,
     running_on,
 )
 from ragboard.tasks import Failure, OnCall, Reply, Similarities, Similarity, Task, ignore_call
@@ -26,15 +26,15 @@ __all__ = ["CrossSimilarity"]
 
 VERSION = "1"
 
-BATCH = 32
+BATCH_SIZE = 32
 """Number of pairs that the model reads at once."""
 
 
 class CrossSimilarity:
     """Answers Similarity by a cross-encoder with one output, the similarity of two texts.
 
-    Asymmetric: `text` is read before each of the others. The model's output must be in [0, 1], as that of STS models,
-    or the task fails. `model` is a folder or a name on Hugging Face.
+    Asymmetric: the model reads `text` first, then one of the others. The task fails if an output is not in [0, 1], as
+    that of STS models is. `model` is a folder or a name on Hugging Face.
     Raises JudgeError if the model cannot be loaded or has several outputs.
     """
 
@@ -51,7 +51,7 @@ class CrossSimilarity:
         if not isinstance(labels, dict) or len(labels) != 1:
             raise JudgeError(f"{model}: is not a cross-encoder with one output; expected a model of similarity (STS)")
         self._digest = digest(self._folder)
-        self._reading = Lock()
+        self._lock = Lock()
 
     @property
     def name(self) -> str:
@@ -75,14 +75,14 @@ class CrossSimilarity:
         if not isinstance(task, Similarity):
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
         if not all(math.isfinite(score) and 0 <= score <= 1 for score in scores):
-            return Failure(detail=f"{self.name} gave a similarity outside 0 to 1")
+            return Failure(detail=f"{self.name} returned a similarity outside [0, 1]")
         return Similarities(values=tuple(scores))
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        read = [(readable(one), readable(other)) for one, other in pairs]
-        with self._reading, running_on(self.hardware):
-            found = self._model.predict(read, batch_size=BATCH, show_progress_bar=False)
-        return [float(score) for score in found]
+        readable_pairs = [(replace_surrogates(first), replace_surrogates(second)) for first, second in pairs]
+        with self._lock, running_on(self.hardware):
+            scores = self._model.predict(readable_pairs, batch_size=BATCH_SIZE, show_progress_bar=False)
+        return [float(score) for score in scores]
 
     @cached_property
     def _model(self) -> Any:

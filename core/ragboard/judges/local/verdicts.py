@@ -1,4 +1,4 @@
-"""From what a model says of windows to the verdict on a statement."""
+"""Combine a model's scores of windows into the verdict on a statement."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Scores", "Thresholds", "WindowScores", "scores_of", "verdict"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scores:
-    """What a model says of a statement, given a text: probabilities in [0, 1]."""
+    """A model's probabilities, in [0, 1], that a text supports or contradicts a statement."""
 
     support: float
     contradiction: float | None = None
-    """None for a model that never says so."""
+    """None if the model has no output for contradiction."""
     marked: tuple[str, ...] = ()
     """The parts of the statement that the model marks as unsupported, if it marks any."""
 
@@ -35,22 +35,24 @@ class WindowScores:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
-    """The least probabilities at which a window supports or contradicts."""
+    """The minimum probabilities at which a window supports or contradicts a statement."""
 
     supports: float = 0.5
     contradicts: float = 0.5
 
 
 def scores_of(logits: Sequence[float], outputs: Sequence[Label]) -> Scores | None:
-    """Return the softmax of the logits of these outputs, to four decimals; None if a logit is not finite.
+    """Return the softmax of the logits, to four decimals; None if a logit is not finite.
 
-    A single output is held against a logit of 0.
+    `outputs` has the label of each logit. A single logit is compared with 0, as in a sigmoid.
     """
     if not all(map(math.isfinite, logits)):
         return None
-    parts = _softmax(logits if len(logits) > 1 else (*logits, 0.0))
-    found: Mapping[Label, float] = {label: round(part, 4) for label, part in zip(outputs, parts, strict=False)}
-    return Scores(support=found["supported"], contradiction=found.get("contradicted"))
+    probabilities = _softmax(logits if len(logits) > 1 else (*logits, 0.0))
+    by_label: Mapping[Label, float] = {
+        label: round(probability, 4) for label, probability in zip(outputs, probabilities, strict=False)
+    }
+    return Scores(support=by_label["supported"], contradiction=by_label.get("contradicted"))
 
 
 def _softmax(logits: Sequence[float]) -> list[float]:
@@ -67,22 +69,27 @@ def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
     """
     if not windows:
         return Verdict(label="unsupported", reason="There is no text to hold it against.")
-    best = max(windows, key=lambda one: one.scores.support)
-    worst = max(windows, key=lambda one: one.scores.contradiction or 0.0)
+    best = max(windows, key=lambda window: window.scores.support)
+    worst = max(windows, key=lambda window: window.scores.contradiction or 0.0)
     label = _label(best.scores.support, worst.scores.contradiction, thresholds)
+    evidence: tuple[Evidence, ...] = ()
+    if label == "supported":
+        evidence = (_evidence(best, "for"),)
+    elif label == "contradicted":
+        evidence = (_evidence(worst, "against"),)
     return Verdict(
         label=label,
         reason=_reason(label, best, worst, len(windows)),
         score=best.scores.support,
-        evidence={"supported": (_mark(best, "for"),), "contradicted": (_mark(worst, "against"),)}.get(label, ()),
+        evidence=evidence,
     )
 
 
 def _label(support: float, contradiction: float | None, thresholds: Thresholds) -> Label:
     if support >= thresholds.supports:
         return "supported"
-    denied = contradiction is not None and contradiction >= thresholds.contradicts
-    return "contradicted" if denied else "unsupported"
+    contradicted = contradiction is not None and contradiction >= thresholds.contradicts
+    return "contradicted" if contradicted else "unsupported"
 
 
 def _reason(label: Label, best: WindowScores, worst: WindowScores, count: int) -> str:
@@ -96,9 +103,9 @@ def _reason(label: Label, best: WindowScores, worst: WindowScores, count: int) -
     if best.scores.marked:
         marked = ", ".join(f'"{text}"' for text in best.scores.marked)
         return f"Passage {best.rank}, the best: {support}; not supported: {marked}."
-    known = support if worst.scores.contradiction is None else f"{support} and {contradiction}"
-    return f"Neither: {known}{highest}."
+    scores = support if worst.scores.contradiction is None else f"{support} and {contradiction}"
+    return f"Neither: {scores}{highest}."
 
 
-def _mark(window: WindowScores, stance: Literal["for", "against"]) -> Evidence:
+def _evidence(window: WindowScores, stance: Literal["for", "against"]) -> Evidence:
     return Evidence(rank=window.rank, start=window.start, end=window.end, stance=stance, how="window")

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from ragboard.errors import JudgeError
-from ragboard.outputs import write_whole
+from ragboard.outputs import write_atomically
 from ragboard.stats import Platt
 from ragboard.tasks import AresQuality
 
@@ -19,7 +19,7 @@ __all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trai
 
 FILE = "judge.json"
 FORMAT = 1
-"""Changes if an older version could misread the folder."""
+"""Incremented if an older version of ragboard could misread the folder."""
 
 Part: TypeAlias = Literal["question", "document", "answer"]
 
@@ -33,7 +33,7 @@ class TrainedQuality:
     calibration: Platt
     """Maps the model's output to the probability that the quality holds."""
     threshold: float
-    """The quality holds from this probability on."""
+    """The quality holds if its probability is at least this."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +43,7 @@ class TrainedFile:
     model: str
     """The name of the model that was fine-tuned."""
     base: str
-    """A digest of the files of that model."""
+    """A digest of that model's files."""
     data: str
     """A digest of the training data."""
     seed: int
@@ -68,8 +68,8 @@ def read_trained(folder: Path) -> TrainedFile:
     except FileNotFoundError as error:
         raise JudgeError(f"{folder}: holds no {FILE}; expected a folder that ragboard train-judge wrote") from error
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise JudgeError(f"{path}: {where}: {error.errors()[0]['msg']}; train it again") from error
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise JudgeError(f"{path}: {field}: {error.errors()[0]['msg']}; train it again") from error
     except (OSError, ValueError) as error:
         raise JudgeError(f"{path}: cannot be read: {error}") from error
 
@@ -77,4 +77,4 @@ def read_trained(folder: Path) -> TrainedFile:
 def write_trained(folder: Path, file: TrainedFile) -> None:
     """Write the file into the folder."""
     text = json.dumps(_ADAPTER.dump_python(file, mode="json"), indent=2) + "\n"
-    write_whole(folder / FILE, text.encode())
+    write_atomically(folder / FILE, text.encode())

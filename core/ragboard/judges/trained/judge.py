@@ -10,14 +10,14 @@ from threading import Lock
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, load, model_folder, running_on
+from ragboard.judges.trained.classifier import Classifier, TextTooLongError
 from ragboard.judges.trained.files import FILE, read_trained
-from ragboard.judges.trained.reading import Classifier, TextTooLongError
-from ragboard.tasks import AresQuality, Classified, Classify, Failure, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import AresQuality, Classification, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
 
 VERSION = "1"
-"""Incremented when a change of the code can change an answer."""
+"""Incremented if a change of the code can change a reply."""
 
 
 class TrainedJudge:
@@ -44,7 +44,7 @@ class TrainedJudge:
                 raise JudgeError(f"{self.folder / quality}: the model that {FILE} names is missing; train it again")
         self._digest = digest(self.folder, ("", *self.file.qualities))
         self._loaded: dict[AresQuality, Classifier] = {}
-        self._reading = Lock()
+        self._lock = Lock()
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class TrainedJudge:
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
-        with self._reading, running_on(self.hardware):
+        with self._lock, running_on(self.hardware):
             inputs = [self._texts(task) for task in tasks]
             by_quality: dict[AresQuality, list[str]] = {
                 quality: [
@@ -100,7 +100,9 @@ class TrainedJudge:
             trained = self.file.qualities[quality]
             encoder = load("CrossEncoder", self.folder / quality, self.hardware)
             if digest(self.folder, ("", *self.file.qualities)) != self._digest:
-                raise JudgeError(f"{self.folder}: has changed since the judge was created; create it again")
+                raise JudgeError(
+                    f"{self.folder}: the files have changed since the judge was created; create the judge again"
+                )
             self._loaded[quality] = Classifier(encoder, trained.reads, self.file.max_length)
         return self._loaded[quality]
 
@@ -109,14 +111,14 @@ class TrainedJudge:
     ) -> Reply | Failure:
         if isinstance(texts, Failure) or not isinstance(task, Classify):
             return texts if isinstance(texts, Failure) else Failure(detail="another kind of task")
-        own = [logits[task.quality][text] for text in texts]
-        if not all(map(math.isfinite, own)):
+        outputs = [logits[task.quality][text] for text in texts]
+        if not all(map(math.isfinite, outputs)):
             return Failure(detail=f"{self.name} returned NaN or infinity")
         trained = self.file.qualities[task.quality]
-        probability = round(max(map(trained.calibration.probability, own)), 4)
-        among = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
-        return Classified(
+        probability = round(max(map(trained.calibration.probability, outputs)), 4)
+        of_windows = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
+        return Classification(
             holds=probability >= trained.threshold,
             probability=probability,
-            reason=f"Probability {probability:.2f}{among}; it holds from {trained.threshold:.2f} on.",
+            reason=f"Probability {probability:.2f}{of_windows}; it holds from {trained.threshold:.2f} on.",
         )

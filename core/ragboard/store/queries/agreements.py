@@ -24,6 +24,7 @@ __all__ = [
     "agreement_item",
     "agreement_items",
     "agreement_outcomes",
+    "agreements_about",
     "evaluated_sample",
     "keep_agreement",
     "side_texts",
@@ -90,7 +91,7 @@ class Agreement:
     heuristic: bool
     seed: int
     """Seed of the coin."""
-    contenders: tuple[Scorer, ...]
+    scorers: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -120,7 +121,7 @@ def keep_agreement(
             agreement.judge,
             agreement.heuristic,
             agreement.seed,
-            as_json([asdict(scorer) for scorer in agreement.contenders]),
+            as_json([asdict(scorer) for scorer in agreement.scorers]),
             list(agreement.notes),
         ],
     )
@@ -147,6 +148,16 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
         [name],
     ).fetchall()
     return tuple(map(_stored, rows))
+
+
+def agreements_about(connection: Connection, run_id: str) -> frozenset[str]:
+    """Return the ids of the agreements about answers of a run: one of their answers is the run's to that question."""
+    rows = connection.execute(
+        "SELECT DISTINCT i.agreement_id FROM agreement_items i JOIN samples s ON s.run_id = ?"
+        " AND s.question = i.sides->0->>'question' AND s.answer = i.sides->0->>'answer'",
+        [run_id],
+    ).fetchall()
+    return frozenset(agreement_id for (agreement_id,) in rows)
 
 
 def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
@@ -221,7 +232,7 @@ def _stored(row: tuple[Any, ...]) -> StoredAgreement:
     names = ("id", "name", "form", "source", "judge", "heuristic", "seed")
     agreement = Agreement(
         **dict(zip(names, columns, strict=True)),
-        contenders=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
+        scorers=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
         notes=tuple(notes),
     )
     usual = sorted(dimensions, key=lambda one: (_USUAL.index(one) if one in _USUAL else len(_USUAL), one))

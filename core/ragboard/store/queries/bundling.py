@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragboard.metrics.citations import ASKED_ALONE
-from ragboard.metrics.nuggets import AT_ONCE
+from ragboard.metrics.nuggets import NUGGETS_PER_CALL
 from ragboard.metrics.umbrela import GRADED_ALONE
 from ragboard.records import PASSAGE_GRADE
 from ragboard.store.nouns import RunRef
@@ -36,7 +36,7 @@ def judged_both_ways(connection: Connection, run: RunRef) -> Sequence[JudgedBoth
     """
     given = {
         "evaluations": list(run.evaluations),
-        "at_once": AT_ONCE,
+        "at_once": NUGGETS_PER_CALL,
         "grade": PASSAGE_GRADE,
         "graded_alone": GRADED_ALONE,
         "start": ASKED_ALONE.partition("{")[0] + "[",

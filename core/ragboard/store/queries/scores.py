@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
-from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE
+from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE_SAMPLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 
@@ -308,7 +308,7 @@ WITH v AS MATERIALIZED (
   FROM (SELECT {by}, count(*) AS times FROM v GROUP BY {by}, round(value, {COMPARED_DECIMALS})) GROUP BY {by}
 ), units AS (
   SELECT {by}, count(*) AS size, sum(value) AS total
-  FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE} OR shared > 0) USING ({by})
+  FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE_SAMPLE} OR shared > 0) USING ({by})
   GROUP BY {by}, coalesce(cluster, position::VARCHAR)
 ), lists AS (
   SELECT {by}, list(size) AS counts, list(total) AS sums FROM units GROUP BY {by}

@@ -38,7 +38,7 @@ def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
     """Draw the pairs that annotators decided, those that the scorer got wrong first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
-    wrong = sum(verdict.contender is not None and verdict.contender * verdict.people < 0 for verdict in verdicts)
+    wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
     caption = f"{wrong:,} of {len(verdicts):,} pairs are wrong; they come first. Click one to see both sides."
@@ -74,8 +74,8 @@ def pair_rows(
             questions[verdict.position][0],
             verdict.item_id,
             _outcome(verdict),
-            {"shown": preferred(verdict.people), "note": f"mean vote {verdict.people:+.2g}"},
-            {"shown": _said_of_pair(verdict.contender), "note": ""},
+            {"shown": preferred(verdict.mean_vote), "note": f"mean vote {verdict.mean_vote:+.2g}"},
+            {"shown": _preferred_by_scorer(verdict.difference), "note": ""},
             query,
         )
         for verdict in verdicts
@@ -83,11 +83,11 @@ def pair_rows(
 
 
 def _outcome(one: PairVerdict) -> tuple[str, str]:
-    if one.contender is None:
+    if one.difference is None:
         return "unscored", "none"
-    if one.contender == 0:
+    if one.difference == 0:
         return "= undecided", "none"
-    return ("✓ right", "better") if (one.contender > 0) == (one.people > 0) else ("✕ wrong", "worse")
+    return ("✓ right", "better") if (one.difference > 0) == (one.mean_vote > 0) else ("✕ wrong", "worse")
 
 
 def preferred(vote: float) -> str:
@@ -95,7 +95,7 @@ def preferred(vote: float) -> str:
     return "neither" if vote == 0 else "B" if vote > 0 else "A"
 
 
-def _said_of_pair(difference: float | None) -> str:
+def _preferred_by_scorer(difference: float | None) -> str:
     if difference is None:
         return "no score"
     return f"{preferred(difference)} by {abs(difference):.3g}" if difference else "equal scores"
@@ -110,8 +110,8 @@ def grade_rows(
             verdict.item_id,
             *_item_texts(*questions[verdict.position]),
             _gap(verdict.gap),
-            {"shown": f"{verdict.people:.3g}", "note": _ratings(verdict.said)},
-            {"shown": "no score" if verdict.contender is None else f"{verdict.contender:.3g}", "note": ""},
+            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_ratings)},
+            {"shown": "no score" if verdict.score is None else f"{verdict.score:.3g}", "note": ""},
             query,
         )
         for verdict in verdicts
@@ -201,7 +201,7 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
 def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
     """Return what the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    scorers = [contender for contender in stored.agreement.contenders if contender.name in given]
+    scorers = [contender for contender in stored.agreement.scorers if contender.name in given]
     if all(one.kind == "trivial" for one in scorers):
         return []
     return [

@@ -12,7 +12,7 @@ import streamlit as st
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison, BaselineVerdict
 from ragboard.human.grades import GradeLine, GradeReport
-from ragboard.human.trust import RUN_LABELS, locate_label
+from ragboard.human.judge_validation import RUN_LABELS, label_location
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -86,7 +86,7 @@ def draw() -> None:
         return
     item = st.query_params.get("item")
     if item is not None and stored.agreement.id.startswith(RUN_LABELS):
-        open_sample(*locate_label(stored.agreement.id, item))
+        open_sample(*label_location(stored.agreement.id, item))
     if item is not None:
         show_item(stored, item)
     elif stored.agreement.form == "pairs":
@@ -151,7 +151,7 @@ def _answer(
     """Draw what the labels show about the judge, one sentence each, and the figures behind it."""
     st.html(STYLES)
     compared = [one for one in found if one]
-    if not compared and any(contender.kind == "metric" for contender in stored.agreement.contenders):
+    if not compared and any(contender.kind == "metric" for contender in stored.agreement.scorers):
         quality = dimension.replace("_", " ")
         plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
         plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
@@ -187,11 +187,11 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
 def _verdict(one: BaselineComparison) -> str:
     if not one.good_as_baseline:
         return ANSWERS[one.verdict]
-    return f"{GOOD_ANSWERS[one.people is None]} {{baseline}} does as well on these labels"
+    return f"{GOOD_ANSWERS[one.annotator_auroc is None]} {{baseline}} does as well on these labels"
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
-    names = [one.name for one in stored.agreement.contenders]
+    names = [one.name for one in stored.agreement.scorers]
     ties = next(one for one in get_args(Ties) if one == _wanted("ties", get_args(Ties)))
     _answer(
         stored,
@@ -222,7 +222,7 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
 
 
 def _titles(stored: StoredAgreement) -> dict[str, str]:
-    return {contender.name: strip_bidi_controls(contender.title()) for contender in stored.agreement.contenders}
+    return {contender.name: strip_bidi_controls(contender.title()) for contender in stored.agreement.scorers}
 
 
 def _method(stored: StoredAgreement, said: str) -> None:
@@ -253,7 +253,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
     report = get_grades(stored.agreement.id, dimension, at_least, {})  # seconds, so after what is known at once
-    names = [line.contender.name for line in report.lines]
+    names = [line.scorer.name for line in report.lines]
     contender = _wanted("contender", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
     contender_table(grades_data(found), key="grades")
@@ -263,7 +263,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     if contender:
         st.subheader("One scorer in detail", anchor=False)
         _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-        _one(found, next(one for one in found.lines if one.contender.name == contender))
+        _one(found, next(one for one in found.lines if one.scorer.name == contender))
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, contender)
     offer_deletion(stored)
@@ -291,7 +291,7 @@ def _cuts(contender: str) -> dict[str, float]:
 
 
 def _one(found: GradeReport, line: GradeLine) -> None:
-    contender_pictures(line, found.people, key="one")
+    contender_pictures(line, found.annotators, key="one")
     if line.cut:
         st.number_input(
             "Lowest good score",

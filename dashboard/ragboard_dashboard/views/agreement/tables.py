@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.human.agreement import Correlations, Measure
-from ragboard.human.grades import GradeLine, GradePeople, GradeReport, Ratings
-from ragboard.human.preferences import PairCell, PairPeople, PreferenceReport
+from ragboard.human.grades import GradeAnnotators, GradeLine, GradeReport, Ratings
+from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, interval_text
 from ragboard_dashboard.components import widget
@@ -53,27 +53,27 @@ def contender_table(data: Mapping[str, Any], *, key: str) -> None:
     _draw_table(key=key, data=data)
 
 
-def contender_pictures(line: GradeLine, people: GradePeople, *, key: str) -> None:
+def contender_pictures(line: GradeLine, people: GradeAnnotators, *, key: str) -> None:
     """Draw the ROC curve, the calibration and the confusion matrix of one scorer."""
     _draw_plots(key=key, data=pictures_data(line, people))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     """Accuracy by scorer and dimension, as data for JSON."""
-    dimensions = found.kept.dimensions
-    ceiling = any(people.accuracy for people in found.people.values())
+    dimensions = found.stored.dimensions
+    ceiling = any(people.accuracy for people in found.annotators.values())
     against = _titled_scorer(found)
     rows = [
         {
-            "name": strip_bidi_controls(line.contender.title()),
-            "kind": line.contender.kind,
-            "note": _KIND_NOTES[line.contender.kind],
+            "name": strip_bidi_controls(line.scorer.title()),
+            "kind": line.scorer.kind,
+            "note": _KIND_NOTES[line.scorer.kind],
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
     ]
     if ceiling:
-        cells = [_ceiling_cell(found.people[name]) for name in dimensions]
+        cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": "for comparison", "cells": cells})
     rows += [
         {
@@ -91,7 +91,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed: a coin."
         + (" Solid: annotators with each other." if ceiling else ""),
         "columns": [
-            {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.people[name])}
+            {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
             for name in dimensions
         ],
         "rows": rows,
@@ -100,7 +100,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 def pairs_method(found: PreferenceReport) -> str:
     """Say how the table and the sentences above it are computed."""
-    undecided = sum(people.undecided for people in found.people.values())
+    undecided = sum(people.undecided for people in found.annotators.values())
     return "\n".join(
         filter(
             None,
@@ -116,10 +116,10 @@ def pairs_method(found: PreferenceReport) -> str:
 
 
 def _titled_scorer(found: PreferenceReport) -> str:
-    return next((line.contender.title() for line in found.lines if line.contender.name == found.against), found.against)
+    return next((line.scorer.title() for line in found.lines if line.scorer.name == found.against), found.against)
 
 
-def _reached(people: PairPeople) -> float | None:
+def _reached(people: PairAnnotators) -> float | None:
     return people.accuracy.accuracy if people.accuracy else None
 
 
@@ -130,19 +130,19 @@ def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
     ties = f"{found.ties} tied" if found.ties else ""
     unscored = f"{found.unscored} unscored" if found.unscored else ""
     notes = [", ".join(filter(None, (f"{found.n} pairs", ties, unscored)))]
-    if cell.p is not None and cell.duel is not None:
-        notes.append(f"p = {cell.p:.2g}: right alone {cell.duel.wins}, {against} alone {cell.duel.losses}")
+    if cell.p is not None and cell.mcnemar is not None:
+        notes.append(f"p = {cell.p:.2g}: right alone {cell.mcnemar.wins}, {against} alone {cell.mcnemar.losses}")
     if found.accuracy is None:
         return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
     return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)
 
 
-def _ceiling_cell(people: PairPeople) -> dict[str, Any] | None:
+def _ceiling_cell(people: PairAnnotators) -> dict[str, Any] | None:
     found = people.accuracy
     if found is None or found.accuracy is None:
         return None
     alpha = f"alpha {people.alpha.value:.2f}" if people.alpha and people.alpha.value is not None else ""
-    notes = [", ".join(filter(None, (f"{people.raters} annotators", alpha)))]
+    notes = [", ".join(filter(None, (f"{people.annotators} annotators", alpha)))]
     return _cell(f"{found.accuracy:.2f}", found.accuracy, found.bootstrap, notes)
 
 
@@ -161,13 +161,13 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
     """Return a correlation of score differences with votes, as data for JSON; None if votes only name a side."""
-    dimensions = found.kept.dimensions
+    dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
         votes = [cell.votes if (cell := line.cells.get(name)) else None for name in dimensions]
         if any(votes):
             cells = [_correlation_cell(one, kind) for one in votes]
-            who = line.contender
+            who = line.scorer
             rows.append(
                 {
                     "name": strip_bidi_controls(who.title()),
@@ -178,7 +178,7 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
             )
     if not rows:
         return None
-    people = {name: found.people[name].votes for name in dimensions}
+    people = {name: found.annotators[name].votes for name in dimensions}
     cells = [_correlation_cell(one, kind) for one in people.values()]
     rows.insert(0, {"name": "annotators with each other", "kind": "people", "note": "for comparison", "cells": cells})
     return {
@@ -217,18 +217,18 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
     """Scorers compared with the mean grade, as data for JSON."""
-    people = found.people.ratings
+    people = found.annotators.ratings
     rows = [
         {
-            "name": strip_bidi_controls(line.contender.title()),
-            "kind": line.contender.kind,
-            "note": ", ".join(filter(None, (_KIND_NOTES[line.contender.kind], _unscored(line)))),
+            "name": strip_bidi_controls(line.scorer.title()),
+            "kind": line.scorer.kind,
+            "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
         }
         for line in found.lines
     ]
     if people:
-        note = f"{found.people.raters} annotators"
+        note = f"{found.annotators.annotators} annotators"
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
@@ -251,7 +251,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
 
 def grades_method(found: GradeReport) -> str:
     """Say how the table and the sentence above it are computed."""
-    alpha = found.people.alpha.value if found.people.alpha else None
+    alpha = found.annotators.alpha.value if found.annotators.alpha else None
     return "\n".join(
         filter(
             None,
@@ -260,7 +260,9 @@ def grades_method(found: GradeReport) -> str:
                 f" the difference is by bootstrap over {found.clusters:,} clusters, as all CIs here.",
                 f"Annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}: these are good.",
                 "For weighted kappa, scores become grades with the same distribution as those of annotators.",
-                f"Krippendorff's alpha of {found.people.raters} annotators: {alpha:.2f}" if alpha is not None else "",
+                f"Krippendorff's alpha of {found.annotators.annotators} annotators: {alpha:.2f}"
+                if alpha is not None
+                else "",
             ),
         )
     )
@@ -270,7 +272,7 @@ def _unscored(line: GradeLine) -> str:
     return f"{line.unscored:,} unscored" if line.unscored else ""
 
 
-def pictures_data(line: GradeLine, people: GradePeople) -> dict[str, Any]:
+def pictures_data(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
     """ROC curve, calibration and confusion matrix of one scorer, as data for JSON."""
     plots = [_roc_plot(line, people)] if line.roc else []
     return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
@@ -281,7 +283,7 @@ def _rates(agreement: Any) -> tuple[float, float]:
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
-def _roc_plot(line: GradeLine, people: GradePeople) -> dict[str, Any]:
+def _roc_plot(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
     area = line.ratings.auroc.value
     said = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []

@@ -19,7 +19,7 @@ from ragboard.errors import RagboardError
 from ragboard.human.annotation import QueueItem
 from ragboard.human.labels import Preferred, grade_answer, label_statement, prefer_answer, swap_preference
 from ragboard.records import Label, Passage, Sample, Statement
-from ragboard.spans import layered, strip_bidi_controls
+from ragboard.spans import covered_pieces, strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import Queue
 from ragboard.tasks import Quality
@@ -144,7 +144,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
     unit = utf16(answer)
     return [
         {"start": unit(piece.start), "end": unit(piece.end), "of": sorted(piece.members)}
-        for piece in layered(spans, len(answer))
+        for piece in covered_pieces(spans, len(answer))
     ]
 
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem, draw_samples
+from ragboard.human.judge_validation import RUN_LABELS
 from ragboard.human.labels import undo
-from ragboard.human.trust import RUN_LABELS
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
 from ragboard.store.queries.annotation import Draw
@@ -187,8 +187,8 @@ def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: Annot
     if kind == "verdict" and item:
         with actions:
             note_field(session, item)
-    if queue.wanted:
-        st.progress(queue.labelled / queue.wanted, queue.in_words)
+    if queue.required:
+        st.progress(queue.labelled / queue.required, queue.in_words)
     plain(_design(session, kind, queue, item), "note")
     if item is None:
         _finished(session, kind, queue)
@@ -233,7 +233,7 @@ def _undo(session: AnnotationSession, kind: LabelKind) -> None:
 def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
-    why = f"disagreement: {item.why}" if item and item.why else ""
+    why = f"disagreement: {item.reason}" if item and item.reason else ""
     kappas = get_annotator_agreement(session.run, session.queue, annotator=session.name) if kind == "verdict" else ()
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 

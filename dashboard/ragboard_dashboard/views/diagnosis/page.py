@@ -120,12 +120,12 @@ def _findings(found: Diagnosis, name: str) -> None:
                 _link(one, name)
     hints = [one for one in (found.hints if found.findings else found.suspected) if one is not first]
     if hints:
-        more = "more " if first and first.held_back else ""
+        more = "more " if first and first.hint_reason else ""
         with st.expander(f"{len(hints)} {more}hint{'' if len(hints) == 1 else 's'}"):
-            for reason, group in groupby(hints, key=lambda one: one.held_back):
+            for reason, group in groupby(hints, key=lambda one: one.hint_reason):
                 plain(reason, "note")
                 for one in group:
-                    st.html(finding_html(replace(one, held_back=""), "rb-hint"))
+                    st.html(finding_html(replace(one, hint_reason=""), "rb-hint"))
                     _link(one, name)
 
 
@@ -276,7 +276,7 @@ def _rules(found: Diagnosis) -> None:
 
 def finding_html(found: Finding, css_class: str = "") -> str:
     """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
-    notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.held_back]
+    notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     return (
         f'<div class="rb-finding {css_class}"><div class="rb-part">{PARTS[found.rule.component]}</div>'
@@ -331,7 +331,7 @@ def _row(one: Finding | NotTriggered) -> str:
     if isinstance(one, NotTriggered):
         result = f"○ not flagged: {why_not_triggered(one)}"
     else:
-        result = "◐ hint" if one.held_back else "● flagged"
+        result = "◐ hint" if one.hint_reason else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
         f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'

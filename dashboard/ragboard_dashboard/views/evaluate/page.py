@@ -21,7 +21,7 @@ from ragboard.evaluation.offers import (
 )
 from ragboard.evaluation.plan import Plan, PlannedTasks, plan_in_words, plan_notes
 from ragboard.judges import JudgeOptions
-from ragboard.judges.local.models import is_here
+from ragboard.judges.local.models import is_downloaded
 from ragboard.judges.local.presets import choose_model, presets
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric
@@ -100,7 +100,7 @@ def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
     if judge_kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
-    if judge_kind == "Local model" and is_here(choose_model(name).location):
+    if judge_kind == "Local model" and is_downloaded(choose_model(name).location):
         return True
     label, icon = (
         ("Download it", ":material/download:") if judge_kind == "Local model" else ("Load it", ":material/upload:")
@@ -221,7 +221,7 @@ def _local_model() -> JudgeOptions | None:
         size = f", {preset.download:g} GB" if preset.download else ""
         about = f"{preset.model}: {preset.languages}, {preset.licence}, {preset.parameters}{size}"
         plain(f"{about}. By its makers: {preset.published}.", "note")
-    if not is_here(choose_model(name).location):
+    if not is_downloaded(choose_model(name).location):
         plain("Not on this machine: it is downloaded from Hugging Face first.", "note")
     plain(
         "Runs on the dashboard's machine and only verifies statements."

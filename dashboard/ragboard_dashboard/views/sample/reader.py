@@ -34,7 +34,7 @@ from ragboard.analysis.verdict_style import (
 from ragboard.metrics.needs import Sentence
 from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
-from ragboard.spans import Stretch, apart, layered, strip_bidi_controls
+from ragboard.spans import Offsets, covered_pieces, non_overlapping, strip_bidi_controls
 from ragboard.store.queries.citations import SampleCitation
 from ragboard_dashboard.components import COMPONENTS, utf16, widget
 
@@ -115,16 +115,16 @@ def reader_data(
     }
 
 
-def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Stretch, list[SampleCitation]]:
+def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, list[SampleCitation]]:
     """Return the citations that have a mark in the answer, by its place, in order."""
-    found: dict[Stretch, list[SampleCitation]] = {}
+    found: dict[Offsets, list[SampleCitation]] = {}
     for citation in citations:
         if citation.start is not None and citation.end is not None:
             found.setdefault((citation.start, citation.end), []).append(citation)
-    return {place: found[place] for place in apart(found, length)}
+    return {place: found[place] for place in non_overlapping(found, length)}
 
 
-def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Stretch]) -> list[dict[str, Any]]:
+def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Offsets]) -> list[dict[str, Any]]:
     """Return the marked places of the answer in order, those of citations cut out of those of statements.
 
     Where statements share a place, the worst verdict comes first.
@@ -141,14 +141,14 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[
 
     pieces: list[dict[str, Any]] = [
         {"start": unit(start), "end": unit(end), "of": sorted(piece.members, key=badness)}
-        for piece in layered(spans, len(answer))
+        for piece in covered_pieces(spans, len(answer))
         for start, end in _around(piece.start, piece.end, marks)
     ]
     cited = [{"start": unit(start), "end": unit(end), "cites": place} for place, (start, end) in enumerate(marks)]
     return sorted([*pieces, *cited], key=lambda piece: piece["start"])
 
 
-def _around(start: int, end: int, marks: Sequence[Stretch]) -> Iterator[Stretch]:
+def _around(start: int, end: int, marks: Sequence[Offsets]) -> Iterator[Offsets]:
     """Yield the parts of a place that no mark covers."""
     for mark_start, mark_end in marks[bisect_left(marks, (start, 0)) :]:
         if mark_start >= end:
@@ -192,14 +192,14 @@ def _cited_evidence(
     unit: Callable[[int], int],
 ) -> dict[str, Any]:
     """Return the places in a cited passage behind the verdicts on the statements of the sentence."""
-    found: dict[Stretch, tuple[str, str]] = {}
+    found: dict[Offsets, tuple[str, str]] = {}
     for judged in (statements[place] for place in citation.statements):
         for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
             for mark in verdict.evidence:
                 if mark.rank == citation.rank:
                     style = evidence_style(verdict, mark).css, EVIDENCE_SOURCES[mark.how]
                     found.setdefault((mark.start, mark.end), style)
-    kept = apart(found, len(text))
+    kept = non_overlapping(found, len(text))
     return {
         "rank": citation.rank,
         "look": look,
@@ -281,8 +281,8 @@ def _evidence(
     verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
 ) -> dict[str, Any]:
     """Return what one passage has to do with a statement: the places in it and how they were found."""
-    by_stretch: dict[Stretch, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
-    marks_apart = [by_stretch[stretch] for stretch in apart(by_stretch, len(text))]
+    by_offsets: dict[Offsets, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
+    marks_apart = [by_offsets[span] for span in non_overlapping(by_offsets, len(text))]
     return {
         "rank": rank,
         "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
@@ -305,5 +305,7 @@ def _passage(
         "title": "" if passage.id == str(passage.rank) else strip_bidi_controls(passage.id),
         "score": " · ".join(filter(None, (graded, score))),
         "text": strip_bidi_controls(passage.text),
-        "selected": [{"start": unit(start), "end": unit(end)} for start, end in apart(places, len(passage.text))],
+        "selected": [
+            {"start": unit(start), "end": unit(end)} for start, end in non_overlapping(places, len(passage.text))
+        ],
     }

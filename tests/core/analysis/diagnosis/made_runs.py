@@ -15,7 +15,7 @@ from ragboard.metrics import metrics_named
 from ragboard.records import JsonValue, Label
 from ragboard.store import RunRef
 from ragboard.tasks import (
-    Extracted,
+    ExtractedStatement,
     Extraction,
     ExtractStatements,
     Failure,
@@ -59,8 +59,8 @@ def _read(task: Task) -> Reply:
     return Verification(joint=joint if task.joint else (), single=single if task.single else ())
 
 
-def _extracted(claim: str) -> Extracted:
-    return Extracted(text=claim)
+def _extracted(claim: str) -> ExtractedStatement:
+    return ExtractedStatement(text=claim)
 
 
 def _verdict(claim: str, texts: Sequence[Sequence[str]]) -> Verdict:

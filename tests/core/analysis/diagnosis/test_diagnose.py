@@ -172,7 +172,7 @@ def test_findings_against_references_are_hints_where_rules_judged_and_findings_w
     assert {one.rule.id for one in found.hints} == {"made-up", "own-knowledge-wrong"}
     assert {one.rule.id for one in found.main_findings} == {"unfaithful"}, "statements against passages were measured"
     assert found.findings == (*found.main_findings, *found.hints)
-    assert all("reference answers" in one.held_back for one in found.hints)
+    assert all("reference answers" in one.hint_reason for one in found.hints)
 
 
 def test_the_first_thing_to_look_at_is_the_finding_with_the_largest_impact(store: Store) -> None:
@@ -208,7 +208,7 @@ def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named
     interval = first.figure.interval
     assert isinstance(interval, Interval)
     assert interval.low <= first.rule.threshold < interval.estimate
-    assert first.held_back == "Not certain: the 95% CI includes the rule's threshold of 10%."
+    assert first.hint_reason == "Not certain: the 95% CI includes the rule's threshold of 10%."
     assert start_with(found)[0] == "Start with the answers (not certain)"
 
 
@@ -277,7 +277,7 @@ def test_questions_that_retrieved_nothing_are_counted_and_listed(store: Store) -
     ref = keep(store, replace(run, samples=samples), ["refusal"])
     found = diagnose(store, ref)
     assert found.retrieved_nothing == 2
-    assert nothing_retrieved(found).startswith("2 of 10 questions retrieved nothing. Their answers have no passage")
+    assert nothing_retrieved(found).startswith("Nothing was retrieved for 2 of 10 questions")
     listed = sample_rows(store, ref, SampleQuery(only="retrieved nothing"))
     assert [row.sample_id for row in listed.rows] == [one.id for one in samples[:2]]
 

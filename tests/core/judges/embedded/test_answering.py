@@ -8,7 +8,7 @@ import pytest
 
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.embedded.select import question_parts, rate
-from ragboard.tasks import AnswerRated, RateAnswer
+from ragboard.tasks import AnswerRating, RateAnswer
 
 QUESTION = "When was the Forth Bridge opened?"
 RIGHT = "The Forth Bridge was opened on 4 March 1890."
@@ -76,5 +76,5 @@ def test_a_bare_name_and_a_bare_yes_are_answers() -> None:
 
 def test_the_judge_answers_the_task() -> None:
     (reply,) = asyncio.run(EmbeddedJudge().answer([RateAnswer(question=QUESTION, answer=RIGHT)]))
-    assert reply == AnswerRated(score=score(QUESTION, RIGHT), reason="It gives what was asked for: a date.")
+    assert reply == AnswerRating(score=score(QUESTION, RIGHT), reason="It gives what was asked for: a date.")
     assert RateAnswer in EmbeddedJudge().answers

@@ -11,7 +11,7 @@ import pytest
 from ragboard.judges import EmbeddedJudge
 from ragboard.readers.ares import AresRow, read_ares
 from ragboard.sample_files import sample_folder
-from ragboard.tasks import AresQuality, Classified, Classify
+from ragboard.tasks import AresQuality, Classification, Classify
 
 QUESTION = "When was the Forth Bridge opened?"
 PASSAGES = ("The Forth Bridge was opened on 4 March 1890. It carries two tracks.", "Ferries sailed before.")
@@ -19,10 +19,10 @@ PASSAGES = ("The Forth Bridge was opened on 4 March 1890. It carries two tracks.
 
 def said(
     quality: AresQuality, answer: str = "", *, question: str = QUESTION, contexts: tuple[str, ...] = PASSAGES
-) -> Classified:
+) -> Classification:
     task = Classify(quality=quality, question=question, contexts=contexts, answer=answer)
     (reply,) = asyncio.run(EmbeddedJudge().answer([task]))
-    assert isinstance(reply, Classified)
+    assert isinstance(reply, Classification)
     return reply
 
 
@@ -50,7 +50,7 @@ def test_an_answer_of_one_figure_is_held_against_the_passages_as_it_is() -> None
 
 def test_an_answer_that_declines_states_nothing_unfaithful_and_is_not_relevant() -> None:
     declines = "I do not know."
-    assert said("answer_faithfulness", declines) == Classified(
+    assert said("answer_faithfulness", declines) == Classification(
         holds=True, reason="It declines to answer: it states nothing that could be unfaithful."
     )
     assert not said("answer_relevance", declines).holds

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragboard.judges.embedded.writing import questions_to, write_answer
 from ragboard.readers.corpus import read_corpus
 from ragboard.sample_files import sample_folder
-from ragboard.tasks import AnswerKind, Failure, WriteAnswer, Written
+from ragboard.tasks import AnswerKind, Failure, WriteAnswer, WrittenText
 
 PASSAGE = "The lighthouse at Fara was built in 1871 by Ines Dahl. Its lamp burned whale oil until 1904."
 QUESTION = "When was the lighthouse at Fara built by Ines Dahl?"
@@ -17,7 +17,7 @@ QUESTION = "When was the lighthouse at Fara built by Ines Dahl?"
 
 def written(kind: AnswerKind, question: str = QUESTION, passage: str = PASSAGE, draw: int = 0) -> str:
     said = write_answer(WriteAnswer(question=question, passage=passage, kind=kind, draw=draw))
-    assert isinstance(said, Written)
+    assert isinstance(said, WrittenText)
     return said.text
 
 
@@ -99,7 +99,7 @@ def test_without_a_passage_there_is_nothing_to_write_from() -> None:
 
 @pytest.mark.parametrize("kind", ["grounded", "contradictory", "incomplete"])
 def test_an_empty_passage_gives_an_empty_answer(kind: AnswerKind) -> None:
-    assert write_answer(WriteAnswer(question="When?", passage=" ", kind=kind)) == Written(text="")
+    assert write_answer(WriteAnswer(question="When?", passage=" ", kind=kind)) == WrittenText(text="")
 
 
 @given(st.text(max_size=200), st.integers(0, 4))
@@ -108,7 +108,7 @@ def test_any_text_gets_at_most_n_questions_each_once_and_each_is_answered(passag
     assert len(found) == len(set(found)) <= n
     for question in found:
         assert question.endswith("?")
-        assert isinstance(write_answer(WriteAnswer(question=question, passage=passage, kind="grounded")), Written)
+        assert isinstance(write_answer(WriteAnswer(question=question, passage=passage, kind="grounded")), WrittenText)
 
 
 def test_the_sample_gets_a_good_hundred_questions_and_every_one_has_a_question_word() -> None:

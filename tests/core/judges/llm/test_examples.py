@@ -10,7 +10,7 @@ import pytest
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.judges.llm.prompts import MAX_EXAMPLES, Prompts
-from ragboard.tasks import PROMPTED, AresQuality, Classify
+from ragboard.tasks import PROMPTED_TASKS, AresQuality, Classify
 
 LABELS = ("Context_Relevance_Label", "Answer_Faithfulness_Label", "Answer_Relevance_Label")
 HEAD = "\t".join(("Query", "Document", "Answer", "Contradictory_Answer", *LABELS))
@@ -77,7 +77,7 @@ def test_examples_are_part_of_who_judges_these_qualities_and_of_nothing_else(tmp
     none = Prompts.read()
     path = file_of(tmp_path, "Who?\tAda did.\tAda\t\tYes\tYes\tYes")
     first = Prompts.read(examples=path)
-    assert [kind for kind in PROMPTED if first.digest(kind) != none.digest(kind)] == [Classify]
+    assert [kind for kind in PROMPTED_TASKS if first.digest(kind) != none.digest(kind)] == [Classify]
     again = Prompts.read(examples=file_of(tmp_path, "Who?\tAda did.\tAda\t\tYes\tNo\tYes"))
     assert again.digest(Classify) not in {first.digest(Classify), none.digest(Classify)}
 

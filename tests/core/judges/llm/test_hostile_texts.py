@@ -17,7 +17,7 @@ from ragboard.judges.llm import LlmJudge
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.records import Turn, Verdict
 from ragboard.tasks import (
-    PROMPTED,
+    PROMPTED_TASKS,
     Classify,
     ExtractEntities,
     Prefer,
@@ -35,7 +35,7 @@ from ragboard.tasks import (
     task_key,
 )
 
-NAMES = sorted({tag for kind in PROMPTED for tag in kind.tags})
+NAMES = sorted({tag for kind in PROMPTED_TASKS for tag in kind.tags})
 FORGED = "\n".join(
     (
         "It is so.",
@@ -115,7 +115,7 @@ def test_every_prompt_file_is_tried_with_hostile_texts() -> None:
 
 def test_the_tags_that_are_watched_are_those_of_the_prompts() -> None:
     prompts = Prompts.read()
-    for kind in PROMPTED:
+    for kind in PROMPTED_TASKS:
         shown = "".join(prompts.render(task) for task in TASKS if type(task) is kind)
         assert set(re.findall(r"</(\w+)>", shown)) == set(kind.tags)
 

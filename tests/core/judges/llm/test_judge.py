@@ -22,16 +22,16 @@ from ragboard.judges.llm.responses import exchange
 from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
-    AnswerRated,
+    AnswerRating,
     AssignNuggets,
-    Classified,
+    Classification,
     Classify,
     Critique,
-    Critiqued,
+    CritiqueVerdict,
     Entities,
     Example,
     Exchange,
-    Extracted,
+    ExtractedStatement,
     ExtractEntities,
     Extraction,
     ExtractStatements,
@@ -51,7 +51,7 @@ from ragboard.tasks import (
     RateAnswer,
     RateTurn,
     Rating,
-    ReferenceMatched,
+    ReferenceMatch,
     Reply,
     RewriteQuestion,
     Selection,
@@ -66,7 +66,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteNuggets,
     WriteQuestions,
-    Written,
+    WrittenText,
     reply_or_failure,
 )
 
@@ -102,8 +102,8 @@ WELL: tuple[tuple[Task, Reply], ...] = (
         ExtractStatements(question=QUESTION, text="It is red. It is old. I am sorry."),
         Extraction(
             statements=(
-                Extracted(text="It is red.", span=Span(start=0, end=10, how="verbatim")),
-                Extracted(text="It is old.", span=Span(start=11, end=21, how="verbatim")),
+                ExtractedStatement(text="It is red.", span=Span(start=0, end=10, how="verbatim")),
+                ExtractedStatement(text="It is old.", span=Span(start=11, end=21, how="verbatim")),
             ),
             refuses=True,
         ),
@@ -136,7 +136,7 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     (SelectSentences(question=QUESTION, sentences=("Ships pass.", "The tower is\nhigh.")), Selection(chosen=(1,))),
     (
         Critique(question=QUESTION, answer="A rude word.", contexts=PASSAGES, definition="Is it rude?"),
-        Critiqued(yes=True, reason="r"),
+        CritiqueVerdict(yes=True, reason="r"),
     ),
     (RATE, Rating(value=3, reason="r")),
     (
@@ -149,34 +149,34 @@ WELL: tuple[tuple[Task, Reply], ...] = (
     ),
     (GradePassages(question=QUESTION, passages=PASSAGES), PassageGrades(grades=(2, 0), reasons=("r", "r"))),
     (ExtractEntities(text="Ada met Bob, and Ada left."), Entities(names=("Ada", "Bob"))),
-    (RateAnswer(question=QUESTION, answer="30 m"), AnswerRated(score=0.7, reason="r")),
+    (RateAnswer(question=QUESTION, answer="30 m"), AnswerRating(score=0.7, reason="r")),
     (
         WriteQuestions(passage="Tea is hot. Ice is not. Snow is white.", n=2, examples=(EXAMPLE,)),
         Questions(questions=("What of this: Tea is hot.", "What of this: Ice is not.")),
     ),
-    (WriteAnswer(question="How?", passage="Tea is hot. So.", kind="grounded"), Written(text="Tea is hot.")),
-    (WriteAnswer(question="How?", passage="Tea is hot.", kind="contradictory"), Written(text="Not so: How?")),
-    (WriteAnswer(question="How?", passage="", kind="unaided"), Written(text="I would say so: How?")),
-    (WriteAnswer(question="How?", passage="Tea is hot.", kind="incomplete"), Written(text="In part: How?")),
+    (WriteAnswer(question="How?", passage="Tea is hot. So.", kind="grounded"), WrittenText(text="Tea is hot.")),
+    (WriteAnswer(question="How?", passage="Tea is hot.", kind="contradictory"), WrittenText(text="Not so: How?")),
+    (WriteAnswer(question="How?", passage="", kind="unaided"), WrittenText(text="I would say so: How?")),
+    (WriteAnswer(question="How?", passage="Tea is hot.", kind="incomplete"), WrittenText(text="In part: How?")),
     (
         Classify(quality="context_relevance", question=QUESTION, contexts=PASSAGES),
-        Classified(holds=True, reason="r"),
+        Classification(holds=True, reason="r"),
     ),
     (
         Classify(quality="answer_faithfulness", question=QUESTION, contexts=PASSAGES, answer="The tower is blue."),
-        Classified(holds=False, reason="r"),
+        Classification(holds=False, reason="r"),
     ),
-    (QUALITY, Classified(holds=True, reason="r")),
+    (QUALITY, Classification(holds=True, reason="r")),
     (GradeSupport(sentence="The tower is red.", passage=PASSAGES[0]), SupportGrade(support="full")),
     (
         MatchReference(question=QUESTION, reference="It is red.", answer="It is red and old."),
-        ReferenceMatched(matches=True, reason="r"),
+        ReferenceMatch(matches=True, reason="r"),
     ),
     (
         RateTurn(question=QUESTION, contexts=PASSAGES, reference="Red.", answer="The tower is red."),
         Rating(value=4, reason="r"),
     ),
-    (RewriteQuestion(question="And how high is it?"), Written(text="Alone: And how high is it?")),
+    (RewriteQuestion(question="And how high is it?"), WrittenText(text="Alone: And how high is it?")),
 )
 
 

@@ -13,7 +13,7 @@ from tests.core.judges.llm.test_judge import WELL
 from ragboard.errors import SettingError
 from ragboard.judges.llm.dialogue import read_reply
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.tasks import PROMPTED, GenerateQuestions, Prefer, Rate, RateAnswer, ReplyFormatError, Task
+from ragboard.tasks import PROMPTED_TASKS, GenerateQuestions, Prefer, Rate, RateAnswer, ReplyFormatError, Task
 
 TASKS = [task for task, _ in WELL]
 
@@ -73,13 +73,13 @@ def test_a_file_of_ones_own_stands_in_place_of_ours_and_the_rest_stays(tmp_path:
     own, ours = Prompts.read(tmp_path), Prompts.read()
     assert own.render(RateAnswer(question="Q", answer="A")) == "Bewerte für 5 $: Q / A"
     assert own.digest(RateAnswer) != ours.digest(RateAnswer)
-    assert [kind for kind in PROMPTED if own.digest(kind) != ours.digest(kind)] == [RateAnswer]
+    assert [kind for kind in PROMPTED_TASKS if own.digest(kind) != ours.digest(kind)] == [RateAnswer]
 
 
 def test_the_definition_of_a_quality_belongs_to_what_is_asked(tmp_path: Path) -> None:
     (tmp_path / "quality_faithfulness.md").write_text("Wie treu?", encoding="utf-8")
     own, ours = Prompts.read(tmp_path), Prompts.read()
-    assert [kind for kind in PROMPTED if own.digest(kind) != ours.digest(kind)] == [Rate, Prefer]
+    assert [kind for kind in PROMPTED_TASKS if own.digest(kind) != ours.digest(kind)] == [Rate, Prefer]
     rate = Rate(quality="faithfulness", question="q", answer="a", contexts=())
     assert "Wie treu?" in own.render(rate)
 

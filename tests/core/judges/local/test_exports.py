@@ -105,7 +105,7 @@ def test_a_model_without_an_export_or_of_a_kind_that_has_none_is_one_line(tmp_pa
     with pytest.raises(JudgeError, match=r"has no ONNX export \(onnx/model.onnx or model.onnx\); use --backend torch"):
         LocalJudge(str(folder), hardware=ONNX)
     answers = text_to_text(tmp_path / "t5")
-    with pytest.raises(JudgeError, match="ForConditionalGeneration runs with torch only; use --backend torch"):
+    with pytest.raises(JudgeError, match="models ForConditionalGeneration run only with torch; use --backend torch"):
         LocalJudge(f"minicheck@{answers}", hardware=ONNX)
 
 
@@ -120,8 +120,8 @@ def test_without_onnxruntime_one_line_says_what_to_install(nli: Path, monkeypatc
 @pytest.mark.parametrize(
     ("device", "said"),
     [
-        ("cuda:1", "device cuda:1: onnxruntime finds none on this machine; pip install onnxruntime-gpu"),
-        ("mps", "device mps: onnxruntime finds none on this machine; use --device cpu"),
+        ("cuda:1", "device cuda:1: onnxruntime finds no such device on this machine; pip install onnxruntime-gpu"),
+        ("mps", "device mps: onnxruntime finds no such device on this machine; use --device cpu"),
     ],
 )
 def test_a_device_that_onnxruntime_does_not_have_is_one_line(runtime: Any, nli: Path, device: str, said: str) -> None:
@@ -139,12 +139,12 @@ def test_an_export_that_is_damaged_or_of_another_model_is_one_line(nli: Path, tm
         answer(judge)
     assert "\n" not in str(caught.value)
     shutil.copy(nli / "onnx" / "model.onnx", folder)
-    with pytest.raises(JudgeError, match="expected logits, of 2 outputs"):
+    with pytest.raises(JudgeError, match="expected logits with 2 values"):
         answer(judge)
 
 
 def test_another_backend_is_refused() -> None:
-    with pytest.raises(SettingError, match="no backend is called 'jax'; there are torch and onnx"):
+    with pytest.raises(SettingError, match="no backend is called 'jax'; use torch or onnx"):
         Hardware(backend="jax")
 
 

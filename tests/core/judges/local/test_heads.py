@@ -14,7 +14,7 @@ from tests.local_models import fact_checker, needed, nli_model, span_marker, tex
 from ragboard import JudgeError, SettingError
 from ragboard.judges import LocalJudge
 from ragboard.judges.local import Hardware
-from ragboard.judges.local.heads import _marked
+from ragboard.judges.local.heads import _token_scores
 from ragboard.judges.local.verdicts import Scores
 from ragboard.records import Verdict
 from ragboard.tasks import Failure, Verification, Verify
@@ -183,9 +183,9 @@ def test_a_statement_without_room_for_a_passage_fails(judges: dict[str, LocalJud
 
 def test_marked_tokens_that_are_next_to_each_other_are_one_part() -> None:
     tokens = [(0, 3, 0.1), (3, 8, 0.9), (8, 11, 0.6), (11, 14, 0.5), (14, 16, 0.7)]
-    assert _marked("The boat is red.", tokens) == Scores(support=0.1, marked=("boat is", "d."))
-    assert _marked("", []) == Scores(support=1.0)
-    assert _marked("It", [(0, 2, float("nan"))]) is None
+    assert _token_scores("The boat is red.", tokens) == Scores(support=0.1, marked=("boat is", "d."))
+    assert _token_scores("", []) == Scores(support=1.0)
+    assert _token_scores("It", [(0, 2, float("nan"))]) is None
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_device_that_is_not_there_is_one_line(folders: dict[str, Path]) -> Non
     if needed("torch").backends.mps.is_available():
         pytest.skip("this machine has one")
     judge = LocalJudge(str(folders["nli_model"]), hardware=Hardware(device="mps"))
-    with pytest.raises(JudgeError, match="device mps: torch finds none on this machine; use --device cpu"):
+    with pytest.raises(JudgeError, match="device mps: torch finds no such device on this machine; use --device cpu"):
         ask(judge, verify(["It is."], ["It is."]))
 
 

@@ -62,7 +62,7 @@ def test_an_absent_model_offline_is_one_line(
     named: Callable[[str], object], hub: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub, "HF_HUB_OFFLINE", True)
-    said = "nobody/nothing: no such folder, and not in the Hugging Face cache; nothing is downloaded while"
+    said = "nobody/nothing: no such folder, and not in the Hugging Face cache; HF_HUB_OFFLINE is set, so nothing is"
     with pytest.raises(JudgeError, match=said) as caught:
         named("nobody/nothing")
     assert "\n" not in str(caught.value)
@@ -71,7 +71,7 @@ def test_an_absent_model_offline_is_one_line(
 def test_a_server_that_refuses_is_named(closed_port: str, hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(hub, "ENDPOINT", closed_port)
-    with pytest.raises(JudgeError, match=r"127\.0\.0\.1 cannot be reached to download it .*; name a folder") as caught:
+    with pytest.raises(JudgeError, match=r"127\.0\.0\.1 cannot be reached .*; give a folder") as caught:
         judge_named("nli:nobody/nothing")
     assert "\n" not in str(caught.value)
 
@@ -81,7 +81,7 @@ def test_a_proxy_that_refuses_is_a_network_that_is_not_there(
 ) -> None:
     monkeypatch.setattr(hub, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("https_proxy", closed_port)
-    with pytest.raises(JudgeError, match=r"huggingface\.co cannot be reached to download it .*refused"):
+    with pytest.raises(JudgeError, match=r"huggingface\.co cannot be reached .*refused"):
         judge_named("nli:nobody/nothing")
 
 
@@ -93,7 +93,7 @@ def test_a_server_without_the_model_says_so(hub: Any, monkeypatch: pytest.Monkey
         thread.start()
         try:
             monkeypatch.setattr(hub, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-            with pytest.raises(SettingError, match=r"127\.0\.0\.1 has no model of that name, or a private one"):
+            with pytest.raises(SettingError, match=r"127\.0\.0\.1 has no public model of that name"):
                 judge_named("nli:nobody/nothing")
         finally:
             server.shutdown()
@@ -127,43 +127,33 @@ def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
-        ("local:nope", "expected a folder or OWNER/MODEL; there are presets too: minicheck, "),
-        ("local:no where", "expected OWNER/MODEL; there are presets too: minicheck, "),
+        ("local:nope", "expected a folder or OWNER/MODEL; or use a preset: minicheck, "),
+        ("local:no where", "expected OWNER/MODEL; or use a preset: minicheck, "),
         ("trained:nope", "nope: no such folder; expected one that ragboard train-judge wrote"),
     ],
 )
-def test_a_judge_that_is_nowhere_is_a_bad_argument(tmp_path: Path, judge: str, said: str) -> None:
-    done = evaluated(tmp_path, judge)
+def test_a_judge_that_is_nowhere_is_a_bad_argument(python: str, tmp_path: Path, judge: str, said: str) -> None:
+    done = evaluated(python, tmp_path, judge)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.usefixtures("library")
-def test_the_command_says_it_in_one_line_before_anything_is_asked(tmp_path: Path) -> None:
-    done = evaluated(tmp_path, "nli:nobody/nothing")
+def test_the_command_says_it_in_one_line_before_anything_is_asked(python: str, tmp_path: Path) -> None:
+    done = evaluated(python, tmp_path, "nli:nobody/nothing")
     assert done.returncode == 6
     assert done.stdout == ""
     assert "nobody/nothing: no such folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def evaluated(folder: Path, judge: str) -> subprocess.CompletedProcess[str]:
+def evaluated(python: str, folder: Path, judge: str) -> subprocess.CompletedProcess[str]:
     """What the command does with a judge, where nothing can be downloaded."""
     run = folder / "run.jsonl"
     run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n', encoding="utf-8")
     given = os.environ | {"HF_HOME": str(folder / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CORE)}
-    command = [
-        sys.executable,
-        "-m",
-        "ragboard",
-        "evaluate",
-        str(run),
-        "--judge",
-        judge,
-        "--store",
-        str(folder / "store"),
-    ]
+    command = [python, "-m", "ragboard", "evaluate", str(run), "--judge", judge, "--store", str(folder / "store")]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env=given, check=False)
 
 

@@ -168,7 +168,7 @@ def test_any_text_is_read(judge: NliJudge, hostile: str) -> None:
 def test_a_statement_too_long_for_the_model_fails_with_its_length(judge: NliJudge) -> None:
     failed, kept = ask(judge, verify("word " * 600, passages=(HIT,)), verify("The boat is wet.", passages=(HIT,)))
     assert failed == Failure(
-        detail="a statement of 600 tokens leaves no room for a passage; the model reads 505 together"
+        detail="a statement of 600 tokens leaves no room for a passage; the model reads 505 tokens at a time"
     )
     assert kept.joint[0].label == "supported"
 
@@ -192,8 +192,8 @@ def test_its_identity_tells_weights_windows_and_thresholds(judge: NliJudge, nli_
     ("wrong", "said"),
     [
         ({"window": 0}, "window is 0; expected at least 1 token"),
-        ({"supports": 0.0}, "supports is 0.0; expected above 0 and at most 1"),
-        ({"contradicts": 1.1}, "contradicts is 1.1; expected above 0 and at most 1"),
+        ({"supports": 0.0}, "supports is 0.0; expected a probability above 0 and at most 1"),
+        ({"contradicts": 1.1}, "contradicts is 1.1; expected a probability above 0 and at most 1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:

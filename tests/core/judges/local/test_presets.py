@@ -58,7 +58,7 @@ def test_names_mean_presets_places_or_both() -> None:
     assert (by_preset.name, by_preset.location) == ("minicheck", "lytang/MiniCheck-Flan-T5-Large")
     assert (at.name, at.location, at.reading.head) == ("true", "x", "seq2seq")
     assert choose_model("models/mine").reading.outputs == ()
-    with pytest.raises(SettingError, match="no preset is called 'nothing'; there are minicheck, "):
+    with pytest.raises(SettingError, match="no preset is called 'nothing'; the presets are minicheck, "):
         choose_model("nothing@models/mine")
 
 
@@ -138,7 +138,7 @@ def test_an_absent_model_is_announced_with_its_size_fetched_once_and_then_offlin
     assert third[0] == 0, third
     assert "local:tiny/nli verifies statements; the embedded judge" in third[1]
     assert (absent[0], absent[1].count("\n")) == (6, 1)
-    assert "bring it from a machine with a network: hf download tiny/other --local-dir FOLDER" in absent[1]
+    assert "on a machine with a network, run hf download tiny/other --local-dir FOLDER" in absent[1]
 
 
 EVALUATE = """
@@ -175,6 +175,6 @@ def test_code_that_comes_with_a_model_is_never_run(library: object, tmp_path: Pa
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w').close()\n", encoding="utf-8")
     task = Verify(question="", statements=("It is.",), passages=("It is.",), joint=True, single=False)
-    with pytest.raises(JudgeError, match="only loads with Python code of its own, which is never run"):
+    with pytest.raises(JudgeError, match="needs Python code of its own, which ragboard never runs"):
         asyncio.run(LocalJudge(str(folder)).answer([task]))
     assert not ran.exists()

@@ -44,7 +44,7 @@ def test_an_output_that_is_no_similarity_fails_the_task(sts_folder: Path, monkey
     judge = CrossSimilarity(str(sts_folder))
     monkeypatch.setattr(judge, "_scores", lambda _: [1.5])
     (reply,) = asyncio.run(judge.answer([Similarity(text="a", others=("b",))]))
-    assert reply == Failure(detail=f"ce:{sts_folder} gave a similarity outside 0 to 1")
+    assert reply == Failure(detail=f"ce:{sts_folder} returned a similarity outside [0, 1]")
 
 
 def test_it_answers_nothing_else(sts_folder: Path) -> None:

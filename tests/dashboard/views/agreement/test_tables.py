@@ -66,7 +66,7 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
     assert data["rows"][0]["kind"] == "people"
     assert all(column["people"] is not None for column in data["columns"])
     assert "\u202e" not in json.dumps(data, ensure_ascii=False)
-    pictures = pictures_data(report.lines[0], report.people)
+    pictures = pictures_data(report.lines[0], report.annotators)
     assert [plot["title"] for plot in pictures["plots"]] == ["ROC", "Calibration"]
     assert pictures["plots"][0]["line"][-1] == (1.0, 1.0)
     assert [mark["kind"] for mark in pictures["plots"][0]["marks"]] == ["dot", "person"]

@@ -57,7 +57,7 @@ def test_every_rule_has_a_row_with_what_it_did() -> None:
             references=0,
             retrieved_nothing=0,
             attribution_note="",
-            findings=(found(RULES[0]), replace(found(RULES[1]), held_back="not validated")),
+            findings=(found(RULES[0]), replace(found(RULES[1]), hint_reason="not validated")),
             suspected=(),
             not_triggered=silent,
             missing=(),

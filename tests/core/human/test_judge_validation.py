@@ -6,15 +6,21 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 from tests.core.conftest import PlainJudge
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import grade_report
+from ragboard.human.judge_validation import (
+    load_run_label_agreement,
+    run_label_agreement,
+    run_label_agreements,
+    validate_judge,
+)
 from ragboard.human.labels import label_statement
-from ragboard.human.trust import labelled_runs, run_labels, run_of_labels, trust_in
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.store import RunRef
@@ -24,10 +30,13 @@ FAITHFULNESS = "ragas.faithfulness"
 
 
 @pytest.fixture
+def store(tmp_path: Path, evaluated_samples: EvaluatedSamples) -> Store:
+    return evaluated_samples(tmp_path / "store")
+
+
+@pytest.fixture
 def run(store: Store) -> RunRef:
-    added, _ = store.add_runs(sample_runs())
-    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return store.resolve(added.name)
+    return store.resolve("bm25-k3")
 
 
 def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str = "ada", flipped: int = 0) -> None:
@@ -46,35 +55,39 @@ def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str
 
 
 def test_nobody_labelled_so_nothing_is_said(store: Store, run: RunRef) -> None:
-    assert trust_in(store, run, FAITHFULNESS) is None
-    assert labelled_runs(store) == ()
+    assert validate_judge(store, run, FAITHFULNESS) is None
+    assert run_label_agreements(store) == ()
     label(store, run, "browsing", 40)
     label(store, run, "disagreement", 40)
-    assert trust_in(store, run, FAITHFULNESS) is None, "these saw the verdicts, or were chosen because they differ"
+    assert validate_judge(store, run, FAITHFULNESS) is None, (
+        "these saw the verdicts, or were chosen because they differ"
+    )
     with pytest.raises(NotFoundError, match="open the Annotate page"):
-        run_of_labels(store, f"run:{run.name}")
+        load_run_label_agreement(store, f"run:{run.name}")
 
 
 def test_labels_of_the_run_say_how_its_judge_agrees(store: Store, run: RunRef) -> None:
     label(store, run, "random", 40)
-    found = trust_in(store, run, FAITHFULNESS)
+    found = validate_judge(store, run, FAITHFULNESS)
     assert found
     assert (found.agreement, found.source, found.comparison.n) == (f"run:{run.name}", "", 40)
     assert found.comparison.value.value == 1.0, "the labels are the judge's own"
     assert found.in_words.startswith("checked against 40 labels: AUROC 1.00 vs ")
     label(store, run, "random", 40, flipped=20)
-    again = trust_in(store, run, FAITHFULNESS)
+    again = validate_judge(store, run, FAITHFULNESS)
     assert again
     assert again.comparison.n == 40
     assert again.comparison.value.value < 0.8, "the same person says otherwise now"
-    assert trust_in(store, run, "ragas.answer_relevance") is None, "labels of statements are about faithfulness alone"
-    assert [one.agreement.id for one in labelled_runs(store)] == [f"run:{run.name}"]
+    assert validate_judge(store, run, "ragas.answer_relevance") is None, (
+        "labels of statements are about faithfulness alone"
+    )
+    assert [one.agreement.id for one in run_label_agreements(store)] == [f"run:{run.name}"]
 
 
 def test_two_people_on_one_statement_are_one_item_with_two_ratings(store: Store, run: RunRef) -> None:
     label(store, run, "random", 10)
     label(store, run, "random", 10, annotator="bob", flipped=10)
-    data = run_labels(store, run)
+    data = run_label_agreement(store, run)
     assert data
     assert len(data.ids) == 10
     assert all(set(one["supported"]) == {0.0, 1.0} for one in data.human_ratings)
@@ -84,7 +97,7 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
     store: Store, run: RunRef, tmp_path: Path
 ) -> None:
     label(store, run, "random", 60, flipped=7)
-    data = run_labels(store, run)
+    data = run_label_agreement(store, run)
     assert data
     samples = {sample.id: sample for _, sample in store.samples(run.run_id)}
     rows: dict[str, list[dict[str, object]]] = {}
@@ -112,12 +125,12 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
         encoding="utf-8",
     )
     agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
-    ours = {one.contender.name: one.ratings.auroc.value for one in grade_report(data).lines}
-    trust = trust_in(store, run, FAITHFULNESS)
+    ours = {one.scorer.name: one.ratings.auroc.value for one in grade_report(data).lines}
+    trust = validate_judge(store, run, FAITHFULNESS)
     assert trust
     assert trust.source == "", "labels of the run come before those of a file"
     filed = load_agreement(store, agreement_named(store, "same"))
-    theirs = {one.contender.name: one.ratings.auroc.value for one in grade_report(filed).lines}
+    theirs = {one.scorer.name: one.ratings.auroc.value for one in grade_report(filed).lines}
     assert {name: round(value or 0, 9) for name, value in ours.items()} == {
         name: round(value or 0, 9) for name, value in theirs.items()
     }
@@ -126,18 +139,41 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
     assert trust.comparison.difference.value == pytest.approx(again.difference.value)
 
 
+def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
+    store: Store, run: RunRef, tmp_path: Path
+) -> None:
+    rows = [
+        {
+            "question": sample.question,
+            "contexts": [one.text for one in sample.contexts or ()],
+            "answer": sample.answer,
+            "grades": {"faithfulness": 1 + at % 4},
+        }
+        for at, (_, sample) in enumerate(store.samples(run.run_id))
+        if sample.answer
+    ]
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
+    agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
+    found = validate_judge(store, run, FAITHFULNESS)
+    assert found
+    assert (found.source, agreement_named(store, found.agreement).agreement.name) == ("", "own")
+    assert "of other answers" not in found.in_words
+
+
 def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:
     for name in ("statements", "pairs"):
         agree(store, read_labels(str(sample_folder() / "labels" / f"{name}.jsonl")), Panel(judge=EmbeddedJudge()))
-    found = trust_in(store, run, FAITHFULNESS)
+    found = validate_judge(store, run, FAITHFULNESS)
     assert found
     assert (found.source, found.comparison.n) == ("statements", 288)
     assert found.in_words.startswith("checked against 288 labels of other answers (statements): AUROC 0.8")
-    pairs = trust_in(store, run, "ragas.answer_relevance")
+    pairs = validate_judge(store, run, "ragas.answer_relevance")
     assert pairs
     assert (pairs.source, pairs.comparison.measured, pairs.comparison.n) == ("pairs", "accuracy", 30)
     evaluate_run(store, run.run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
-    assert trust_in(store, store.resolve(run.name), FAITHFULNESS) is None
+    assert validate_judge(store, store.resolve(run.name), FAITHFULNESS) is None
 
 
 def test_labels_that_are_all_alike_say_nothing(store: Store, run: RunRef) -> None:
@@ -147,4 +183,4 @@ def test_labels_that_are_all_alike_say_nothing(store: Store, run: RunRef) -> Non
         ).fetchone()
     assert row
     label_statement(store, run, row[0], 1, "supported", annotator="ada", queue="random")
-    assert trust_in(store, run, FAITHFULNESS) is None
+    assert validate_judge(store, run, FAITHFULNESS) is None

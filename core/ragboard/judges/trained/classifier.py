@@ -1,13 +1,14 @@
-"""The input and output of a trained model; long documents are read in windows."""
+"""The classifier of one quality: a cross-encoder, its inputs and outputs. Long documents are read in windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any, cast
 
 from ragboard.errors import JudgeError
-from ragboard.judges.local.models import readable
+from ragboard.judges.local.models import replace_surrogates
 from ragboard.judges.local.windows import span, tokens_at, windows
 from ragboard.judges.trained.files import Part
 from ragboard.tasks import AresQuality
@@ -20,13 +21,13 @@ PARTS_READ: Mapping[AresQuality, tuple[Part, ...]] = {
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
 }
-"""The texts that the judge of piece quality reads, as in Saad-Falcon et al. 2024, except that answer relevance is
-judged without the document, as the quality is defined."""
+"""The texts that the model of each quality reads: as in Saad-Falcon et al. 2024, except that answer relevance is judged
+without the document, as that quality is defined."""
 
 SEPARATOR = " | "
 
 SPARE_TOKENS = 8
-"""Tokens kept free for separators, and because a piece may have more tokens by itself than within its text."""
+"""Tokens kept free for separators, and because a piece can have more tokens alone than within its text."""
 
 MIN_DOCUMENT_TOKENS = 32
 """Minimum number of tokens that question and answer must leave for a document."""
@@ -40,10 +41,10 @@ class TextTooLongError(Exception):
 
 
 class Classifier:
-    """A cross-encoder with one output, and the texts that it reads. Not thread-safe."""
+    """A cross-encoder with one output that reads the texts `reads`, joined. Not thread-safe."""
 
     def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
-        """Take a CrossEncoder of sentence-transformers. Raises JudgeError if its tokenizer gives no offsets."""
+        """Wrap a CrossEncoder of sentence-transformers. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
             raise JudgeError("the model's tokenizer gives no token offsets; expected a fast tokenizer")
         self.encoder = encoder
@@ -52,18 +53,19 @@ class Classifier:
         self._limit = max_length - int(encoder.tokenizer.num_special_tokens_to_add(pair=False)) - SPARE_TOKENS
 
     def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
-        """Return the texts that the model reads: one for piece window of the contexts.
+        """Return the texts that the model reads: one for each window of the contexts.
 
         A window holds as many contexts as fit, in order; a longer context is cut, between sentences if possible.
-        Empty if the model reads a document and there is none. Raises TextTooLongError if question and answer leave
-        too few tokens for a document.
+        Returns an empty tuple if the model reads a document and there is none. Raises TextTooLongError if question and
+        answer leave too few tokens for a document.
         """
         texts = {"question": _clean(question), "answer": _clean(answer)}
         fixed = [texts[part] for part in self.reads if part != "document"]
         room = self._limit - sum(len(self._offsets(text)) for text in fixed)
         if room < (MIN_DOCUMENT_TOKENS if "document" in self.reads else 0):
             raise TextTooLongError(
-                f"question and answer take {self._limit - room} tokens of {self._limit}, which leaves no room"
+                f"question and answer have {self._limit - room} of {self._limit} tokens, which leaves no room for a"
+                " document"
             )
         if "document" not in self.reads:
             return (SEPARATOR.join(fixed),)
@@ -75,7 +77,7 @@ class Classifier:
         packed: list[str] = []
         window: list[str] = []
         used = 0
-        for piece, tokens in (found for context in contexts for found in self._pieces(context, room)):
+        for piece, tokens in chain.from_iterable(self._pieces(context, room) for context in contexts):
             if window and used + tokens > room:
                 packed.append(" ".join(window))
                 window, used = [], 0
@@ -87,15 +89,15 @@ class Classifier:
         offsets = self._offsets(text)
         borders = tokens_at(offsets, [start for start, _ in sentence_spans(text)])
         for window in windows(len(offsets), borders, room):
-            found = span(text, offsets, window)
-            if found:
-                yield text[slice(*found)], len(window)
+            piece = span(text, offsets, window)
+            if piece:
+                yield text[slice(*piece)], len(window)
 
     def _offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        cut = self.encoder.tokenizer(
+        encoding = self.encoder.tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
         )
-        return cast("Sequence[tuple[int, int]]", cut["offset_mapping"])
+        return cast("Sequence[tuple[int, int]]", encoding["offset_mapping"])
 
     def outputs(self, texts: Sequence[str]) -> Any:
         """Return the model's outputs for the texts: a tensor with one number per text, read in one batch."""
@@ -118,4 +120,4 @@ class Classifier:
 
 
 def _clean(text: str) -> str:
-    return " ".join(readable(text).split())
+    return " ".join(replace_surrogates(text).split())

@@ -1,0 +1,85 @@
+"""Processes that compute beside this one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+__all__ = ["ProcessPool", "available_cores", "map_in_order", "process_pool"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+IDLE_SECONDS = 60
+"""Seconds after which an idle process ends, also when the command that started it was killed."""
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class ProcessPool:
+    """Processes that call functions. They start with the first call, and end with `close`.
+
+    A script needs no `if __name__ == "__main__"`: the processes do not import it.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def submit(self, function: Callable[..., R], *given: Any) -> Future[R]:
+        """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
+        future: Future[R] = self._processes.submit(function, *given)
+        return future
+
+    def close(self) -> None:
+        """End the processes, without waiting for what they still work on."""
+        if "_processes" in self.__dict__:
+            self._processes.shutdown(wait=True, kill_workers=True)
+            del self.__dict__["_processes"]
+
+    @cached_property
+    def _processes(self) -> ProcessPoolExecutor:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        return ProcessPoolExecutor(self.count, timeout=IDLE_SECONDS, initializer=_leave_interrupts_to_parent)
+
+
+@contextmanager
+def process_pool(count: int) -> Generator[ProcessPool | None]:
+    """Yield so many processes, ended at the end; None for one, because this process can do its work."""
+    pool = ProcessPool(count) if count > 1 else None
+    try:
+        yield pool
+    finally:
+        if pool:
+            pool.close()
+
+
+def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPool | None) -> Iterator[R]:
+    """Yield `function(item)` for each item, in order; processes work at most two items each ahead."""
+    if pool is None:
+        yield from map(function, items)
+        return
+    under_way: deque[Future[R]] = deque()
+    for item in items:
+        under_way.append(pool.submit(function, item))
+        if len(under_way) > 2 * pool.count:
+            yield under_way.popleft().result()
+    while under_way:
+        yield under_way.popleft().result()
+
+
+def _leave_interrupts_to_parent() -> None:
+    """Ignore Ctrl-C, which reaches every process of a terminal; the parent ends the processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,224 @@
+"""Reads a large JSONL file in blocks, so that its samples are never in memory together."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from ragboard.errors import RagboardError
+from ragboard.readers.files import decoded_lines, file_lines, is_folder, kind_of, open_file, through_line_end
+from ragboard.readers.formats import ParsedFile, file_format_of, format_of
+from ragboard.readers.formats.base import Format
+from ragboard.readers.packed import unpacked
+from ragboard.readers.report import ImportReport
+from ragboard.readers.runs import RowNotes, match_table, read_row, report_notes, report_of, require_samples
+from ragboard.readers.tables import BadRow, RawRow, Table, columns_of, line_row, run_line
+from ragboard.records import Run, Sample
+
+__all__ = ["BLOCK_BYTES", "MIN_BYTES", "Block", "BlockSamples", "RowPlan", "RunStream", "run_stream"]
+
+MIN_BYTES = 32 * 2**20
+"""Size from which a file is read in blocks."""
+BLOCK_BYTES = 8 * 2**20
+"""Size of a block, without the rest of its last line."""
+FIRST_ROWS = 1000
+"""Number of rows from which the format of a file is recognised."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Some lines of a file."""
+
+    offset: int
+    size: int
+    line: int
+    """The number of the first line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockSamples:
+    """The samples of a block, and what the report says of its rows."""
+
+    samples: list[Sample]
+    """Without an id where the file gives none; ids may repeat."""
+    lines: list[int]
+    """The line of each sample."""
+    rows: RowNotes
+    new_columns: tuple[str, ...]
+    """Columns that the plan does not know, in order of first appearance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowPlan:
+    """How to read the rows of a file; other processes can use it."""
+
+    path: Path
+    encoding: str
+    columns: tuple[str, ...]
+    """The columns that `matched` is for."""
+    matched: Mapping[str, str]
+    """The column of each field of a sample."""
+    run_line: int | None
+    """The line that describes the run, and is no row."""
+    skip_bad: bool
+
+    def read(self, block: Block) -> BlockSamples:
+        """Read a block. Raises RunFileError at the first bad row, unless `skip_bad`."""
+        rows, known = RowNotes(), frozenset(self.columns)
+        samples: list[Sample] = []
+        lines: list[int] = []
+        new: dict[str, None] = {}
+        for number, text in self._lines(block):
+            row = None if number == self.run_line else line_row(number, text)
+            if row is None:
+                continue
+            if isinstance(row, RawRow) and not row.cells.keys() <= known:
+                new |= dict.fromkeys(column for column in row.cells if column not in known)
+            found = read_row(self.path, row, self.matched, rows, skip_bad=self.skip_bad)
+            if found:
+                samples.append(found[1])
+                lines.append(number)
+        return BlockSamples(samples=samples, lines=lines, rows=rows, new_columns=tuple(new))
+
+    def _lines(self, block: Block) -> Iterator[tuple[int, str]]:
+        with open_file(self.path) as file:
+            file.seek(block.offset)
+            content = io.BytesIO(file.read(block.size))
+        return decoded_lines(self.path, content, self.encoding, block.line)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStream:
+    """A file with one run, whose samples are read in blocks."""
+
+    run: Run
+    """Without samples."""
+    plan: RowPlan
+    shown: Path
+    """The path that errors name."""
+    first: Table
+    """The first rows, with the columns of the plan."""
+    mapping: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the file in blocks of whole lines."""
+        with open_file(self.plan.path) as file:
+            offset, line = 0, 1
+            while content := file.read(BLOCK_BYTES):
+                content += through_line_end(file, content)
+                yield Block(offset=offset, size=len(content), line=line)
+                offset += len(content)
+                line += content.count(b"\n")
+
+    def with_columns(self, columns: Sequence[str]) -> RunStream | None:
+        """Return the stream of the same file with these columns; None if it cannot be read in blocks then.
+
+        If no field is read from another column than before, this is the stream itself, and reading can go on.
+        """
+        matched = _matched(self.shown, replace(self.first, columns=tuple(columns)), self.mapping)
+        if matched is None or matched == self.plan.matched:
+            return None if matched is None else self
+        first = replace(self.first, columns=tuple(columns))
+        return replace(self, plan=replace(self.plan, matched=matched, columns=tuple(columns)), first=first)
+
+    def report(self, rows: RowNotes, columns: Sequence[str]) -> ImportReport:
+        """Return the report, once all rows are read. Raises RunFileError if no row could be read, or no text."""
+        matched, table = self.plan.matched, replace(self.first, columns=tuple(columns))
+        require_samples(self.shown, table, matched, rows)
+        other = [column for column in columns if column not in matched.values()]
+        notes = tuple(report_notes(table, matched, other, None, rows, ()))
+        report = report_of(self.shown, table, matched, None, other, rows, notes, rows_read=rows.rows)
+        return replace(report, path=self.run.source)
+
+
+@contextmanager
+def run_stream(
+    path: Path,
+    base: Callable[[Path, Table], Run],
+    *,
+    mapping: Mapping[str, str | None],
+    skip_bad: bool,
+    min_bytes: int = MIN_BYTES,
+) -> Generator[RunStream | None]:
+    """Yield the run of a JSONL file to be read in blocks; None for any other file, and for a small one.
+
+    `base` returns the run of the table without samples. Not read in blocks are also files of other tools, with scores,
+    nuggets, or paths in the mapping. Errors in the block name this path.
+    """
+    if is_folder(path) or any(name and FORBIDDEN.intersection(name) for name in mapping.values()):
+        yield None
+        return
+    with unpacked(path) as file:
+        large = file.stat().st_size >= min_bytes
+        yield _stream(path, file, base, mapping, skip_bad=skip_bad) if large else None
+
+
+FORBIDDEN = frozenset(".[")
+"""Characters of paths into columns."""
+
+
+def _stream(
+    path: Path,
+    file: Path,
+    base: Callable[[Path, Table], Run],
+    mapping: Mapping[str, str | None],
+    *,
+    skip_bad: bool,
+) -> RunStream | None:
+    kind, encoding = kind_of(file)
+    if kind != "JSONL" or encoding not in ("utf-8", "utf-8-sig"):
+        return None
+    rows: list[RawRow | BadRow] = []
+    run: RawRow | None = None
+    for number, text in islice(file_lines(file, encoding), FIRST_ROWS):
+        if run is None and not rows:
+            run = run_line(path, number, text)
+            if run:
+                continue
+        row = line_row(number, text)
+        if row:
+            rows.append(row)
+    table = Table(
+        kind=kind,
+        encoding=encoding,
+        rows=tuple(rows),
+        columns=columns_of(path, rows),
+        run=run,
+        ours=run is not None,
+        notes=(f"unpacked from {path.name}",) if file != path else (),
+    )
+    read = [row.cells for row in rows if isinstance(row, RawRow)]
+    of_tool = file_format_of(ParsedFile(path=file, kind=kind, value=read)) if read and not run else None
+    matched = None if of_tool else _matched(path, table, mapping)
+    if matched is None:
+        return None
+    plan = RowPlan(
+        path=file,
+        encoding=encoding,
+        columns=table.columns,
+        matched=matched,
+        run_line=run.line if run else None,
+        skip_bad=skip_bad,
+    )
+    return RunStream(run=base(path, table), plan=plan, shown=path, first=table, mapping=mapping)
+
+
+def _matched(path: Path, table: Table, mapping: Mapping[str, str | None]) -> dict[str, str] | None:
+    """Return the column of each field; None if only the whole file decides that, or whether it is an error."""
+    known = format_of(table.columns)
+    try:
+        matched = match_table(path, table, mapping, None)
+    except RagboardError:
+        return None
+    free = [column for column in table.columns if column not in matched.values()]
+    rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
+    needs_all = known and (_changes_rows(known) or (not table.ours and known.scores(free, rows)))
+    return None if needs_all or "nuggets" in matched else matched
+
+
+def _changes_rows(known: Format) -> bool:
+    return bool(known.refused or known.passage_rows or known.joined)

@@ -1,0 +1,260 @@
+"""Imports a run in blocks: several processes prepare them, Parquet files hold them, and one transaction loads them.
+
+Nothing is held in memory but the blocks that are being prepared and the ids of the samples. The database is not kept
+while the file is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from uuid import uuid4
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from ragboard.database import LOAD_MEMORY, Database
+from ragboard.errors import RunFileError, StoreError
+from ragboard.processes import available_cores, map_in_order, process_pool
+from ragboard.readers import ImportReport, Renamed, RunStream
+from ragboard.readers.runs import RowNotes, SampleIds, question_key
+from ragboard.readers.stream import BLOCK_BYTES, Block, RowPlan
+from ragboard.readers.tables import MAX_COLUMNS
+from ragboard.store.nouns import AddedRun
+from ragboard.store.rows import arrow_table, as_json, passage_rows, sample_row
+from ragboard.store.writing import (
+    check_description,
+    content_line,
+    head_line,
+    insert_run_row,
+    mark_clusters,
+    new_digest,
+    questions_key,
+    same_or_free,
+)
+
+__all__ = ["ColumnsChangedError", "add_streamed"]
+
+PREFIX = "import-"
+
+
+class ColumnsChangedError(Exception):
+    """A row has a column that changes which column a field is read from: the file has to be read again."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(*columns)
+        self.columns = tuple(columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """A block of samples as rows of the database, positions from 0, with ids as if there were no other block."""
+
+    samples: pa.Table
+    passages: pa.Table
+    content: bytes
+    """A line for each sample, of which the digest of the run is."""
+    keys: list[str | None]
+    """For each sample without an id in the file, its `question_key`."""
+    lines: list[int]
+    rows: RowNotes
+    new_columns: tuple[str, ...]
+
+
+def _prepare(plan: RowPlan, block: Block) -> _Prepared:
+    read = plan.read(block)
+    keys = [None if sample.id else question_key(sample) for sample in read.samples]
+    samples = [
+        sample if key is None else replace(sample, id=SampleIds().derive(key))
+        for sample, key in zip(read.samples, keys, strict=True)
+    ]
+    passages = [row for position, sample in enumerate(samples) for row in passage_rows("", position, sample)]
+    return _Prepared(
+        samples=arrow_table("samples", [sample_row("", *numbered) for numbered in enumerate(samples)]),
+        passages=arrow_table("passages", passages),
+        content="".join(map(content_line, samples)).encode(),
+        keys=keys,
+        lines=read.lines,
+        rows=read.rows,
+        new_columns=read.new_columns,
+    )
+
+
+def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[AddedRun, ImportReport]:
+    """Add the run of a stream, and return it with the report on its file; a run that the store has changes nothing.
+
+    `folder` is for temporary files. Raises ColumnsChangedError, RunExistsError, and RunFileError if a row cannot be
+    read.
+    """
+    check_description(stream.run)
+    with _staging_folder(folder) as staging:
+        staged = _StagedRun(stream, staging)
+        with process_pool(min(available_cores(), stream.plan.path.stat().st_size // BLOCK_BYTES)) as pool:
+            staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
+        report = stream.report(staged.rows, tuple(staged.columns))
+        return _load(database, stream, staged), report
+
+
+class _StagedRun:
+    """The samples of a run in Parquet files, its digest, and what the report says about its rows."""
+
+    def __init__(self, stream: RunStream, folder: Path) -> None:
+        run, plan = stream.run, stream.plan
+        self.stream = stream
+        self.folder = folder
+        self.paths = {table: folder / f"{table}.parquet" for table in ("samples", "passages")}
+        self.digest = new_digest()
+        self.digest.update(head_line(run.name, run.config, run.dataset).encode())
+        self.rows = RowNotes()
+        if stream.first.run:
+            self.rows.add_conversions(stream.first.run.line, stream.first.run.notes)
+        self.columns = dict.fromkeys(plan.columns)
+        self.count = 0
+        self._ids = SampleIds()
+
+    def add_all(self, blocks: Generator[_Prepared] | map[_Prepared]) -> None:
+        """Add all blocks; a thread writes one to the files while the next is numbered."""
+        written: Future[None] | None = None
+        with ExitStack() as stack, _store_errors(self.folder):
+            writers = {
+                table: stack.enter_context(_writer(path, arrow_table(table, ()).schema))
+                for table, path in self.paths.items()
+            }
+            thread = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+            for block in blocks:
+                numbered = self._numbered(block)
+                if written:
+                    written.result()
+                written = thread.submit(self._write, numbered, writers)
+            if written:
+                written.result()
+
+    def _write(self, block: _Prepared, writers: dict[str, pq.ParquetWriter]) -> None:
+        self.digest.update(block.content)
+        writers["samples"].write_table(block.samples.drop_columns(["run_id"]))
+        writers["passages"].write_table(block.passages.drop_columns(["run_id"]))
+
+    def _numbered(self, block: _Prepared) -> _Prepared:
+        """Return a block with its positions in the run and unique ids."""
+        self._check_columns(block.new_columns)
+        self.rows.merge(block.rows)
+        wanted = block.samples["sample_id"].to_pylist()
+        ids = [self._id(*given) for given in zip(wanted, block.keys, block.lines, strict=True)]
+        first, self.count = self.count, self.count + len(ids)
+        samples, content = block.samples, block.content
+        if ids != wanted:
+            samples = _with_column(samples, "sample_id", pa.array(ids))
+            content = b"".join(map(_with_id, content.splitlines(), ids))
+        return replace(block, samples=_moved(samples, first), passages=_moved(block.passages, first), content=content)
+
+    def _id(self, wanted: str, key: str | None, line: int) -> str:
+        if key is not None:
+            self.rows.derived_ids += 1
+            return self._ids.derive(key)
+        assigned = self._ids.assign(wanted)
+        if assigned != wanted:
+            self.rows.renamed.append(Renamed(line=line, given=wanted, assigned=assigned))
+        return assigned
+
+    def _check_columns(self, new: Sequence[str]) -> None:
+        if self.columns.keys() >= set(new):
+            return
+        self.columns |= dict.fromkeys(new)
+        if len(self.columns) > MAX_COLUMNS:
+            raise RunFileError(
+                self.stream.shown, f"has {len(self.columns):,} columns, expected at most {MAX_COLUMNS:,}"
+            )
+        if self.stream.with_columns(tuple(self.columns)) is not self.stream:
+            raise ColumnsChangedError(tuple(self.columns))
+
+
+def _with_id(line: bytes, sample_id: str) -> bytes:
+    return f"{as_json(json.loads(line) | {'id': sample_id})}\n".encode()
+
+
+def _moved(table: pa.Table, first: int) -> pa.Table:
+    return _with_column(table, "position", pc.add(table["position"], pa.scalar(first, pa.int32())))
+
+
+def _with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, values)
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    columns = schema.remove(schema.get_field_index("run_id"))
+    return pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False, write_statistics=False)
+
+
+def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun:
+    run, run_id = stream.run, staged.digest.hexdigest()
+    questions, key = _questions(staged)
+    with database.write() as connection:
+        existing = same_or_free(connection, run.name, run_id)
+        if existing is None:
+            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
+            insert_run_row(connection, run, run_id, staged.count, questions, key)
+            for table, path in staged.paths.items():
+                connection.execute(
+                    f"INSERT INTO {table} BY NAME SELECT ? AS run_id, * FROM read_parquet(?)", [run_id, str(path)]
+                )
+            mark_clusters(connection, run_id)
+    stored_id, name = existing or (run_id, run.name)
+    return AddedRun(id=stored_id, name=name, samples=staged.count, added=existing is None)
+
+
+def _questions(staged: _StagedRun) -> tuple[int, str]:
+    """Return the number of different questions, and their key."""
+    settings = {"memory_limit": LOAD_MEMORY, "temp_directory": str(staged.folder)}
+    number = 0
+    with duckdb.connect(config=settings) as connection:
+        found = connection.execute(
+            "SELECT DISTINCT question FROM read_parquet(?) ORDER BY question", [str(staged.paths["samples"])]
+        )
+
+        def questions() -> Generator[str]:
+            nonlocal number
+            while rows := found.fetchmany(10_000):
+                number += len(rows)
+                yield from (row[0] for row in rows)
+
+        key = questions_key(questions())
+    return number, key
+
+
+@contextmanager
+def _staging_folder(folder: Path) -> Generator[Path]:
+    """Yield a new folder, deleted at the end; those of imports that were killed are deleted first."""
+    own = folder / f"{PREFIX}{uuid4().hex}"
+    with _store_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for lock in folder.glob(f"{PREFIX}*.lock"):
+            with suppress(Timeout), FileLock(lock, timeout=0):
+                rmtree(lock.with_suffix(""), ignore_errors=True)
+                lock.unlink(missing_ok=True)
+        lock = FileLock(own.with_suffix(".lock"), timeout=0)
+        lock.acquire()
+        own.mkdir()
+    try:
+        yield own
+    finally:
+        rmtree(own, ignore_errors=True)
+        own.with_suffix(".lock").unlink(missing_ok=True)
+        lock.release()
+
+
+@contextmanager
+def _store_errors(path: Path) -> Generator[None]:
+    """Turn an OSError of the files of an import into StoreError."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{error.filename or path}: cannot write the import: {error.strerror or error}") from error

@@ -1,0 +1,89 @@
+"""Results are in the store while an evaluation runs, and never replace those of more samples."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.core.conftest import PlainJudge
+
+from ragboard import EvaluationOptions, Panel, Store, evaluate_run, sample_runs
+from ragboard.analysis import run_summary
+from ragboard.metrics import metrics_named
+from ragboard.tasks import Failure, OnCall, Reply, Task, ignore_call
+
+METRICS = metrics_named(["ragas.faithfulness"])
+FIRST, PATIENCE = 12, 3000
+"""Tasks answered at once, and how often a judge looks into the store before it gives up."""
+
+
+@pytest.fixture(autouse=True)
+def load_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragboard.evaluation.engine.LOAD_SECONDS", 0.01)
+
+
+@dataclass
+class Patient(PlainJudge):
+    """After some tasks, answers no more until the store has results; notes what it saw."""
+
+    store: Store | None = None
+    run_id: str = ""
+    seen: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Samples with results, and samples in the run."""
+
+    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        if self.store and len(self.asked) >= FIRST and not self.seen:
+            for _ in range(PATIENCE):
+                if self.store.evaluations(self.run_id):
+                    judged = run_summary(self.store, self.store.resolve(self.run_id)).judged
+                    assert judged
+                    self.seen.append((judged.covered, judged.samples))
+                    break
+                await asyncio.sleep(0.01)
+        return await super().answer(tasks, hear)
+
+
+def test_results_so_far_are_in_the_store_while_the_evaluation_runs(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.add_runs([sample_runs()[0]])[0]
+    judge = Patient(store=store, run_id=run.id)
+    done = evaluate_run(store, run.id, METRICS, Panel(judge=judge), EvaluationOptions(concurrency=1))
+    ((covered, samples),) = judge.seen
+    assert 0 < covered < samples == run.samples == done.samples
+
+    alone = Store(tmp_path / "alone")
+    alone.add_runs([sample_runs()[0]])
+    evaluate_run(alone, run.id, METRICS, Panel(judge=PlainJudge()), EvaluationOptions(concurrency=1))
+    for table in ("scores", "statements", "verdicts", "sides", "spending"):
+        found = []
+        for one in (store, alone):
+            with one.database.read() as connection:
+                found.append(sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=str))
+        assert found[0] == found[1]
+
+
+def test_results_of_fewer_samples_do_not_replace_those_that_are_there(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    run = store.add_runs([sample_runs()[0]])[0]
+    first = evaluate_run(store, run.id, METRICS, Panel(judge=PlainJudge()))
+    loads: list[int | None] = []
+
+    class Noting(Store):
+        def load(self, *args: object, covered: int | None = None, **given: object) -> None:
+            loads.append(covered)
+            super().load(*args, covered=covered, **given)  # type: ignore[arg-type]
+
+    @dataclass
+    class Slow(PlainJudge):
+        async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+            await asyncio.sleep(0.02)
+            return await super().answer(tasks, hear)
+
+    more = metrics_named(["ragas.context_precision"])
+    again = evaluate_run(Noting(tmp_path), run.id, more, Panel(judge=Slow()), EvaluationOptions(concurrency=1))
+    assert again.evaluation.id == first.evaluation.id
+    assert again.asked > 5
+    assert loads == [run.samples]
