@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.analysis.bundling import BundledReplies, BundledScores, Bundling, bundling
 from ragboard.analysis.changes import ChangedQuestion, ScoreChange, most_changed
 from ragboard.analysis.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, missing_evaluations
 from ragboard.analysis.compare import (
@@ -152,6 +153,7 @@ from ragboard.analysis.thresholds import (
     thresholds,
 )
 from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_trend
+from ragboard.analysis.truthfulness import TruthfulnessShares, truthfulness_shares
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
@@ -184,6 +186,9 @@ __all__ = [
     "STATUS_LABELS",
     "Bin",
     "Breakdown",
+    "BundledReplies",
+    "BundledScores",
+    "Bundling",
     "Change",
     "ChangedQuestion",
     "Columns",
@@ -251,6 +256,7 @@ __all__ = [
     "TotalUsage",
     "Trend",
     "TrendPoint",
+    "TruthfulnessShares",
     "Unpaired",
     "UnpairedSample",
     "UnscoredPolicy",
@@ -259,6 +265,7 @@ __all__ = [
     "Which",
     "board_metrics",
     "breakdown",
+    "bundling",
     "check_command",
     "check_run",
     "check_thresholds",
@@ -343,6 +350,7 @@ __all__ = [
     "threshold_conditions",
     "thresholds",
     "topic_in_words",
+    "truthfulness_shares",
     "unpaired_samples",
     "unsupported_statements",
     "verdict_in_words",

@@ -22,9 +22,8 @@ from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
 from ragboard.analysis.runs import run_summary
 from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run
-from ragboard.answerability import Answerability
 from ragboard.metrics import METRICS
-from ragboard.records import Label
+from ragboard.records import Answerability, Label
 from ragboard.stats import (
     GroupDifference,
     Interval,

@@ -61,12 +61,12 @@ def in_order(specs: Iterable[str]) -> tuple[str, ...]:
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
     """Choose up to 4 metrics of an evaluation where there is little space: default metrics, then the first others.
 
-    If the evaluation has only 5 metrics, all 5 are returned.
+    Those with `compat` come last. If the evaluation has only 5 metrics, all 5 are returned.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
     usual = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
-    chosen = sorted(specs, key=lambda spec: spec not in usual)[:MAX_HEADLINE]
+    chosen = sorted(specs, key=lambda spec: (spec not in usual, "compat=True" in spec))[:MAX_HEADLINE]
     return tuple(spec for spec in specs if spec in chosen)
 
 

@@ -19,7 +19,7 @@ __all__ = ["ITEM_COLUMNS", "Draws", "is_redrawn"]
 ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "verdicts": (("side", "statement", "target"), "label"),
     "judgements": (("about", "number"), "says"),
-    "assignments": (("number",), "label"),
+    "assignments": (("number", "compat"), "label"),
     "sentences": (("rank", "start"), "chosen"),
 }
 """The tables of replies that are compared between draws: the columns that name what is judged, and the reply's."""

@@ -80,7 +80,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
 
     def rows(self, result: tuple[AssignedNugget, ...], /) -> Iterable[Row]:
         for number, nugget in enumerate(result):
-            yield "assignments", (number, nugget.text, nugget.importance, nugget.label, nugget.reason)
+            yield "assignments", (number, nugget.text, nugget.importance, nugget.label, nugget.reason, self.compat)
 
 
 VALUES: dict[str, float] = {"support": 1.0, "partial_support": 0.5}

@@ -246,7 +246,10 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
 
 
 def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
-    """Nuggets from objects with a text and an importance (vital or okay), or from plain texts."""
+    """Nuggets from objects with a text and an importance (vital or okay), or from plain texts.
+
+    The importance `failed`, which nuggetizer writes if its judge gave none, is read as none.
+    """
     value = _parse_list(value, note) or value
     if value is None:
         return None
@@ -261,6 +264,8 @@ def _nugget(name: str, place: int, value: JsonValue) -> Nugget:
     if not isinstance(text, str) or not text.strip():
         raise BadCellError(name, f"nugget {place} has no text; expected a text, or an object with text and importance")
     word = importance.strip().casefold() if isinstance(importance, str) else importance
+    if word in ("failed", ""):
+        word = None
     if word not in ("vital", "okay", None):
         raise BadCellError(name, f"nugget {place}: got the importance {importance!r:.40}, expected vital or okay")
     return Nugget(text=" ".join(text.split()), importance=word)

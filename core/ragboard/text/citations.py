@@ -1,14 +1,16 @@
 """Citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
 
-Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, and `(1)` if an answer has
-none of these. A number in brackets has up to three digits unless it is the id of a passage. Markdown links, code,
-footnote definitions and a list of sources at the end are not citations. Offsets are code points of the answer.
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, full-width brackets, and
+`(1)` if an answer has none of these. A number in brackets has up to three digits, of any script, unless it is the id
+of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations. Offsets are
+code points of the answer.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +19,17 @@ from typing import Literal, TypeAlias
 from ragboard.records import JsonValue, Passage
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["By", "Citation", "CitationError", "CitedSentence", "Mark", "citation_marks", "cited_sentences", "unmarked"]
+__all__ = [
+    "By",
+    "Citation",
+    "CitationError",
+    "CitedSentence",
+    "Mark",
+    "citation_marks",
+    "cited_sentences",
+    "unmarked",
+    "without_marks_of",
+]
 
 By = Literal["auto", "rank", "id"]
 """What a number in a mark means: the rank of a passage, its id, or (auto) whichever of the two names passages."""
@@ -32,7 +44,8 @@ MAX_RANGE = 100
 _INSIDE = rf"[^\[\]\n]{{1,{MAX_NAME_LENGTH}}}"
 _MARK = re.compile(
     rf"\[\[(?P<double>{_INSIDE})\]\](?!\()|(?<!\[)\[(?P<square>{_INSIDE})\](?!\()"
-    rf"|\u3010(?P<corner>[^\u3010\u3011\n]{{1,{MAX_NAME_LENGTH}}})\u3011|\((?P<round>[^()\n]{{1,{MAX_NAME_LENGTH}}})\)"
+    rf"|\u3010(?P<corner>[^\u3010\u3011\n]{{1,{MAX_NAME_LENGTH}}})\u3011"
+    rf"|\uff3b(?P<wide>[^\uff3b\uff3d\n]{{1,{MAX_NAME_LENGTH}}})\uff3d|\((?P<round>[^()\n]{{1,{MAX_NAME_LENGTH}}})\)"
 )
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PREFIX = re.compile(
@@ -160,6 +173,8 @@ def _names(content: str, kind: str, known: Mapping[str, object]) -> tuple[str, .
         return (name,) if _key(name) in known or not _NUMBER.fullmatch(number) else (number,)
     if _key(content) in known:
         return (content,)
+    if not content.isascii():
+        content = "".join(str(unicodedata.decimal(char, char)) for char in content)  # digits of other scripts
     prefix = _PREFIX.match(content)
     rest = content[prefix.end() :] if prefix else content
     if prefix and _key(rest) in known:
@@ -230,6 +245,21 @@ def _start_of_sources(answer: str) -> int:
 def unmarked(answer: str, marks: Sequence[Mark]) -> str:
     """Return the answer without its marks, the spaces before them, and the commas between two of them."""
     return "".join(answer[start:end] for start, end in _remaining(answer, [(mark.start, mark.end) for mark in marks]))
+
+
+def without_marks_of(answer: str, passages: Sequence[Passage], texts: Iterable[str]) -> list[str]:
+    """Return texts that repeat parts of an answer without the marks that the answer has."""
+    given = list(texts)
+    marks = {answer[mark.start : mark.end] for mark in citation_marks(answer, passages)}
+    written = sorted((mark for mark in marks if any(mark in text for text in given)), key=len, reverse=True)
+    if not written:
+        return given
+    pattern = re.compile("|".join(map(re.escape, written)))
+    return [unmarked(text, [_mark_at(found) for found in pattern.finditer(text)]).strip() for text in given]
+
+
+def _mark_at(found: re.Match[str]) -> Mark:
+    return Mark(start=found.start(), end=found.end(), names=())
 
 
 def _remaining(answer: str, dropped: Sequence[Offsets]) -> list[Offsets]:

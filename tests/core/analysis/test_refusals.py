@@ -65,7 +65,7 @@ MIXED: Rows = [
 
 def test_the_table_and_its_rates(store: Store) -> None:
     found = refusal_report(store, kept(store, MIXED))
-    assert found.source == "file"
+    assert found.sources == {"file": 10}
     assert found.unknown == 1
     assert found.counts == {
         "answerable": {"answered": 5, "refused in part": 0, "refused": 1},
@@ -89,12 +89,12 @@ def test_the_table_and_its_rates(store: Store) -> None:
 def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
     run = kept(store, [({}, STATES), ({}, REFUSES)], "faithfulness", "context_relevance")
     found = refusal_report(store, run)
-    assert found.source == "judge"
+    assert found.sources == {"judge": 2}
     assert sum(count for row in found.counts.values() for count in row.values()) == 2
 
 
 def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
-    with pytest.raises(NotFoundError, match="add a column answerable"):
+    with pytest.raises(NotFoundError, match=r"label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "shown_scores",
     "unscored_by_metric",
     "unscored_positions",
+    "value_counts",
     "values_of_source",
 ]
 
@@ -111,6 +112,20 @@ def sample_outcomes(
     found: dict[int, dict[str, Outcome]] = {}
     for position, metric, *outcome in rows:
         found.setdefault(position, {})[metric] = _outcome(*outcome)
+    return found
+
+
+def value_counts(connection: Connection, run: RunRef, metric: str) -> dict[str, dict[float, int]]:
+    """Count how often a metric, with any settings, has each value, by its full name."""
+    selected = own_scores(run)
+    rows = connection.execute(
+        f"SELECT metric, value, count(*) FROM scores WHERE {selected.sql} AND value IS NOT NULL"
+        " AND (metric = $named OR starts_with(metric, $named || '(')) GROUP BY ALL ORDER BY ALL",
+        {**selected.given, "named": metric},
+    ).fetchall()
+    found: dict[str, dict[float, int]] = {}
+    for spec, value, count in rows:
+        found.setdefault(spec, {})[value] = count
     return found
 
 

@@ -40,6 +40,7 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
+    get_bundling,
     get_columns,
     get_distribution,
     get_failed_evaluations,
@@ -51,6 +52,7 @@ from ragboard_dashboard.data import (
     get_run,
     get_scatter,
     get_self_agreement,
+    get_truthfulness,
     launch_context,
     save_threshold,
     store,
@@ -89,6 +91,11 @@ KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
+REFUSAL_SOURCES = {
+    "labels": "people's labels",
+    "file": "the run file",
+    "judge": "the judge, who looks for a sentence in the passages that helps",
+}
 LONG_QUESTION = 100
 """Characters of a question in a list."""
 LONG_NAME = 40
@@ -128,6 +135,7 @@ def draw() -> None:
         return
     _refusals(run)
     _self_agreement(run)
+    _bundling(run)
     _origins(summary)
     in_sight = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
     with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=in_sight):
@@ -222,18 +230,27 @@ def _draw_origins(origins: Mapping[ClaimClass, int], placed: int, judged: int) -
 
 
 def _refusals(run: RunRef) -> None:
-    """Draw which refusals were right, if the run file says which questions can be answered."""
+    """Draw which refusals were right, if it is known which questions can be answered, and the parts of truthfulness."""
+    for shares in get_truthfulness(run):
+        plain(str(shares), "note")
     try:
-        found = get_refusals(run, source="file")
+        found = get_refusals(run)
     except NotFoundError:
         return
     except SettingError as error:
         plain(f"Refusals cannot be checked: {error}.", "note")
         return
-    with st.expander(found.wrong_in_words, icon=":material/block:"):
+    title = "Refusals, by the judge alone" if "judge" in found.sources else found.wrong_in_words
+    with st.expander(title, icon=":material/block:"):
         table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
         st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
-        plain(f"Rows: what the run file says of the question. Columns: what the answer does, by {found.judge}.", "note")
+        who = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
+        plain(
+            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}.",
+            "note",
+        )
+        if found.unknown:
+            plain(f"Not counted, because nobody says whether the question can be answered: {found.unknown:,}.", "note")
         plain("\n".join(map(str, found.rates)))
         for number, one in enumerate(found.wrong[:KINDS]):
             question = markdown_escaped(strip_bidi_controls(shortened(one.question, LONG_QUESTION)))
@@ -256,6 +273,22 @@ def _self_agreement(run: RunRef) -> None:
         plain(
             "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
             " others have temperature 1 unless another one is set.",
+            "note",
+        )
+
+
+def _bundling(run: RunRef) -> None:
+    """Draw whether the judge replies alike asked together and as the source asks, if it was asked both ways."""
+    found = get_bundling(run)
+    if found is None:
+        return
+    same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
+    title = f": {same:,} of {items:,} judgements are the same" if items else ""
+    with st.expander(f"Asked together and as the source asks{title}", icon=":material/call_split:"):
+        plain("\n".join(map(str, (*found.replies, *found.scores))))
+        plain(
+            "By default one call asks for all nuggets or passages of an answer, and citations are counted from the"
+            " verdicts on its statements; with compat=True there are calls as in the source.",
             "note",
         )
 

@@ -119,15 +119,16 @@ def sample_list(
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
+    drawn = any(row.flips for row in rows)  # a column beside those of metrics, if there are several draws
     return {
         "caption": caption,
-        "titles": [strip_bidi_controls(title) for title in titles.values()],
-        "first": [spec in headline(list(titles)) for spec in titles],
-        "rows": [_row(row, titles, run) for row in rows],
+        "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if drawn else [])],
+        "first": [*(spec in headline(list(titles)) for spec in titles), *([True] if drawn else [])],
+        "rows": [_row(row, titles, run, drawn=drawn) for row in rows],
     }
 
 
-def _row(row: SampleRow, titles: Mapping[str, str], run: str) -> dict[str, Any]:
+def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) -> dict[str, Any]:
     outcomes = {**row.scores, **row.file_scores}
     reasons: dict[UnscoredReason, list[str]] = {}
     for spec, outcome in row.scores.items():
@@ -144,10 +145,14 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str) -> dict[str, Any]:
             for label, look in VERDICT_STYLES.items()
             if (count := row.labels.get(label, 0))
         ],
-        "scores": [_score(outcomes.get(spec)) for spec in titles],
-        "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored, row.flips_in_words]))),
+        "scores": [*(_score(outcomes.get(spec)) for spec in titles), *([_flips(row)] if drawn else [])],
+        "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored]))),
         "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
+
+
+def _flips(row: SampleRow) -> dict[str, str]:
+    return {"shown": f"{row.flips[0]}" if row.flips else "–", "why": row.flips_in_words or "judged once"}
 
 
 def _note(reason: UnscoredReason, names: Sequence[str]) -> str:

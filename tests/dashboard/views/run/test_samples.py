@@ -46,6 +46,16 @@ def test_a_note_names_the_metrics_without_a_score() -> None:
     ]
 
 
+def test_flips_between_draws_are_a_column_if_there_are_several_draws() -> None:
+    assert samples_data([row()], {"m": "M"}, "run", "")["titles"] == ["M"]
+    data = samples_data([replace(row(), flips=(2, 9)), row("s2")], {"m": "M"}, "run", "")
+    assert (data["titles"], data["first"]) == (["M", "Flips"], [True, True])
+    assert [one["scores"][-1] for one in data["rows"]] == [
+        {"shown": "2", "why": "2 of 9 judgements differ between draws"},
+        {"shown": "\u2013", "why": "judged once"},
+    ]
+
+
 def test_verdicts_are_counted_in_one_order_and_none_that_is_not_there() -> None:
     (drawn,) = samples_data([row()], {}, "run", "")["rows"]
     assert [(one["name"], one["count"]) for one in drawn["labels"]] == [("supported", 1), ("unsupported", 2)]
