@@ -621,5 +621,7 @@ def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
 
 
 def _evaluated_runs(evaluations: Sequence[LiveEvaluation]) -> list[str]:
+    if not evaluations:
+        return []
     names = {listed.run_id: listed.name for listed in get_runs()}
     return list(dict.fromkeys(names[live.run_id] for live in evaluations if live.run_id in names))
