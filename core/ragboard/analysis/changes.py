@@ -11,7 +11,7 @@ import numpy as np
 
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
-from ragboard.analysis.metrics import described
+from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.paired import (
     Flags,
     MetricColumn,
@@ -102,13 +102,13 @@ def most_changed(
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
-        known = described(connection)
+        descriptions = read_descriptions(connection)
         columns = metric_columns(connection, a, b, paired)
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and (ends := range_of(known.get(spec)))
+            if spec not in not_comparable and (ends := range_of(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -120,15 +120,15 @@ def most_changed(
         counted += [
             np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
         ]
-        improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
+        improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
-        rows = _largest(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
+        rows = _largest_changes(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
         texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
     return tuple(
-        _changed(
+        _changed_question(
             pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id),
             [
-                (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
+                (descriptions[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
                 if changes[spec][row] > TOLERANCE
             ],
@@ -156,7 +156,7 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
 
-def _largest(
+def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
     """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
@@ -173,7 +173,7 @@ def _largest(
     return first if other is None or limit < 2 else [*first[:-1], other]
 
 
-def _changed(
+def _changed_question(
     pair: PairReport,
     scores: Sequence[tuple[MetricDescription, float, float]],
     refuses: Literal["A", "B", ""],

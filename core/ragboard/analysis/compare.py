@@ -18,7 +18,7 @@ from ragboard.analysis.comparability import (
     same_statement_judges,
 )
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
-from ragboard.analysis.metrics import MORE_PASSAGES, described, in_order
+from ragboard.analysis.metrics import MORE_PASSAGES, in_order, read_descriptions
 from ragboard.analysis.paired import (
     cost_columns,
     difference_of,
@@ -255,7 +255,7 @@ def compare_runs(
         refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
-        metrics = _with_passage_warnings(metrics, passages, described(connection))
+        metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
         cautions = comparison_warnings(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
@@ -385,10 +385,12 @@ def _metrics(
     *,
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
-    known = described(connection)
+    descriptions = read_descriptions(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
-    differences = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
+    differences = {
+        spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
+    }
     judges = different_judges(connection, a, b, tuple(columns))
     not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
     tested = {
@@ -399,7 +401,7 @@ def _metrics(
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
-        metric, column = known.get(spec), columns[spec]
+        metric, column = descriptions.get(spec), columns[spec]
         p, difference = adjusted.get(spec), differences[spec]
         direction = metric.direction if metric else "neutral"
         comparison = MetricComparison(
@@ -451,7 +453,7 @@ def _costs(
 def _with_passage_warnings(
     metrics: Sequence[MetricComparison],
     passages: tuple[float | None, float | None],
-    known: Mapping[str, MetricDescription],
+    descriptions: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
     """Add a warning to metrics that depend on the number of passages if A and B differ in it."""
     a, b = passages
@@ -459,7 +461,7 @@ def _with_passage_warnings(
         return tuple(metrics)
     warnings = {
         spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {a:.1f} in A, {b:.1f} in B"
-        for spec, metric in known.items()
+        for spec, metric in descriptions.items()
         if metric.more_passages
     }
     return tuple(replace(metric, caution=warnings.get(metric.metric, "")) for metric in metrics)

@@ -360,10 +360,10 @@ class Diagnosis:
 
 def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
     """Return the values of answers with more statements than the median, and those of the others."""
-    known = ~np.isnan(faithfulness + statements)
-    median = np.median(statements[known]) if known.any() else 0.0
+    has_both = ~np.isnan(faithfulness + statements)
+    median = np.median(statements[has_both]) if has_both.any() else 0.0
     groups = statements > median, statements <= median
-    return np.stack([np.where(known & group, faithfulness, np.nan) for group in groups])
+    return np.stack([np.where(has_both & group, faithfulness, np.nan) for group in groups])
 
 
 COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
@@ -516,17 +516,17 @@ def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | Non
     """
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
     rows = values if quantity.compares_groups else [values]
-    known = [row[~np.isnan(row)] for row in rows]
+    valid = [row[~np.isnan(row)] for row in rows]
     cluster_ids = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
     if quantity.compares_groups:
-        first, second = known
+        first, second = valid
         if not first.size or not second.size:
             return NoInterval(reason="there are no two groups of samples to compare", n=first.size + second.size)
         ids, other_ids = cluster_ids
         return group_difference(first, second, bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids).interval
-    if not known[0].size:
+    if not valid[0].size:
         return NoInterval(reason="no sample has a value", n=0)
-    return mean_interval(moments(known[0], cluster_ids[0]), bounds=quantity.bounds)
+    return mean_interval(moments(valid[0], cluster_ids[0]), bounds=quantity.bounds)
 
 
 def apply_rules(
@@ -681,9 +681,9 @@ def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
     """Compare the samples of each value with all others that have a value, if there are enough of both."""
-    known = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
-    for name in sorted(set(values[known])):
-        inside, outside = known & (values == name), known & (values != name)
+    has_both = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
+    for name in sorted(set(values[has_both])):
+        inside, outside = has_both & (values == name), has_both & (values != name)
         if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
             ids, other_ids = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
             comparison = group_difference(

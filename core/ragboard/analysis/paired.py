@@ -184,11 +184,11 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
     """Return the clusters of pairs whose samples depend on each other in either run; None if all are independent."""
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
-    known = [(clusters, positions) for clusters, positions in sides if clusters]
-    connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
+    clustered = [(clusters, positions) for clusters, positions in sides if clusters]
+    connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in known))
+    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:

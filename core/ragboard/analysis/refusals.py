@@ -112,23 +112,23 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         )
     from_file = _from_file(rows) if source != "judge" else {}
     source = source or ("file" if from_file else "judge")
-    known = from_file if source == "file" else _from_judge(rows)
-    if not known:
+    answerability = from_file if source == "file" else _from_judge(rows)
+    if not answerability:
         raise NotFoundError(
             f"it is unknown which questions of {run.name} can be answered; add a column answerable (true or false) or"
             f" answerability to the run file, or let the judge look for an answer in the passages: ragboard evaluate"
             f" {run.name} --metrics context_relevance"
         )
-    covered = [row for row in rows if row.position in known]
+    covered = [row for row in rows if row.position in answerability]
     behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in covered}
-    table = Counter((known[row.position], behaviours[row.position]) for row in covered)
+    table = Counter((answerability[row.position], behaviours[row.position]) for row in covered)
     counts: dict[Answerability, dict[Behaviour, int]] = {
         answerability: {behaviour: table[answerability, behaviour] for behaviour in BEHAVIOURS}
         for answerability in get_args(Answerability)
         if any(table[answerability, behaviour] for behaviour in BEHAVIOURS)
     }
-    answerable = np.array([known[row.position] in ANSWERABLE for row in covered])
-    unanswerable = np.array([known[row.position] == "unanswerable" for row in covered])
+    answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
+    unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
     cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
     counted = answerable | unanswerable
@@ -152,7 +152,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate("answers to unanswerable questions", "answers", unanswerable, ~refused & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
-        wrong=_wrong(covered, known, behaviours),
+        wrong=_wrong(covered, answerability, behaviours),
     )
 
 
@@ -215,13 +215,13 @@ def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
 
 
 def _wrong(
-    rows: Sequence[RefusalRow], known: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
+    rows: Sequence[RefusalRow], answerability: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
 ) -> tuple[RefusalSample, ...]:
     samples = [
         RefusalSample(
             sample_id=row.sample_id,
             question=row.question,
-            answerability=known[row.position],
+            answerability=answerability[row.position],
             behaviour=behaviours[row.position],
         )
         for row in rows
