@@ -260,14 +260,15 @@ class _Tools:
         diagnosis = diagnose_run(self._store, self._store.resolve(run))
         findings = [
             {
-                "component": finding.rule.component,
+                "component": finding.component,
                 "finding": finding.sentence,
+                "evidence": finding.evidence or None,
                 "figure": str(finding.figure),
                 "impact": finding.impact_text or None,
-                "advice": finding.rule.advice,
+                "advice": finding.advice,
                 "only_a_hint_because": finding.hint_reason or None,
             }
-            for finding in diagnosis.findings
+            for finding in diagnosis.ranked
         ]
         return _result(
             {

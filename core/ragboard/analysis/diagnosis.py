@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 from ragboard.analysis.distributions import columns as columns_of
 from ragboard.analysis.hallucinations import matching, statement_groups
 from ragboard.analysis.overruled_verdicts import overruled_verdicts
+from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
 from ragboard.analysis.runs import run_summary
+from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run
+from ragboard.answerability import Answerability
 from ragboard.metrics import METRICS
 from ragboard.records import Label
 from ragboard.stats import (
@@ -38,7 +41,13 @@ from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics, judged_by
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import SampleQuery, passage_counts, reference_count
+from ragboard.store.queries.samples import (
+    SampleQuery,
+    SampleText,
+    passage_counts,
+    reference_count,
+    sample_texts,
+)
 from ragboard.store.queries.statements import HallucinationQuery, matched_labels
 from ragboard.store.queries.statements import wrong_passages as most_wrong
 from ragboard.store.queries.values import category_values
@@ -51,7 +60,6 @@ __all__ = [
     "Diagnosis",
     "Figure",
     "Finding",
-    "LowestGroup",
     "Measured",
     "NotTriggered",
     "PassageIssue",
@@ -66,9 +74,9 @@ __all__ = [
     "condition_of",
     "diagnose",
     "diagnosis_warning",
-    "lowest_in_words",
     "measure",
-    "nothing_retrieved",
+    "metric_names",
+    "missing_in_words",
     "sentence_of",
     "source_of",
     "start_with",
@@ -91,7 +99,10 @@ RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization
 FAITHFULNESS = "ragas.faithfulness"
 TOPIC_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
 """Metrics, all with higher values better, on which topics are compared with the other samples."""
+RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE = "retrieved nothing", "answers unanswerable"
+"""Columns that are not metrics: 1 or 0 for each question that can be answered, and for each that cannot."""
 EVALUATED_WITH = {
+    ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
     "statements": FAITHFULNESS,
     "contradicted": FAITHFULNESS,
@@ -100,13 +111,28 @@ EVALUATED_WITH = {
 }
 """Values that rules use besides metrics, each with the metric whose evaluation yields it."""
 
-COMPONENTS = {"retriever": "the retriever", "generator": "the generator", "answers": "the answers"}
-"""The names of `Rule.component` in sentences."""
+UNGROUNDED = ("unfaithful", "contradicts-passages")
+"""Rules about statements that the passages do not support: no hint comes before them."""
+Component: TypeAlias = Literal["retriever", "generator", "answers"]
+SAME_PASSAGES_ADVICE = (
+    "Change the generator: its prompt (answer from the passages alone, refuse where they do not help) or its model."
+    " Read the unsupported statements first."
+)
+COMPONENTS: Mapping[Component, str] = {
+    "retriever": "the retriever",
+    "generator": "the generator",
+    "answers": "the answers",
+}
+"""What a rule is about, as sentences name it."""
 UNVALIDATED = (
     "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on these were not"
     " validated."
 )
-"""Why findings from such comparisons are only hints; `docs/background/judges.md` has the validation of the judge."""
+"""Why findings from such verdicts are only hints; the figures are in `docs/background/judges.md`."""
+RARELY_CONTRADICTED = (
+    "not shown by this judge: the rule-based judge rarely calls a statement contradicted, so 0 says little"
+)
+"""Why the rule-based judge's figure on contradictions is no result."""
 
 Columns = Mapping[str, FloatArray]
 """By name, an array with one value per sample of the run; NaN where a sample has none."""
@@ -137,14 +163,19 @@ class Quantity:
     inputs: tuple[str, ...]
     """The metrics, or keys of `EVALUATED_WITH`, from which it is computed."""
     compute: Callable[..., FloatArray]
-    """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group."""
+    """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group, of which the
+    second is the one that `unit` names."""
     bounds: tuple[float, float]
     unit: str
     """What the value is a share of."""
     reference: bool
     """Whether the answer is compared with the reference answer."""
     compares_groups: bool
-    """Whether the threshold applies to the difference between the means of two groups, not to one mean."""
+    """Whether the difference between the means of two groups is compared with the threshold, not one mean."""
+    counted: bool
+    """Whether findings give the value as a count: `4 of 5`."""
+    observed: bool
+    """Whether the value is a fact of the run file, which is compared with the threshold without its interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,18 +183,19 @@ class Rule:
     """A condition on one quantity, and what it suggests if it is met."""
 
     id: str
-    component: Literal["retriever", "generator", "answers"]
+    component: Component
     quantity: str
     """The key of a quantity in `QUANTITIES`."""
     side: Literal["above", "below"]
     threshold: float
     """The rule is triggered if the whole 95% CI is on that side of the threshold."""
     template: str
-    """The sentence of a finding; `{}` stands for the estimate with its interval, as percentages."""
+    """The sentence of a finding; `{}` stands for the estimate with its interval, as percentages, or for the count."""
     advice: str
     rationale: str
     """Why the threshold has this value."""
-    query: ResultQuery
+    query: ResultQuery | None
+    """None: a finding lists its samples itself."""
     harms_answers: bool = True
     """Whether the condition makes answers worse; if not, it only points out waste or a decision to make."""
 
@@ -202,9 +234,15 @@ class Finding:
     """A triggered rule."""
 
     rule: Rule
+    component: Component
+    """The rule's, unless `evidence` says more."""
     sentence: str
     figure: Figure
-    query: ResultQuery
+    query: ResultQuery | None
+    samples: tuple[SampleText, ...] = ()
+    """The first affected samples, if `query` is None."""
+    evidence: str = ""
+    """What another run of the same questions shows; empty without such a run."""
     min_impact: float = 0.0
     """Lower confidence bound, in [0, 1], of the share of the quantity's `unit` that the finding explains, over all
     samples. 0 if the rule does not harm answers."""
@@ -214,10 +252,15 @@ class Finding:
     """Why the finding is only a hint; empty for a main finding."""
 
     @property
+    def advice(self) -> str:
+        """What to try."""
+        return SAME_PASSAGES_ADVICE if self.evidence else self.rule.advice
+
+    @property
     def impact_text(self) -> str:
         """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of the answers' statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
+        `at least 15% of an average answer's statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -230,7 +273,8 @@ class NotTriggered:
     """A rule that was not triggered, and why."""
 
     rule: Rule
-    state: Literal["inconclusive", "within threshold", "no interval", "not evaluated"]
+    state: Literal["inconclusive", "within threshold", "no interval", "not evaluated", "not shown"]
+    """not shown: the judge cannot see it."""
     figure: Figure | None
     """None if `missing` is not empty."""
     missing: tuple[str, ...]
@@ -278,27 +322,11 @@ class WeakTopic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LowestGroup:
-    """The samples with one value of a metadata column, which score furthest below the others."""
-
-    by: str
-    """The metadata column, with the prefix `metadata.`."""
-    value: str
-    metric: str
-    mean: float
-    mean_others: float
-    n: int
-    query: Breakdown
-
-
-@dataclass(frozen=True, kw_only=True)
 class TopicComparisons:
     """What was compared to find weak topics, and the lowest topics if none is significantly worse."""
 
     closest: WeakTopic | None
-    """If no group is significantly worse: the one with the smallest p value among those that score lower."""
-    lowest: LowestGroup | None
-    """If no group is significantly worse: the one whose mean is furthest below the mean of the other samples."""
+    """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -317,19 +345,19 @@ class Diagnosis:
     samples: int
     references: int
     """Number of samples with a reference answer."""
-    retrieved_nothing: int
-    """Number of samples without any retrieved passage; 0 if the file has no passages at all."""
     attribution_note: str
     """Why losses cannot be attributed to retriever or generator; empty if they can."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
-    """The inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
+    """The inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     not_triggered: tuple[NotTriggered, ...]
     missing: tuple[str, ...]
     """The missing metrics of `not_triggered` that can be evaluated for this run."""
     unsupported: int
     """Number of answer statements that the passages do not support."""
+    statements: int
+    """Number of answer statements with a verdict."""
     questions: tuple[QuestionIssue, ...]
     """The questions with the most unsupported statements."""
     passages: tuple[PassageIssue, ...]
@@ -348,9 +376,24 @@ class Diagnosis:
         return tuple(finding for finding in self.findings if finding.hint_reason)
 
     @property
+    def leading(self) -> tuple[Finding, ...]:
+        """The main findings and suspected unsupported statements, largest impact first."""
+        ungrounded = (finding for finding in self.suspected if finding.rule.id in UNGROUNDED)
+        return tuple(sorted((*self.main_findings, *ungrounded), key=lambda finding: -finding.min_impact))
+
+    @property
+    def ranked(self) -> tuple[Finding, ...]:
+        """All findings in the order in which to read them: the leading ones, then hints, then other suspicions.
+
+        So metrics from verdicts that were not validated never bury unsupported statements.
+        """
+        others = (finding for finding in self.suspected if finding.rule.id not in UNGROUNDED)
+        return (*self.leading, *self.hints, *others)
+
+    @property
     def first(self) -> Finding | None:
-        """What to look at first: the main finding with the largest impact, else the first hint, else a suspicion."""
-        return next(iter((*self.findings, *self.suspected)), None)
+        """What to look at first; None if nothing stands out."""
+        return next(iter(self.ranked), None)
 
     @property
     def top_questions_share(self) -> float | None:
@@ -358,23 +401,30 @@ class Diagnosis:
         return sum(question.statements for question in self.questions) / self.unsupported if self.unsupported else None
 
 
-def _long_and_short(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
-    """Return the values of answers with more statements than the median, and those of the others."""
+def _short_and_long(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
+    """Return the values of answers with at most as many statements as the median, and those of the others."""
     has_both = ~np.isnan(faithfulness + statements)
     median = np.median(statements[has_both]) if has_both.any() else 0.0
-    groups = statements > median, statements <= median
+    groups = statements <= median, statements > median
     return np.stack([np.where(has_both & group, faithfulness, np.nan) for group in groups])
 
 
+def _retrieval_minus_generation(recall: FloatArray, used: FloatArray) -> FloatArray:
+    """Return the share lost in retrieval (not recalled) minus that lost in generation (recalled, and not used)."""
+    return (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used))
+
+
 COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
-    # lost in retrieval: 1 - recall; lost in generation: recalled but not used (`used` is NaN where recall is 0)
-    "retrieval minus generation": lambda recall, used: (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used)),
+    "retrieval minus generation": _retrieval_minus_generation,
+    "generation minus retrieval": lambda recall, used: -_retrieval_minus_generation(recall, used),
     "noise": np.add,
     "irrelevant minus relevant noise": np.subtract,
+    "relevant minus irrelevant noise": np.subtract,
     "hallucination minus self-knowledge": np.subtract,
+    "self-knowledge minus hallucination": np.subtract,
     "refusals despite evidence": lambda refuses, recall: np.where(recall >= RECALL_THRESHOLD, refuses, np.nan),
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
-    "long minus short": _long_and_short,
+    "short minus long": _short_and_long,
 }
 """The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
 
@@ -398,12 +448,14 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
             unit=entry["unit"],
             reference=entry.get("reference", False),
             compares_groups=entry.get("groups", False),
+            counted=entry.get("counted", False),
+            observed=entry.get("observed", False),
         )
         for rule in entry["rules"]:
             texts: dict[str, Any] = {
                 name: rule[name] for name in ("id", "component", "template", "advice", "rationale")
             }
-            query = rule["query"]
+            query = rule.get("query", {})
             rules.append(
                 Rule(
                     **texts,
@@ -413,7 +465,9 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
                     harms_answers=rule.get("harms_answers", True),
                     query=SampleQuery(**query["samples"])
                     if "samples" in query
-                    else HallucinationQuery(**query["statements"]),
+                    else HallucinationQuery(**query["statements"])
+                    if query
+                    else None,
                 )
             )
     return quantities, tuple(rules)
@@ -442,26 +496,42 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     categories = columns_of(store, run).categories
     with store.database.read() as connection:
         references = reference_count(connection, run.run_id)
-        passages_found = passage_counts(connection, run.run_id).values
-        columns = _input_columns(connection, run, summary.samples, INPUT_COLUMNS)
+        stated = stated_answerability(connection, run.run_id)
+        answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
+        columns = {
+            **_input_columns(connection, run, summary.samples, INPUT_COLUMNS),
+            RETRIEVED_NOTHING: _retrieved_nothing(connection, run, summary.samples, stated),
+        }
+        if answered is not None:
+            columns[ANSWERS_UNANSWERABLE] = _by_position(answered, summary.samples)
         by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
         clusters = sample_clusters(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
-    topics, comparisons = weak_topics(columns, by_column, clusters)
+    topics, comparisons = weak_topics(columns, _different_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
     for key, quantity in QUANTITIES.items():
         absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
+    not_triggered = tuple(_as_seen(result, run, rule_based) for result in not_triggered)
     findings = [
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
+    suspected = _suspected(not_triggered, run, columns)
+    other = None
+    if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
+        other = more_faithful_run(store, run, summary)
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
     verdicts: Mapping[Label, int] = {}
     questions: tuple[QuestionIssue, ...] = ()
     passages: tuple[PassageIssue, ...] = ()
+    with store.database.read() as connection:
+        findings = [_with_samples(connection, _with_evidence(finding, other), run, columns) for finding in findings]
+        suspected = tuple(
+            _with_samples(connection, _with_evidence(finding, other), run, columns) for finding in suspected
+        )
     if summary.judged:
         with matching(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -472,13 +542,13 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         overruled=overruled_verdicts(store, summary).overruled,
         samples=summary.samples,
         references=references,
-        retrieved_nothing=int((passages_found == 0).sum()) if passages_found.any() else 0,
         attribution_note=_attribution_note(references, columns),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
-        suspected=_suspected(not_triggered, run, columns),
+        suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
         unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
+        statements=sum(summary.labels.values()),
         questions=questions,
         passages=passages,
         topics=topics,
@@ -486,11 +556,45 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     )
 
 
+def _retrieved_nothing(
+    connection: Connection, run: RunRef, samples: int, stated: Mapping[int, Answerability]
+) -> FloatArray:
+    """Return 1 for each question that retrieved nothing and can be answered, 0 for each that retrieved something.
+
+    NaN if the file has no passages at all, or if it says that the question has no answer: nothing is to be retrieved.
+    """
+    counts = passage_counts(connection, run.run_id)
+    values = np.full(samples, np.nan)
+    if counts.values.any():
+        values[counts.positions] = counts.values == 0
+    values[[position for position, answerability in stated.items() if answerability not in ANSWERABLE]] = np.nan
+    return values
+
+
+def _by_position(value_by_position: Mapping[int, bool], samples: int) -> FloatArray:
+    values = np.full(samples, np.nan)
+    values[list(value_by_position)] = list(value_by_position.values())
+    return values
+
+
+def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
+    """Return the columns, without those that group the samples in the same way as an earlier column."""
+    seen: set[tuple[object, ...]] = set()
+    different: dict[str, NDArray[np.object_]] = {}
+    for by, values in by_column.items():
+        if tuple(values) not in seen:
+            seen.add(tuple(values))
+            different[by] = values
+    return different
+
+
 def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
     """Return the evaluated columns among `names`, including those without any value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
+        if name in (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE):  # of the file, not of an evaluation alone
+            continue
         metric = EVALUATED_WITH.get(name, name)
         values = sample_values(connection, run, run.evaluation_of(metric), name, samples)
         if metric in evaluated or not np.isnan(values).all():
@@ -544,21 +648,31 @@ def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef)
     figure = Figure(quantity=rule.quantity, label=QUANTITIES[rule.quantity].label, interval=value)
     if isinstance(value, NoInterval):
         return NotTriggered(rule=rule, state="no interval", figure=figure, missing=())
-    beyond = value.high < rule.threshold if rule.side == "below" else value.low > rule.threshold
+    low, high = (value.estimate,) * 2 if QUANTITIES[rule.quantity].observed else (value.low, value.high)
+    beyond = high < rule.threshold if rule.side == "below" else low > rule.threshold
     if beyond:
         return _finding(rule, figure, value, run)
-    contains = value.low <= rule.threshold <= value.high
+    contains = low < high and low <= rule.threshold <= high
     state: Literal["inconclusive", "within threshold"] = "inconclusive" if contains else "within threshold"
     return NotTriggered(rule=rule, state=state, figure=figure, missing=())
 
 
 def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Finding:
     query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
-    return Finding(rule=rule, sentence=sentence_of(rule, value), figure=figure, query=query)
+    return Finding(rule=rule, component=rule.component, sentence=sentence_of(rule, value), figure=figure, query=query)
+
+
+def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> NotTriggered:
+    """Return the result; as `not shown` if a rule-based judge found no contradiction, which proves nothing."""
+    interval = result.figure.interval if result.figure else None
+    none_seen = isinstance(interval, Interval) and interval.estimate == 0
+    if result.rule.id == "contradicts-passages" and none_seen and run.evaluation_of(FAITHFULNESS) in rule_based:
+        return replace(result, state="not shown")
+    return result
 
 
 def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
-    """Return inconclusive rules whose estimate is beyond the threshold and that harm answers, largest impact first."""
+    """The inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     suspected: list[Finding] = []
     for result in not_triggered:
         rule, figure = result.rule, result.figure
@@ -567,7 +681,8 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
-            suspected.append(_with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns))
+            suspicion = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
+            suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
@@ -577,8 +692,10 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
-    # of two groups, the first is the one that `unit` names
-    valued = ~np.isnan(values[0] if quantity.compares_groups else values)
+    # of two groups, the second is the one that `unit` names
+    valued = ~np.isnan(values[1] if quantity.compares_groups else values)
+    if quantity.observed:
+        return replace(finding, min_impact=interval.estimate * float(valued.mean()))
     end = interval.low if rule.side == "above" else interval.high
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
@@ -593,6 +710,22 @@ def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> 
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
+
+
+def _with_evidence(finding: Finding, other: MoreFaithfulRun | None) -> Finding:
+    """Attribute unsupported statements to the generator if another run with the same passages shows that."""
+    if other is None or finding.rule.id != "unfaithful":
+        return finding
+    return replace(finding, component="generator", evidence=str(other))
+
+
+def _with_samples(connection: Connection, finding: Finding, run: RunRef, columns: Columns) -> Finding:
+    """Add the first affected samples (with the value 1) to a finding without a query."""
+    if finding.query is not None:
+        return finding
+    positions = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED].tolist()
+    texts = sample_texts(connection, run.run_id, positions)
+    return replace(finding, samples=tuple(texts[position] for position in positions))
 
 
 def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:
@@ -655,21 +788,7 @@ def weak_topics(
             lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
             if p < ALPHA and comparison.interval.high < 0:
                 worse.append(lower[-1])
-    lowest: LowestGroup | None = None
-    if compared and not worse:
-        by, value, spec, comparison = min(compared, key=lambda group: (group[3].difference, group[1]))
-        if comparison.difference < 0:
-            lowest = LowestGroup(
-                by=by,
-                value=value,
-                metric=spec,
-                mean=comparison.mean,
-                mean_others=comparison.mean_others,
-                n=comparison.n,
-                query=Breakdown(column=spec, by=by),
-            )
     return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
-        lowest=lowest,
         closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
@@ -698,9 +817,9 @@ def condition_of(rule: Rule) -> str:
 
 
 def sentence_of(rule: Rule, value: Interval) -> str:
-    """Fill the rule's template with the estimate and its interval; of a negative difference, the absolute value."""
-    if rule.threshold <= 0 and rule.side == "below":
-        value = replace(value, estimate=-value.estimate, low=-value.high, high=-value.low)
+    """Fill the rule's template with the estimate and its interval, or with the count."""
+    if QUANTITIES[rule.quantity].counted:
+        return rule.template.format(f"{round(value.estimate * value.n):,} of {value.n:,}")
     return rule.template.format(f"{value.estimate:.0%} ({ci_text(value, '.0%')})")
 
 
@@ -717,11 +836,18 @@ def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
 def why_not_triggered(result: NotTriggered) -> str:
     """Say why a rule was not triggered."""
     if result.state == "not evaluated":
-        return f"not evaluated: {', '.join(result.missing)}"
+        return f"not evaluated: {metric_names(result.missing)}"
+    if result.state == "not shown":
+        return RARELY_CONTRADICTED
     interval = result.figure.interval if result.figure else None
     if isinstance(interval, NoInterval):
         return f"no CI: {interval.reason}"
     return "inconclusive: the 95% CI contains the threshold" if result.state == "inconclusive" else result.state
+
+
+def metric_names(specs: Iterable[str]) -> str:
+    """Name metrics as pages do: `Claim recall; Noise sensitivity, relevant`."""
+    return "; ".join(METRICS[spec].label if spec in METRICS else spec for spec in specs)
 
 
 def command_for(diagnosis: Diagnosis) -> str:
@@ -737,36 +863,53 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """Return what to look at first, as a title, and why, as sentences; these are empty for a main finding."""
-    first, hints, topics = diagnosis.first, diagnosis.hints, diagnosis.topics
-    if first is None:
-        title = "Start with the questions below" if diagnosis.unsupported else "No rule flags this run"
+    """Return what to look at first, as a title, and what else to know, as sentences; empty if there is nothing."""
+    first, topics = diagnosis.first, diagnosis.topics
+    sentences: list[str] = []
+    if first:
+        certainty = (
+            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (not certain)"
+        )
+        title = f"Start with {COMPONENTS[first.component]}{certainty}"
+    elif all(result.missing for result in diagnosis.not_triggered if not QUANTITIES[result.rule.quantity].observed):
+        title = "Not evaluated yet"
     else:
-        certainty = "" if first in diagnosis.main_findings else " (a hint)" if first in hints else " (not certain)"
-        title = f"Start with {COMPONENTS[first.rule.component]}{certainty}"
-        if not certainty:
-            return title, ""
-    why = ""
-    if first in hints:
-        why = ": this figure comes from a judge that was not validated for it, so it is only a hint"
-    elif first:
-        why = ": the 95% CI of this figure includes the rule's threshold"
-    sentences = [f"No rule flags this run with certainty{why}."]
-    if len(hints) > 1:
-        same = sum(hint.rule.component == hints[0].rule.component for hint in hints)
-        every = "Both" if same == 2 else f"All {same}"
-        share = every if same == len(hints) else f"{same} of {len(hints)}"
-        sentences.append(f"{share} hints are about {COMPONENTS[hints[0].rule.component]}.")
+        title = "Nothing stands out"
+        sentences.append(_nothing_shown(diagnosis))
     if topics:
         count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
         sentences.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
-    waiting = sum(bool(rule.missing) for rule in diagnosis.not_triggered)
-    if waiting:
-        free = ": the embedded judge evaluates them without calls or cost" if _is_free(diagnosis) else ""
-        sentences.append(
-            f"{waiting} rule{' waits' if waiting == 1 else 's wait'} for metrics that were not evaluated{free}."
-        )
     return title, " ".join(sentences)
+
+
+def _nothing_shown(diagnosis: Diagnosis) -> str:
+    """Say what was found although no rule shows a fault, and where to look."""
+    no_rule = "No rule shows a fault."
+    if not diagnosis.statements:
+        return no_rule
+    if not diagnosis.unsupported:
+        return f"{no_rule} The passages support all {diagnosis.statements:,} statements of the answers."
+    be = "is" if diagnosis.unsupported == 1 else "are"
+    them = "it" if diagnosis.unsupported == 1 else "them"
+    return (
+        f"{no_rule} {diagnosis.unsupported:,} of {diagnosis.statements:,} statements {be} not supported by the"
+        f" passages: read {them}, and the samples with the lowest scores."
+    )
+
+
+def missing_in_words(diagnosis: Diagnosis) -> str:
+    """Say how many rules wait for metrics, which these are, and what they can show; empty if none can be evaluated."""
+    waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
+    if not waiting or not diagnosis.missing:
+        return ""
+    verb = "rule waits" if waiting == 1 else "rules wait"
+    sentence = f"{waiting} {verb} for metrics that were not evaluated: {metric_names(diagnosis.missing)}."
+    if not _is_free(diagnosis):
+        return sentence
+    return (
+        f"{sentence} The embedded judge evaluates them without calls or cost; from its verdicts, rules that use the"
+        " reference answers are hints."
+    )
 
 
 def _is_free(diagnosis: Diagnosis) -> bool:
@@ -785,26 +928,7 @@ def diagnosis_warning(diagnosis: Diagnosis) -> str:
     return " ".join(notes)
 
 
-def lowest_in_words(lowest: LowestGroup, label: str) -> str:
-    """`Lowest: topic = rivers, mean Faithfulness 0.41 of 9 samples (others 0.72). Not certain: it may be chance.`."""
-    return (
-        f"Lowest: {_topic_name(lowest)}, mean {label} {lowest.mean:.2f} of {lowest.n:,} samples (others"
-        f" {lowest.mean_others:.2f}). Not certain: it may be chance."
-    )
-
-
-def nothing_retrieved(diagnosis: Diagnosis) -> str:
-    """Say for how many questions nothing was retrieved; empty for none, or if the file has no passages at all."""
-    count = diagnosis.retrieved_nothing
-    if not count:
-        return ""
-    return (
-        f"Nothing was retrieved for {count:,} of {diagnosis.samples:,} questions: check the retriever's query and"
-        " filters."
-    )
-
-
-def _topic_name(topic: WeakTopic | LowestGroup) -> str:
+def _topic_name(topic: WeakTopic) -> str:
     return f"{topic.by.removeprefix('metadata.')} = {topic.value}"
 
 

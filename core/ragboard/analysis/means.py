@@ -259,7 +259,8 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
         return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(unusable)}")
     positive_means = [mean for mean in means.values() if mean is not None]
     value = len(positive_means) / sum(1 / mean for mean in positive_means) if all(positive_means) else 0.0
-    return Score(value=value, counted=f"harmonic mean of {', '.join(means)}")
+    labels = (metric.label if (metric := metric_of(spec)) else spec for spec in means)
+    return Score(value=value, counted=f"harmonic mean of {', '.join(labels)}")
 
 
 def _ragas_score_name(spec: str) -> str:

@@ -17,16 +17,20 @@ from ragboard.stats import Interval, NoInterval, estimate_text, mean_interval, m
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.evaluations import judged_by
-from ragboard.store.queries.refusals import RefusalRow, refusal_rows
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.refusals import RefusalRow, answerability_columns, refusal_rows
 
 __all__ = [
+    "ANSWERABLE",
     "BEHAVIOURS",
     "Behaviour",
     "RefusalRate",
     "RefusalReport",
     "RefusalSample",
+    "answered_unanswerable",
     "refusal_report",
     "refusal_scores",
+    "stated_answerability",
 ]
 
 Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
@@ -92,6 +96,20 @@ class RefusalReport:
     """The grounded refusal scores of Trust-Score, by name; None where a denominator is 0."""
     wrong: tuple[RefusalSample, ...]
     """The unanswerable questions that were answered, then the answerable ones that were refused."""
+
+    @property
+    def wrong_in_words(self) -> str:
+        """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
+        if not self.wrong:
+            return "Refusals: every unanswerable question refused, every answerable one answered"
+        answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
+        refused = len(self.wrong) - answered
+        parts = [
+            f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
+            f"{refused:,} answerable one{'' if refused == 1 else 's'} refused" if refused else "",
+        ]
+        count = f"{len(self.wrong):,} question{'' if len(self.wrong) == 1 else 's'}"
+        return f"{count} handled wrongly: {', '.join(filter(None, parts))}"
 
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
@@ -184,6 +202,32 @@ def refusal_scores(
     f1s = [f1 for f1 in (scores["refusal_f1"], scores["answer_f1"]) if f1 is not None]
     scores["macro_f1"] = sum(f1s) / 2 if len(f1s) == 2 else None
     return scores
+
+
+def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
+    """Return whether each question can be answered as the run file says, by position.
+
+    Empty if it does not say so, or if a value is none of those that `answerability_of` reads.
+    """
+    columns_by_position = {position: columns for position, *columns in answerability_columns(connection, run_id)}
+    try:
+        read = {position: _read(tuple(columns)) for position, columns in columns_by_position.items()}
+    except ValueError:
+        return {}
+    return {position: value for position, value in read.items() if value is not None}
+
+
+def answered_unanswerable(
+    connection: Connection, run_id: str, evaluation_id: str | None, stated: Mapping[int, Answerability]
+) -> dict[int, bool] | None:
+    """Return whether each question that `stated` calls unanswerable was answered instead of refused, by position.
+
+    None if it was not judged which answers refuse.
+    """
+    rows = refusal_rows(connection, run_id, evaluation_id)
+    if not rows:
+        return None
+    return {row.position: _behaviour(row) != "refused" for row in rows if stated.get(row.position) == "unanswerable"}
 
 
 def _behaviour(row: RefusalRow) -> Behaviour:

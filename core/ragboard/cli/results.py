@@ -14,6 +14,7 @@ from ragboard.analysis import (
     BEHAVIOURS,
     NOT_SUPPORTED,
     Diagnosis,
+    Finding,
     Grouping,
     Hallucination,
     HallucinationGroups,
@@ -30,9 +31,8 @@ from ragboard.analysis import (
     hallucination_table,
     hallucinations,
     list_runs,
-    lowest_in_words,
     metric_descriptions,
-    nothing_retrieved,
+    missing_in_words,
     refusal_report,
     resolve_spec,
     start_with,
@@ -245,16 +245,23 @@ def _print_findings(found: Diagnosis) -> None:
         click.echo(one_line(note))
     title, text = start_with(found)
     click.echo(f"\n{title}. {text}".rstrip())
-    if nothing := nothing_retrieved(found):
-        click.echo("\n" + one_line(f"retriever: {nothing}"))
-    for one in found.main_findings or (() if found.hints else found.suspected):
-        click.echo("\n" + one_line(f"{one.rule.component}: {one.sentence} {one.hint_reason}"))
-        click.echo(one_line(f"  {one.figure}"))
-        click.echo(one_line(f"  {one.rule.advice}"))
+    for one in found.leading:
+        _print_finding(one)
     if found.hints:
         click.echo("\n" + one_line(found.hints[0].hint_reason))
         for one in found.hints:
-            click.echo(one_line(f"  {one.rule.component}: {one.sentence}"))
+            click.echo(one_line(f"  {one.component}: {one.sentence}"))
+    for one in found.ranked[len(found.leading) + len(found.hints) :]:
+        _print_finding(one)
+
+
+def _print_finding(one: Finding) -> None:
+    said = " ".join(filter(None, (one.sentence, one.evidence, one.hint_reason)))
+    click.echo("\n" + one_line(f"{one.component}: {said}"))
+    click.echo(one_line(f"  {one.figure}"))
+    click.echo(one_line(f"  {one.advice}"))
+    for sample in one.samples:
+        click.echo(one_line(f"  {sample.sample_id}: {sample.question}"))
 
 
 def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
@@ -273,11 +280,9 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
     if found.comparisons.groups and not found.topics:
         click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
-    if lowest := found.comparisons.lowest:
-        click.echo(one_line(lowest_in_words(lowest, labels.get(lowest.metric, lowest.metric))))
     if closest := found.comparisons.closest:
         said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
-        click.echo(one_line(f"the group that comes closest, which may be chance: {said}"))
+        click.echo(one_line(f"weakest group, which may be chance: {said}"))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:
@@ -286,10 +291,8 @@ def _print_not_triggered(found: Diagnosis) -> None:
     rows = [[condition_of(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
     if rows:
         print_table(["rule not flagged", "figure", "why"], rows)
-    unmeasured = len(found.not_triggered) - len(measured)
-    if unmeasured:
-        click.echo(f"\n{unmeasured} rules need metrics that were not evaluated")
-    if found.missing:
+    if waiting := missing_in_words(found):
+        click.echo("\n" + one_line(waiting))
         click.echo(one_line(f"to evaluate them: {command_for(found)}"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.identity import Choice, evaluation_of, header_data
+from ragboard.evaluation.journal import write_header
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
@@ -116,9 +116,9 @@ def start_evaluation(
     panel, metrics, options = _resolve_choice(choice, context, key, headers)
     evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
     _refuse_second(store, evaluation.id)
-    header = store.journal_path(evaluation.id).with_suffix(".json")
-    header.parent.mkdir(parents=True, exist_ok=True)
-    header.write_text(json.dumps(header_data(evaluation, options), indent=1), encoding="utf-8")
+    journal = store.journal_path(evaluation.id)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    write_header(journal, header_data(evaluation, options))
     total = min(store.sample_count(run.run_id), options.sample or sys.maxsize)
     command = evaluation_command(store, run, choice, context)
     environment = evaluation_environment(choice.judge_options, key, headers)

@@ -292,7 +292,8 @@ class TaskMeter:
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
         """Count an answered call, as `Meter` describes."""
-        exchange = replace(exchange, batch=type(task) in self.budget.batched)
+        if type(task) in self.budget.batched:
+            exchange = replace(exchange, batch=True)
         self.exchanges.append(exchange)
         reservation, self._open_reservation = self._open_reservation, None
         self.budget.settle(task, exchange, reservation)

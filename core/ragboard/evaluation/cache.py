@@ -32,7 +32,7 @@ WAIT_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
-) WITHOUT ROWID
+)
 """
 CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID"
 
@@ -57,6 +57,7 @@ class AnswerCache:
         self._path = path
         self._connection = connection
         self._journal = journal
+        self._claimed: set[str] = set()
 
     def get(self, key: str) -> Reply | None:
         """Return the reply with this task key; None if there is none, or if it is malformed."""
@@ -78,10 +79,11 @@ class AnswerCache:
             return found.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Store a reply; all processes see it."""
+        """Store a reply, which all processes see, and release the claim on it."""
         row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
         with _store_errors(self._path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+            self._delete_claim(key)
 
     def claim(self, key: str) -> bool:
         """Claim the key for this evaluation; False while another evaluation holds it."""
@@ -89,19 +91,28 @@ class AnswerCache:
             return True
         with _store_errors(self._path), self._connection:
             mine = (bytes.fromhex(key), self._journal.name)
-            self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine)
+            if self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine).rowcount:
+                self._claimed.add(key)
+                return True
             (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
             if name != self._journal.name and not is_being_written(self._journal.parent / Path(str(name)).name):
                 self._connection.execute("UPDATE claims SET journal = ? WHERE key = ?", mine[::-1])
-                return True
-        return bool(name == self._journal.name)
+                name = self._journal.name
+        if name == self._journal.name:
+            self._claimed.add(key)
+        return key in self._claimed
 
     def release(self, key: str) -> None:
-        """Release this evaluation's claim on the key."""
-        if self._journal:
+        """Release this evaluation's claim on the key, if it still has one."""
+        if key in self._claimed:
             with _store_errors(self._path), self._connection:
-                mine = (bytes.fromhex(key), self._journal.name)
-                self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
+                self._delete_claim(key)
+
+    def _delete_claim(self, key: str) -> None:
+        if self._journal and key in self._claimed:
+            mine = (bytes.fromhex(key), self._journal.name)
+            self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
+            self._claimed.discard(key)
 
     def release_all(self) -> None:
         """Release the claims that are left from when this evaluation was killed."""

@@ -15,6 +15,7 @@ from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
+from ragboard.metrics.ragchecker import Recall
 from ragboard.metrics.retrieval import NO_IDS, ranking
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
@@ -43,6 +44,9 @@ MAX_TIMING_SECONDS = 0.5
 """Seconds of judging after which no further sample is timed."""
 STARTUP_SECONDS = 5.0
 """Seconds until the process of an evaluation starts judging, measured on two busy cores."""
+
+REFERENCE_METRIC = Recall()
+"""The metric that is offered for samples with a reference: the share of its statements that the answer makes."""
 
 COLUMNS: Mapping[str, str] = {
     "answer": "an answer",
@@ -202,8 +206,14 @@ def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> s
 
 
 def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Return the default metrics for these judges that can score some of these samples, without those in `judged`."""
-    return tuple(metric for metric in default_metrics(panel, judged) if not why_unscorable(metric, contents, panel))
+    """Return the metrics to offer first: the defaults for these judges, and `REFERENCE_METRIC` if there are references.
+
+    Without those that can score none of these samples, and without those in `judged`.
+    """
+    metrics = default_metrics(panel, judged)
+    if contents.columns["reference"] and REFERENCE_METRIC.spec not in judged:
+        metrics = (*metrics, REFERENCE_METRIC)
+    return tuple(metric for metric in metrics if not why_unscorable(metric, contents, panel))
 
 
 def make_offer(

@@ -77,8 +77,8 @@ def _magnitudes(compared: Comparison) -> Iterator[float]:
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """Return the shortened answers of A and B as (HTML tag, text) pieces: `del` is only in A, `ins` only in B."""
-    tags = {"same": "span", "gone": "del", "new": "ins"}
+    """Return the shortened answers of A and B as (HTML tag, text) pieces: `mark` if only this side has the text."""
+    tags = {"same": "span", "gone": "mark", "new": "mark"}
     answers: dict[str, list[tuple[str, str]]] = {}
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:

@@ -13,7 +13,13 @@ from ragboard.human.scorers import judge_scorers, trivial_outcomes
 from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, stored_agreements
+from ragboard.store.queries.agreements import (
+    Agreement,
+    Scorer,
+    StoredAgreement,
+    agreements_about,
+    stored_agreements,
+)
 from ragboard.store.queries.annotation import runs_with_labels, statements_with_labels
 from ragboard.store.queries.evaluations import judged_by
 
@@ -57,8 +63,8 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     """Compare the judge of a run's metric with labels and with baselines; None without labels.
 
     If the metric is computed from verdicts on statements, the labels of the run's own statements are used. Otherwise,
-    or without such labels, the newest stored agreement of the same judge on the same metric is used, although it may be
-    about other answers.
+    or without such labels, the newest stored agreement of the same judge on the same metric is used: one about answers
+    of this run, else one about other answers.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
@@ -72,13 +78,18 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-    for stored in agreements:
+        about_run = agreements_about(connection, run.run_id)
+    for stored in sorted(agreements, key=lambda stored: stored.agreement.id not in about_run):
+        is_own = stored.agreement.id in about_run
         dimension = _dimension(stored, metric, verdicts=verdicts)
+        if is_own and not dimension:  # grades of the answers themselves
+            dimension = _dimension(stored, metric, verdicts=False)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
         comparison = _compared(load_agreement(store, stored), dimension)
         if comparison:
-            return JudgeValidation(comparison=comparison, agreement=stored.agreement.id, source=stored.agreement.name)
+            source = "" if is_own else stored.agreement.name
+            return JudgeValidation(comparison=comparison, agreement=stored.agreement.id, source=source)
     return None
 
 

@@ -599,7 +599,7 @@ class SupportPrecision(SupportMetric):
     """
 
     name: ClassVar[str] = "support_precision"
-    title: ClassVar[str] = "Citation support, precision"
+    title: ClassVar[str] = "Citation support (precision)"
     formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
@@ -618,7 +618,7 @@ class SupportRecall(SupportMetric):
     """
 
     name: ClassVar[str] = "support_recall"
-    title: ClassVar[str] = "Citation support, recall"
+    title: ClassVar[str] = "Citation support (recall)"
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:

@@ -208,7 +208,7 @@ class Faithfulness(AnswerabilityMetric):
     """
 
     name: ClassVar[str] = "faithfulness"
-    title: ClassVar[str] = "Faithfulness, by answerability"
+    title: ClassVar[str] = "Faithfulness (by answerability)"
     formula: ClassVar[str] = "supported / all statements, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
@@ -234,7 +234,7 @@ class RatingByAnswerability(AnswerabilityMetric):
     """
 
     name: ClassVar[str] = "rating"
-    title: ClassVar[str] = "Rating, by answerability"
+    title: ClassVar[str] = "Rating (by answerability)"
     formula: ClassVar[str] = "rating / 10, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "quality"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")

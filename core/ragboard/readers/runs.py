@@ -359,7 +359,7 @@ def report_notes(
         if rows.derived_ids:
             yield _derived(rows.derived_ids)
         return
-    yield from (f"no column is read as the {shown}" for shown in absent)
+    yield from (f"no {shown} found in the file" for shown in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
     if rows.derived_ids:

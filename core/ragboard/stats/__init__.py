@@ -22,6 +22,8 @@ from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import (
+    COMPARED_DECIMALS,
+    SMALL_SAMPLE,
     ClusterMoments,
     GateVerdict,
     Interval,
@@ -63,8 +65,10 @@ from ragboard.stats.ppi import (
 from ragboard.stats.ranking import MethodResult, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
 __all__ = [
+    "COMPARED_DECIMALS",
     "CORRELATIONS",
     "MIN_LABELS",
+    "SMALL_SAMPLE",
     "Bin",
     "BinaryAgreement",
     "Calibration",

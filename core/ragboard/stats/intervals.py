@@ -440,8 +440,10 @@ def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | No
     if isinstance(summary, ClusterMoments) and summary.effective < MIN_FOR_INTERVAL:
         number = len(summary.counts)
         clusters = f"{number} cluster" if number == 1 else f"{number} clusters"
-        got = f"{summary.n} values in {clusters} (effective number {summary.effective:.1f})"
-        return f"an interval needs at least {MIN_FOR_INTERVAL} clusters of equal size, got {got}"
+        return (
+            f"{summary.n} values in {clusters} tell as much as {summary.effective:.1f} independent"
+            f" values; an interval needs at least {MIN_FOR_INTERVAL}"
+        )
     if not math.isfinite(summary.error):
         return "the values are too large to square"
     if bounds is None and summary.untied == 0:

@@ -124,9 +124,11 @@ main(sys.argv[2:])
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no bound on the size of files")
 @pytest.mark.parametrize("kilobytes", [0, 4, 13, 300, 500])
-def test_a_disk_that_fills_while_a_store_is_made_leaves_none_that_never_opens(tmp_path: Path, kilobytes: int) -> None:
+def test_a_disk_that_fills_while_a_store_is_made_leaves_none_that_never_opens(
+    python: str, tmp_path: Path, kilobytes: int
+) -> None:
     folder = tmp_path / "store"
-    command = [sys.executable, "-c", LIMITED, str(kilobytes * 1024), "runs", "--store", str(folder)]
+    command = [python, "-c", LIMITED, str(kilobytes * 1024), "runs", "--store", str(folder)]
     full = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (full.returncode, full.stderr.count("\n")) == (6, 1), full.stderr
     assert [path.name for path in folder.iterdir() if path.name != "ragboard.lock"] == []

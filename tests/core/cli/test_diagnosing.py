@@ -38,7 +38,7 @@ def test_json_holds_every_rule(store: Store) -> None:
     costs = [one["cost"] for one in found["findings"]]
     assert costs == sorted(costs, reverse=True) != [0.0] * 3
     assert found["findings"][0]["figure"]["interval"]["n"] == 60
-    assert len(found["findings"]) + len(found["silent"]) == 20
+    assert len(found["findings"]) + len(found["silent"]) == 22
 
 
 def test_a_run_that_is_not_there_is_one_line(store: Store) -> None:

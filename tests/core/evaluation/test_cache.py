@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,9 +173,9 @@ with open_cache(Path(sys.argv[1])) as cache:
 """
 
 
-def test_two_processes_write_at_once(tmp_path: Path) -> None:
+def test_two_processes_write_at_once(python: str, tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    command = [sys.executable, "-c", WRITER, str(path)]
+    command = [python, "-c", WRITER, str(path)]
     writers = [subprocess.Popen([*command, *span], cwd=ROOT) for span in (["0", "150"], ["100", "250"])]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
     with open_cache(path) as cache:

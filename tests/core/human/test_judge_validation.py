@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 from tests.core.conftest import PlainJudge
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
@@ -29,10 +30,13 @@ FAITHFULNESS = "ragas.faithfulness"
 
 
 @pytest.fixture
+def store(tmp_path: Path, evaluated_samples: EvaluatedSamples) -> Store:
+    return evaluated_samples(tmp_path / "store")
+
+
+@pytest.fixture
 def run(store: Store) -> RunRef:
-    added, _ = store.add_runs(sample_runs())
-    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return store.resolve(added.name)
+    return store.resolve("bm25-k3")
 
 
 def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str = "ada", flipped: int = 0) -> None:
@@ -133,6 +137,29 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
     again = compare_with_baselines(filed, "supported")
     assert again
     assert trust.comparison.difference.value == pytest.approx(again.difference.value)
+
+
+def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
+    store: Store, run: RunRef, tmp_path: Path
+) -> None:
+    rows = [
+        {
+            "question": sample.question,
+            "contexts": [one.text for one in sample.contexts or ()],
+            "answer": sample.answer,
+            "grades": {"faithfulness": 1 + at % 4},
+        }
+        for at, (_, sample) in enumerate(store.samples(run.run_id))
+        if sample.answer
+    ]
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
+    agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
+    found = validate_judge(store, run, FAITHFULNESS)
+    assert found
+    assert (found.source, agreement_named(store, found.agreement).agreement.name) == ("", "own")
+    assert "of other answers" not in found.in_words
 
 
 def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "agreement_item",
     "agreement_items",
     "agreement_outcomes",
+    "agreements_about",
     "evaluated_sample",
     "keep_agreement",
     "side_texts",
@@ -147,6 +148,16 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
         [name],
     ).fetchall()
     return tuple(map(_stored, rows))
+
+
+def agreements_about(connection: Connection, run_id: str) -> frozenset[str]:
+    """Return the ids of the agreements about answers of a run: one of their answers is the run's to that question."""
+    rows = connection.execute(
+        "SELECT DISTINCT i.agreement_id FROM agreement_items i JOIN samples s ON s.run_id = ?"
+        " AND s.question = i.sides->0->>'question' AND s.answer = i.sides->0->>'answer'",
+        [run_id],
+    ).fetchall()
+    return frozenset(agreement_id for (agreement_id,) in rows)
 
 
 def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:

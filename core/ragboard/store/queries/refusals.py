@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ragboard.answerability import ANSWERABILITY_COLUMNS
 from ragboard.store.queries.query import Connection
 
-__all__ = ["RefusalRow", "refusal_rows"]
+__all__ = ["RefusalRow", "answerability_columns", "refusal_rows"]
 
 
 class RefusalRow(NamedTuple):
@@ -25,11 +25,20 @@ class RefusalRow(NamedTuple):
     """The values of `ANSWERABILITY_COLUMNS` as JSON; None where the sample has no such column."""
 
 
+_COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in ANSWERABILITY_COLUMNS)
+
+
+def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
+    """Return the position of each sample, and its values of `ANSWERABILITY_COLUMNS` as JSON."""
+    return connection.execute(
+        f"SELECT s.position, {_COLUMNS} FROM samples s WHERE s.run_id = ? ORDER BY s.position", [run_id]
+    ).fetchall()
+
+
 def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
     """Return the samples of which it was judged whether the answer refuses, by position."""
-    columns = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in ANSWERABILITY_COLUMNS)
     rows = connection.execute(
-        f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{columns}]"
+        f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}]"
         " FROM samples s JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation"
         " AND side = 'response' AND refuses IS NOT NULL) d USING (position)"
         " LEFT JOIN (SELECT DISTINCT position FROM statements WHERE evaluation_id = $evaluation"

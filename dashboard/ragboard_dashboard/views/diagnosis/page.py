@@ -25,8 +25,7 @@ from ragboard.analysis import (
     command_for,
     condition_of,
     diagnosis_warning,
-    lowest_in_words,
-    nothing_retrieved,
+    missing_in_words,
     source_of,
     start_with,
     topic_in_words,
@@ -48,10 +47,8 @@ MAX_PASSAGE_CHARS = 120
 """Maximum characters of a passage that are shown."""
 EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
-PARTS: Mapping[str, str] = MappingProxyType(
-    {"retriever": "⌕ Retriever", "generator": "✎ Generator", "answers": "❡ Answers"}
-)
-"""What a rule is about: an icon and a word."""
+PARTS: Mapping[str, str] = MappingProxyType({"retriever": "Retriever", "generator": "Generator", "answers": "Answers"})
+"""What a finding is about."""
 
 
 def draw() -> None:
@@ -68,21 +65,22 @@ def draw() -> None:
     run_panels(run)
     trust_line(run, FAITHFULNESS, "Faithfulness")
     _findings(found, name)
-    _attribution(found, name)
+    _missing(found, name)
     _worst(found, name)
     _rules(found)
 
 
-def _attribution(found: Diagnosis, name: str) -> None:
-    """Draw what is missing to tell whether the retriever or the generator is at fault."""
-    if found.attribution_note:
-        plain(found.attribution_note)
+def _missing(found: Diagnosis, name: str) -> None:
+    """Draw which metrics are missing, what for, and the button that evaluates them."""
+    note = " ".join(filter(None, (found.attribution_note, missing_in_words(found))))
+    if note:
+        plain(note, "note")
     if not found.missing:
         return
-    waiting = sum(bool(one.missing) for one in found.not_triggered)
-    plain(f"{waiting} rule{' needs' if waiting == 1 else 's need'} more metrics. Run: {command_for(found)}", "note")
-    if evaluates() and found.main_findings:
-        link_to("evaluate", EVALUATE, _missing_metrics(found, name), ":material/gavel:")
+    if not evaluates():
+        plain(f"Run: {command_for(found)}", "note")
+    elif st.button(EVALUATE, icon=":material/gavel:", type="secondary" if found.main_findings else "primary"):
+        open_page("evaluate", _missing_metrics(found, name))
 
 
 def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
@@ -91,36 +89,28 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 def _findings(found: Diagnosis, name: str) -> None:
     """Draw what to look at first, then the other findings, and the hints, collapsed."""
-    first = found.first
     title, text = start_with(found)
     st.subheader(title, anchor=False)
     if text:
         plain(text)
-    uncertain = not found.main_findings
-    if uncertain and found.missing and evaluates() and st.button(EVALUATE, icon=":material/gavel:", type="primary"):
-        open_page("evaluate", _missing_metrics(found, name))
-    if nothing := nothing_retrieved(found):
-        st.html(
-            f'<div class="rb-finding"><div class="rb-part">{PARTS["retriever"]}</div>'
-            f'<p class="rb-says">{html_escaped(nothing)}</p></div>'
-        )
-        query = {"run": name, "only": ONLY["retrieved nothing"]}
-        link_to("run", "Show these samples", query, ":material/arrow_forward:")
-    if first is not None:
-        says, figure = st.columns([3, 2], gap="medium")
-        says.html(finding_html(first, "rb-first"))
-        with says:
-            _link(first, name)
-        figure.html(figure_html(first))
-    others = [main_finding for main_finding in found.main_findings if main_finding is not first]
-    for start in range(0, len(others), 2):
-        for column, one in zip(st.columns(2, gap="large"), others[start : start + 2], strict=False):
+    first = found.first
+    if first is None:
+        _lowest_samples(found, name)
+        return
+    says, figure = st.columns([3, 2], gap="medium")
+    says.html(finding_html(first, "rb-first"))
+    with says:
+        _link(first, name)
+    figure.html(figure_html(first))
+    shown = [one for one in found.leading if one is not first]
+    for start in range(0, len(shown), 2):
+        for column, one in zip(st.columns(2, gap="large"), shown[start : start + 2], strict=False):
             column.html(finding_html(one))
             with column:
                 _link(one, name)
-    hints = [one for one in (found.hints if found.findings else found.suspected) if one is not first]
+    hints = [one for one in found.ranked[len(found.leading) :] if one is not first]
     if hints:
-        more = "more " if first and first.hint_reason else ""
+        more = "more " if first.hint_reason else ""
         with st.expander(f"{len(hints)} {more}hint{'' if len(hints) == 1 else 's'}"):
             for reason, group in groupby(hints, key=lambda one: one.hint_reason):
                 plain(reason, "note")
@@ -129,9 +119,25 @@ def _findings(found: Diagnosis, name: str) -> None:
                     _link(one, name)
 
 
+def _lowest_samples(found: Diagnosis, name: str) -> None:
+    """Draw where to look if nothing stands out."""
+    if found.statements:
+        page, query, label = _results_link(SampleQuery(column=FAITHFULNESS, order="lowest"), name)
+        link_to(page, label, query, ":material/arrow_forward:")
+
+
 def _link(one: Finding, name: str) -> None:
-    page, query, label = _results_link(one.query, name)
-    link_to(page, label, query, ":material/arrow_forward:")
+    if one.query is not None:
+        page, query, label = _results_link(one.query, name)
+        link_to(page, label, query, ":material/arrow_forward:")
+    elif one.samples:
+        _open(
+            [
+                Link(mark="", text=sample.question, page="sample", query={"run": name, "sample": sample.sample_id})
+                for sample in one.samples
+            ],
+            one.sentence,
+        )
 
 
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
@@ -211,9 +217,15 @@ def _passages(found: Diagnosis, name: str) -> None:
 
 
 def _passage(one: PassageIssue, name: str) -> Link:
-    mark = f"{one.wrong:,} not in the reference" if one.wrong else f"✕ {one.contradicted:,}"
+    mark = f"{one.wrong:,} not in the reference" if one.wrong else f"{one.contradicted:,} contradicted"
     page, query = _passage_link(one, name)
-    return Link(mark=mark, text=_short(one.text), where=one.passage_id, page=page, query=query)
+    return Link(
+        mark=mark,
+        text=_short(one.text),
+        where="" if one.passage_id.isdigit() else one.passage_id,
+        page=page,
+        query=query,
+    )
 
 
 def _short(text: str) -> str:
@@ -239,17 +251,9 @@ def _topics(found: Diagnosis, name: str) -> None:
         f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
         "note",
     )
-    lowest = compared.lowest
-    if lowest:
-        plain(lowest_in_words(lowest, column_title(lowest.metric)))
-        page, query, label = _results_link(lowest.query, name)
-        link_to(page, label, query, ":material/arrow_forward:")
-    closest = compared.closest
-    if closest and lowest and (closest.by, closest.value) == (lowest.by, lowest.value):
-        closest = None
-    if closest:
-        plain("The group that comes closest, which may be chance:", "note")
-    for one in found.topics or filter(None, [closest]):
+    if compared.closest:
+        plain("The weakest group, which may be chance:", "note")
+    for one in found.topics or filter(None, [compared.closest]):
         plain(topic_in_words(one, column_title(one.metric)))
         page, query, label = _results_link(one.query, name)
         link_to(page, label, query, ":material/arrow_forward:")
@@ -262,7 +266,13 @@ def _open(links: list[Link], name: str) -> None:
 
 
 def _rules(found: Diagnosis) -> None:
-    st.subheader("All rules", anchor=False)
+    waiting = sum(bool(one.missing) for one in found.not_triggered)
+    some = f"{len(RULES) - waiting} of the {len(RULES)} rules" if waiting else f"All {len(RULES)} rules"
+    with st.expander(f"{some}, with their values"):
+        _rules_table(found)
+
+
+def _rules_table(found: Diagnosis) -> None:
     plain(
         "A rule flags a run only if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb."
         " Unscored samples are always left out here.",
@@ -278,9 +288,11 @@ def finding_html(found: Finding, css_class: str = "") -> str:
     """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
+    evidence = f"<p>{html_escaped(found.evidence)}</p>" if found.evidence else ""
     return (
-        f'<div class="rb-finding {css_class}"><div class="rb-part">{PARTS[found.rule.component]}</div>'
-        f'<p class="rb-says">{html_escaped(found.sentence)}</p><p>{html_escaped(found.rule.advice)}</p>{small}</div>'
+        f'<div class="rb-finding {css_class}"><div class="rb-part">{PARTS[found.component]}</div>'
+        f'<p class="rb-says">{html_escaped(found.sentence)}</p>{evidence}'
+        f"<p>{html_escaped(found.advice)}</p>{small}</div>"
     )
 
 
@@ -300,28 +312,30 @@ def _scale(found: Finding) -> str:
     if not isinstance(interval, Interval):
         return ""
     low, high = QUANTITIES[found.rule.quantity].bounds
-    at = {
-        name: 100 * (value - low) / (high - low)
-        for name, value in (
-            ("threshold", found.rule.threshold),
-            ("low", interval.low),
-            ("high", interval.high),
-            ("estimate", interval.estimate),
-        )
-    }
+
+    def at(value: float) -> float:
+        return 100 * (value - low) / (high - low)
+
+    threshold = at(found.rule.threshold)
+    # a label near an end of the axis is drawn inside it
+    side = "rb-left" if threshold < 8 else "rb-right" if threshold > 92 else ""
     return (
         '<div class="rb-scale" aria-hidden="true"><i class="rb-axis"></i>'
-        f'<i class="rb-threshold" style="left:{at["threshold"]:.1f}%"></i>'
-        f'<i class="rb-bar" style="left:{at["low"]:.1f}%;width:{at["high"] - at["low"]:.1f}%"></i>'
-        f'<i class="rb-dot" style="left:{at["estimate"]:.1f}%"></i></div>'
+        f'<i class="rb-threshold" style="left:{threshold:.1f}%"></i>'
+        f'<i class="rb-number {side}" style="left:{threshold:.1f}%">{found.rule.threshold:g}</i>'
+        f'<i class="rb-bar" style="left:{at(interval.low):.1f}%;width:{at(interval.high) - at(interval.low):.1f}%"></i>'
+        f'<i class="rb-dot" style="left:{at(interval.estimate):.1f}%"></i>'
+        f'<i class="rb-end rb-left" style="left:0">{low:g}</i><i class="rb-end rb-right" style="left:100%">{high:g}</i>'
+        "</div>"
     )
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Return a table of all rules: condition, figure, result, source."""
+    """Return a table of the evaluated rules: condition, figure, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     by_rule = {one.rule.id: one for one in every}
-    rows = "".join(_row(by_rule[rule.id]) for rule in RULES)
+    shown = [one for rule in RULES if (one := by_rule[rule.id]) and one.figure]
+    rows = "".join(map(_row, shown))
     head = "".join(f'<th scope="col">{title}</th>' for title in ("Flags a run if", "Value here", "Result", "Source"))
     return f'<table class="rb-rules"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
@@ -336,7 +350,7 @@ def _row(one: Finding | NotTriggered) -> str:
     return (
         f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'
         f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
-        f"<td>{html_escaped(str(one.figure) if one.figure else '–')}</td>"
+        f"<td>{html_escaped(str(one.figure))}</td>"
         f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
         f'<td class="rb-note">{html_escaped(source_of(one.rule, quantity.inputs))}</td></tr>'
     )

@@ -20,7 +20,8 @@ function line(row, data, open) {
     if (score.why) shown.title = score.why
     node.append(shown)
   })
-  node.append(cell("Note", "note", row.note), cell("Id", "note", row.id))
+  if (data.notes) node.append(cell("Note", "note", row.note))
+  node.append(cell("Id", "note", row.id))
   return node
 }
 
@@ -28,6 +29,6 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const numbers = data.titles.map((title) => headerCell("col", "number", title))
   const rows = data.rows.map((row) => line(row, data, (key) => setTriggerValue("open", key)))
-  const list = table(data.caption, ["Question", "Statements", ...numbers, "Note", "Id"], rows)
+  const list = table(data.caption, ["Question", "Statements", ...numbers, ...(data.notes ? ["Note"] : []), "Id"], rows)
   parentElement.querySelector("#samples").replaceChildren(list)
 }

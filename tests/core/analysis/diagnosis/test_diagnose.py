@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
-from ragboard import EmbeddedJudge, Panel, Store, evaluate_run
+from ragboard import EmbeddedJudge, Panel, Run, Store, evaluate_run
 from ragboard.analysis import (
     QUANTITIES,
     Diagnosis,
+    Finding,
     HallucinationQuery,
-    SampleQuery,
     command_for,
     diagnose,
     hallucinations,
-    lowest_in_words,
-    nothing_retrieved,
-    sample_rows,
+    missing_in_words,
     start_with,
     topic_in_words,
+    why_not_triggered,
 )
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
@@ -189,9 +189,10 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
     assert (found.main_findings, found.first) == ((), found.hints[0])
     assert start_with(found) == (
         "Start with the generator (a hint)",
-        "No rule flags this run with certainty: this figure comes from a judge that was not validated for it, so it is"
-        " only a hint. Both hints are about the generator. 15 rules wait for metrics that were not evaluated.",
+        "",
     )
+    assert [one.component for one in found.hints] == ["generator", "generator"]
+    assert missing_in_words(found).startswith("16 rules wait for metrics that were not evaluated: Context precision; ")
 
 
 def doubtful(_: int, right: Claims, rng: np.random.Generator) -> Texts:
@@ -218,13 +219,20 @@ def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -
 
     found = diagnose(store, keep(store, make_run("made", texts)))
     assert (found.first, found.unsupported) == (None, 1)
-    assert start_with(found) == ("Start with the questions below", "No rule flags this run with certainty.")
+    title, text = start_with(found)
+    assert title == "Nothing stands out"
+    assert text == (
+        "No rule shows a fault. 1 of 301 statements is not supported by the passages: read it, and the samples with the"
+        " lowest scores."
+    )
 
 
 def test_where_nothing_is_wrong_there_is_nowhere_to_start(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", well)))
     assert (found.suspected, found.first) == ((), None)
-    assert start_with(found)[0] == "No rule flags this run"
+    title, text = start_with(found)
+    assert title == "Nothing stands out"
+    assert text.startswith("No rule shows a fault. The passages support all ")
 
 
 def test_the_passages_that_supply_wrong_statements_are_named(store: Store) -> None:
@@ -263,36 +271,168 @@ def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: 
     closest = found.comparisons.closest
     assert closest is not None
     assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
-    lowest = found.comparisons.lowest
-    assert lowest is not None
-    assert (lowest.value, lowest.n, lowest.mean < lowest.mean_others) == ("a", 10, True)
-    said = lowest_in_words(lowest, "Faithfulness")
-    assert said.startswith(f"Lowest: topic = a, mean Faithfulness {lowest.mean:.2f} of 10 samples (others ")
-    assert said.endswith("Not certain: it may be chance.")
+
+
+def diagnosed(store: Store, run: Run, names: Sequence[str] = ("ragas.faithfulness",)) -> Diagnosis:
+    return diagnose(store, keep(store, run, names))
+
+
+def finding_of(found: Diagnosis, rule: str) -> Finding | None:
+    return next((one for one in found.findings if one.rule.id == rule), None)
+
+
+def without_passages(run: Run, positions: set[int]) -> Run:
+    samples = (replace(one, contexts=() if at in positions else one.contexts) for at, one in enumerate(run.samples))
+    return replace(run, samples=tuple(samples))
 
 
 def test_questions_that_retrieved_nothing_are_counted_and_listed(store: Store) -> None:
-    run = make_run("made", well, samples=10)
-    samples = tuple(replace(one, contexts=() if at < 2 else one.contexts) for at, one in enumerate(run.samples))
-    ref = keep(store, replace(run, samples=samples), ["refusal"])
-    found = diagnose(store, ref)
-    assert found.retrieved_nothing == 2
-    assert nothing_retrieved(found).startswith("Nothing was retrieved for 2 of 10 questions")
-    listed = sample_rows(store, ref, SampleQuery(only="retrieved nothing"))
-    assert [row.sample_id for row in listed.rows] == [one.id for one in samples[:2]]
+    run = without_passages(make_run("made", well, samples=40), {0, 1})
+    found = finding_of(diagnosed(store, run), "retrieved-nothing")
+    assert found is not None
+    assert found.sentence == "2 of 40 questions retrieved nothing."
+    assert found.min_impact == pytest.approx(2 / 40)
+    assert [one.sample_id for one in found.samples] == ["s0", "s1"]
+    assert found.component == "retriever"
+
+
+def test_questions_that_the_file_calls_unanswerable_should_retrieve_nothing(store: Store) -> None:
+    labels = ["UNANSWERABLE", "CONVERSATIONAL", "ANSWERABLE"]
+    run = make_run("made", well, samples=40, metadata=lambda number: {"answerability": labels[min(number, 2)]})
+    assert finding_of(diagnosed(store, without_passages(run, {0, 1})), "retrieved-nothing") is None
+    one_more = replace(without_passages(run, {0, 1, 2}), name="more")
+    found = finding_of(diagnosed(store, one_more), "retrieved-nothing")
+    assert found is not None
+    assert found.sentence == "1 of 38 questions retrieved nothing."
+    assert [one.sample_id for one in found.samples] == ["s2"]
+
+
+def test_unanswerable_questions_that_were_answered_are_a_finding_of_the_generator(store: Store) -> None:
+    def texts(number: int, right: Claims, _: np.random.Generator) -> Texts:
+        return ["unknown"] if number == 4 else right, spread(right)
+
+    run = make_run("made", texts, samples=40, metadata=lambda number: {"answerable": number >= 5})
+    found = finding_of(diagnosed(store, run), "answers-unanswerable")
+    assert found is not None
+    assert found.sentence == "4 of 5 unanswerable questions were answered instead of refused."
+    assert found.component == "generator"
+    assert [one.sample_id for one in found.samples] == ["s0", "s1", "s2", "s3"]
+    assert found.figure.interval.n == 5
+    assert 0 < found.min_impact < 4 / 40
+
+
+def test_a_column_of_another_meaning_is_not_read_as_answerability(store: Store) -> None:
+    run = make_run("made", well, samples=40, metadata=lambda _: {"answerable": "by Tuesday"})
+    assert finding_of(diagnosed(store, without_passages(run, {0})), "retrieved-nothing") is not None
 
 
 def test_a_file_without_any_passages_says_nothing_of_retrieval(store: Store) -> None:
-    run = make_run("made", well, samples=4)
-    bare = tuple(replace(one, contexts=()) for one in run.samples)
-    assert nothing_retrieved(diagnose(store, keep(store, replace(run, samples=bare), ["refusal"]))) == ""
+    bare = without_passages(make_run("made", well, samples=4), {0, 1, 2, 3})
+    found = diagnosed(store, bare, ["refusal"])
+    rule = next(one for one in found.not_triggered if one.rule.id == "retrieved-nothing")
+    assert rule.state == "no interval"
+
+
+def half_made_up(number: int, right: Claims, rng: np.random.Generator) -> Texts:
+    """Three of ten statements are made up: on few samples the interval contains the threshold."""
+    return [*right, *(f"made{number}x{place}" for place in range(int(rng.integers(0, 5))))], spread(right)
+
+
+def test_more_metrics_do_not_bury_unsupported_statements(store: Store) -> None:
+    run = make_run("made", half_made_up, samples=10)
+    few = diagnose(store, keep(store, run, ["ragas.faithfulness"]))
+    assert (few.findings, few.first and few.first.rule.id) == ((), "unfaithful")
+    all_metrics = keep(store, run)
+    with store.database.write() as connection:
+        connection.execute("UPDATE evaluations SET heuristic = true")
+    found = diagnose(store, all_metrics)
+    assert found.hints, "the references give hints"
+    assert found.first is not None
+    assert (found.first.rule.id, found.first.hint_reason) == (
+        "unfaithful",
+        "Not certain: the 95% CI includes the rule's threshold of 80%.",
+    )
+    assert found.ranked[0] == found.first
+    assert start_with(found)[0] == "Start with the answers (not certain)"
+
+
+def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> None:
+    def texts(number: int, right: Claims, _: np.random.Generator) -> Texts:
+        return [*right[: 3 + number % 2], *(["extra"] if number == 1 else [])], spread(right)
+
+    found = diagnose(store, keep(store, make_run("made", texts, samples=12), ["ragas.faithfulness"]))
+    drift = next(one for one in found.not_triggered if one.rule.id == "long-answers-drift")
+    assert drift.figure is not None
+    assert isinstance(drift.figure.interval, Interval)
+    assert drift.figure.interval.estimate > 0, "beyond the threshold, by one statement"
+    assert (found.suspected, start_with(found)[0]) == ((), "Nothing stands out")
+
+
+def test_the_sentence_and_its_figure_have_the_same_sign(store: Store) -> None:
+    run = keep(store, make_run("made", generator_bad))
+    found = finding_of(diagnose(store, run), "lost-in-generation")
+    assert found is not None
+    interval = found.figure.interval
+    assert isinstance(interval, Interval)
+    assert 0 < found.rule.threshold < interval.low
+    assert f"by {interval.estimate:.0%} (95% CI {interval.low:.0%} to {interval.high:.0%})" in found.sentence
+
+
+def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_generator_is_at_fault(
+    store: Store,
+) -> None:
+    bad = make_run("bad", inventive)
+    good = replace(
+        make_run("good", lambda _, right, __: (right, spread(right))),
+        config={"model": "other"},
+    )
+    alone = diagnose(store, keep(store, bad, ["ragas.faithfulness"]))
+    assert (alone.first and alone.first.component, alone.first and alone.first.evidence) == ("answers", "")
+    keep(store, good, ["ragas.faithfulness"])
+    found = diagnose(store, store.resolve("bad"))
+    first = found.first
+    assert first is not None
+    assert (first.rule.id, first.component) == ("unfaithful", "generator")
+    assert first.evidence.startswith(
+        "The generator is at fault: from the same passages, good reaches a faithfulness of 1.00, this run 0.7"
+    )
+    assert first.evidence.endswith("60 questions).")
+    assert start_with(found) == ("Start with the generator", "")
+    assert diagnose(store, store.resolve("good")).first is None
+
+
+def test_another_run_with_other_passages_shows_nothing_of_the_generator(store: Store) -> None:
+    keep(store, make_run("good", lambda _, right, __: (right, [*spread(right), ["more"]])), ["ragas.faithfulness"])
+    first = diagnose(store, keep(store, make_run("bad", inventive), ["ragas.faithfulness"])).first
+    assert first is not None
+    assert (first.component, first.evidence) == ("answers", "")
+
+
+def test_a_rule_based_judge_that_sees_no_contradiction_shows_nothing(store: Store) -> None:
+    run = keep(store, make_run("made", well), ["ragas.faithfulness"])
+    rule = next(one for one in diagnose(store, run).not_triggered if one.rule.id == "contradicts-passages")
+    assert rule.state == "inconclusive"
+    with store.database.write() as connection:
+        connection.execute("UPDATE evaluations SET heuristic = true")
+    rule = next(one for one in diagnose(store, run).not_triggered if one.rule.id == "contradicts-passages")
+    assert rule.state == "not shown"
+    assert "rarely calls a statement contradicted" in why_not_triggered(rule)
+
+
+def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
+    run = make_run(
+        "made", well, samples=40, metadata=lambda number: {"a": number % 2, "b": number % 2, "c": number % 4}
+    )
+    found = diagnose(store, keep(store, run, ["ragas.faithfulness"]))
+    assert found.comparisons.columns == ("metadata.a", "metadata.c")
 
 
 def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store: Store) -> None:
     (added,) = store.add_runs([make_run("made", well, samples=20)])
     evaluate_run(store, added.id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
-    _, text = start_with(diagnose(store, store.resolve("made")))
-    assert text.endswith("were not evaluated: the embedded judge evaluates them without calls or cost.")
+    said = missing_in_words(diagnose(store, store.resolve("made")))
+    assert "Claim recall; Context utilization" in said
+    assert "The embedded judge evaluates them without calls or cost; from its verdicts" in said
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:
@@ -329,4 +469,5 @@ def test_a_run_that_was_never_evaluated_has_silent_rules_only(store: Store) -> N
     store.add_runs([make_run("made", well)])
     found = diagnose(store, store.resolve("made"))
     assert (found.findings, found.judged, found.top_questions_share, found.questions) == ((), None, None, ())
-    assert {one.state for one in found.not_triggered} == {"not evaluated"}
+    assert {one.rule.id for one in found.not_triggered if one.state != "not evaluated"} == {"retrieved-nothing"}
+    assert start_with(found) == ("Not evaluated yet", "")

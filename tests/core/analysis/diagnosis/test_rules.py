@@ -41,10 +41,12 @@ def test_a_rule_is_triggered_only_if_the_whole_interval_is_beyond_its_threshold(
     ends = sorted([rule.threshold + sign * 0.01, rule.threshold + sign * 0.05])
     said = applied(rule, interval(*ends))
     assert isinstance(said, Finding)
-    assert "%" in said.sentence
+    quantity = QUANTITIES[rule.quantity]
+    assert (" of 60 " if quantity.counted else "%") in said.sentence
     assert "{" not in said.sentence
     assert not isinstance(applied(rule, interval(rule.threshold - 0.05, rule.threshold + 0.05)), Finding)
-    assert not isinstance(applied(rule, interval(*sorted([rule.threshold, rule.threshold + sign * 0.05]))), Finding)
+    touches = applied(rule, interval(*sorted([rule.threshold, rule.threshold + sign * 0.05])))
+    assert isinstance(touches, Finding) == quantity.observed, "a fact of the file needs no interval"
     assert not isinstance(applied(rule, NoInterval(reason="made", n=2)), Finding)
 
 
@@ -52,11 +54,12 @@ def test_a_rule_is_triggered_only_if_the_whole_interval_is_beyond_its_threshold(
 def test_a_rule_says_where_it_comes_from_and_where_to_look(rule: Rule) -> None:
     assert "our rule of thumb" in source_of(rule, QUANTITIES[rule.quantity].inputs)
     assert rule.advice
-    assert isinstance(rule.query, HallucinationQuery | SampleQuery)
+    assert isinstance(rule.query, HallucinationQuery | SampleQuery) != QUANTITIES[rule.quantity].counted
     if isinstance(rule.query, SampleQuery) and rule.query.column:
         assert rule.query.column in METRICS
     low, high = QUANTITIES[rule.quantity].bounds
-    assert low < rule.threshold < high
+    assert low <= rule.threshold < high
+    assert rule.threshold >= 0 or rule.side == "above", "a sentence and its figure have the same sign"
 
 
 def test_rules_have_ids_of_their_own() -> None:
@@ -64,14 +67,16 @@ def test_rules_have_ids_of_their_own() -> None:
     assert {rule.quantity for rule in RULES} == set(QUANTITIES)
 
 
-def test_a_difference_below_zero_is_said_by_its_size() -> None:
+def test_a_difference_is_said_with_the_sign_of_its_figure() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
-    assert "by 30% (95% CI 20% to 40%) of" in sentence_of(rule, interval(-0.4, -0.2))
-    assert condition_of(rule) == "Lost in retrieval minus lost in generation below -0.1"
+    assert "by 30% (95% CI 20% to 40%) of" in sentence_of(rule, interval(0.2, 0.4))
+    assert condition_of(rule) == "Lost in generation minus lost in retrieval above 0.1"
 
 
 @pytest.mark.parametrize(
-    "rule", [one for one in RULES if not QUANTITIES[one.quantity].compares_groups], ids=lambda rule: rule.id
+    "rule",
+    [one for one in RULES if not (QUANTITIES[one.quantity].compares_groups or QUANTITIES[one.quantity].observed)],
+    ids=lambda rule: rule.id,
 )
 @pytest.mark.parametrize("parts", [1, 4])
 @pytest.mark.parametrize("n", [5, 11, 60])
@@ -111,9 +116,15 @@ def test_values_and_samples_without_one_are_counted_by_hand() -> None:
     }
     values = {
         key: QUANTITIES[key].compute(*(columns[name] for name in QUANTITIES[key].inputs))
-        for key in ("retrieval minus generation", "refusals despite evidence", "answers without passages")
+        for key in (
+            "retrieval minus generation",
+            "generation minus retrieval",
+            "refusals despite evidence",
+            "answers without passages",
+        )
     }
     nan = np.nan
     np.testing.assert_array_equal(values["retrieval minus generation"], [1, 0.25, 0, nan])
+    np.testing.assert_array_equal(values["generation minus retrieval"], [-1, -0.25, 0, nan])
     np.testing.assert_array_equal(values["refusals despite evidence"], [nan, 0, 1, nan])
     np.testing.assert_array_equal(values["answers without passages"], [0, nan, nan, nan])

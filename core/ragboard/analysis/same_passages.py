@@ -1,0 +1,100 @@
+"""Evidence from other runs: the same questions with the same passages, and more faithful answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.paired import pair_clusters
+from ragboard.analysis.runs import RunSummary, list_runs
+from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.pairs import paired_runs, passage_keys
+from ragboard.store.queries.quantities import sample_values
+
+__all__ = ["MoreFaithfulRun", "more_faithful_run"]
+
+FAITHFULNESS = "ragas.faithfulness"
+MAX_RUNS = 10
+"""Maximum number of other runs compared, newest first."""
+MIN_SHARE = 0.5
+"""Minimum share of the run's samples that have the same passages in the other run, and a score in both."""
+MIN_DIFFERENCE = 0.1
+"""Minimum difference in faithfulness that says something about the generator."""
+ALPHA = 0.05
+"""Significance level, after Holm's correction for the runs compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreFaithfulRun:
+    """A run whose answers to the same questions, from the same passages, are more faithful."""
+
+    run: str
+    samples: int
+    """Number of samples of the diagnosed run."""
+    pairs: PairedDifference
+    """Faithfulness of the other run minus that of this one, over the samples with the same passages."""
+
+    def __str__(self) -> str:
+        """`The generator is at fault: from the same passages, b reaches a faithfulness of 0.91, this run 0.62 ...`."""
+        pairs = self.pairs
+        questions = f"{pairs.n:,} of {self.samples:,} questions" if pairs.n < self.samples else f"{pairs.n:,} questions"
+        return (
+            f"The generator is at fault: from the same passages, {self.run} reaches a faithfulness of"
+            f" {pairs.second:.2f}, this run {pairs.first:.2f} (difference {pairs.difference:+.2f},"
+            f" {ci_text(pairs.interval, '+.2f')}, {questions})."
+        )
+
+
+def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFaithfulRun | None:
+    """Return the run of the same dataset whose faithfulness exceeds this run's most, from the same passages.
+
+    Only runs judged by the same judge count, and only samples with the same passages in both. None if no difference is
+    significant and large.
+    """
+    others = [
+        other
+        for other in list_runs(store)
+        if other.dataset_key == summary.dataset_key and other.run_id != run.run_id and other.evaluated
+    ]
+    differences: list[tuple[str, PairedDifference]] = []
+    for other in others[:MAX_RUNS]:
+        pairs = _difference(store, run, store.resolve(other.name), summary.samples)
+        if pairs is not None:
+            differences.append((other.name, pairs))
+    adjusted = holm([pairs.p for _, pairs in differences])
+    better = [
+        MoreFaithfulRun(run=name, samples=summary.samples, pairs=pairs)
+        for (name, pairs), p in zip(differences, adjusted, strict=True)
+        if pairs.difference >= MIN_DIFFERENCE
+        and isinstance(pairs.interval, Interval)
+        and pairs.interval.low > 0
+        and p < ALPHA
+    ]
+    return max(better, key=lambda run: run.pairs.difference, default=None)
+
+
+def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
+    """Compare the faithfulness of two runs where the passages are the same; None if there are too few such samples."""
+    first, second = comparable_refs(store, run, other)
+    if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):
+        return None
+    with store.database.read() as connection:
+        if different_judges(connection, first, second, [FAITHFULNESS]):
+            return None
+        paired = paired_runs(connection, first.run_id, second.run_id)
+        size_b = paired.b.size + paired.only_b.size + paired.ambiguous_b.size
+        a = sample_values(connection, first, first.evaluation_of(FAITHFULNESS), FAITHFULNESS, samples)[paired.a]
+        b = sample_values(connection, second, second.evaluation_of(FAITHFULNESS), FAITHFULNESS, size_b)[paired.b]
+        keys_a, keys_b = passage_keys(connection, first.run_id), passage_keys(connection, second.run_id)
+        clusters = pair_clusters(connection, first, second, paired)
+    positions = zip(paired.a.tolist(), paired.b.tolist(), strict=True)
+    same = np.array([keys_a.get(in_a, "") == keys_b.get(in_b) for in_a, in_b in positions], dtype=np.bool_)
+    compared = same & ~np.isnan(a + b) if same.size else same
+    if compared.sum() < MIN_SHARE * samples:
+        return None
+    return paired_difference(
+        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.of[compared].tolist() if clusters else None
+    )
