@@ -12,7 +12,7 @@ import numpy as np
 from ragboard.analysis.alignment import align
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
-from ragboard.analysis.metrics import described
+from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.paired import (
     Flags,
     MetricColumn,
@@ -110,13 +110,13 @@ def most_changed(
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
-        known = described(connection)
+        descriptions = read_descriptions(connection)
         columns = metric_columns(connection, a, b, paired)
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and (ends := range_of(known.get(spec)))
+            if spec not in not_comparable and (ends := range_of(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -128,11 +128,11 @@ def most_changed(
         counted += [
             np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
         ]
-        improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
+        improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
     improved = np.sum([0 * refusals, *improvements], axis=0)
     reports: dict[int, PairReport] = {}
-    rows = _largest(paired, counted, improved, refused, limit)
+    rows = _largest_changes(paired, counted, improved, refused, limit)
     for _ in range(MAX_LEFT_OUT):
         with store.database.read() as connection:
             texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
@@ -144,13 +144,13 @@ def most_changed(
             break
         for changed in counted:
             changed[inconsistent] = 0.0
-        rows = _largest(paired, counted, improved, refused, limit)
+        rows = _largest_changes(paired, counted, improved, refused, limit)
     rows = [row for row in rows if row in reports and not judged_inconsistently(reports[row])]
     return tuple(
-        _changed(
+        _changed_question(
             reports[row],
             [
-                (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
+                (descriptions[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
                 if changes[spec][row] > TOLERANCE
             ],
@@ -161,24 +161,26 @@ def most_changed(
     )
 
 
-def judged_inconsistently(found: PairReport) -> bool:
+def judged_inconsistently(pair: PairReport) -> bool:
     """Return whether one sentence counts as a refusal in one answer and as an unsupported statement in the other.
 
     Then the scores of the pair differ by the judge, not by the answers.
     """
     return any(
-        one.refuses and _states_a_skipped_sentence(one, other)
-        for one, other in ((found.a, found.b), (found.b, found.a))
+        report.refuses and _states_a_skipped_sentence(report, other)
+        for report, other in ((pair.a, pair.b), (pair.b, pair.a))
     )
 
 
 def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> bool:
     answer = refusing.sample.answer or ""
     sentences = [answer[start:end] for start, end in sentence_spans(answer)]
-    stated = align(sentences, [one.statement.text for one in refusing.statements])
+    stated = align(sentences, [statement.statement.text for statement in refusing.statements])
     skipped = [sentences[place] for place in stated.only_a]
     unsupported = [
-        one.statement.text for one in other.statements if one.verdict is not None and one.verdict.label != "supported"
+        statement.statement.text
+        for statement in other.statements
+        if statement.verdict is not None and statement.verdict.label != "supported"
     ]
     return bool(align(skipped, unsupported, threshold=NEARLY_THE_SAME).aligned)
 
@@ -200,7 +202,7 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
 
-def _largest(
+def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
     """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
@@ -217,7 +219,7 @@ def _largest(
     return first if other is None or limit < 2 else [*first[:-1], other]
 
 
-def _changed(
+def _changed_question(
     pair: PairReport,
     scores: Sequence[tuple[MetricDescription, float, float]],
     refuses: Literal["A", "B", ""],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.runs import RunSummary, dataset_label
 from ragboard.judges.panel import NO_JUDGE
 from ragboard.store import RunRef, Store
@@ -235,8 +235,8 @@ def _without_settings(spec: str) -> str:
 
 def _labels(connection: Connection) -> Callable[[str], str]:
     """Return a function from a metric's spec to its label on pages."""
-    known = described(connection)
-    return lambda spec: known[spec].label if spec in known else spec
+    descriptions = read_descriptions(connection)
+    return lambda spec: descriptions[spec].label if spec in descriptions else spec
 
 
 def _coverage_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ragboard.analysis.comparability import (
     same_statement_judges,
 )
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
-from ragboard.analysis.metrics import MORE_PASSAGES, described, in_order
+from ragboard.analysis.metrics import MORE_PASSAGES, in_order, read_descriptions
 from ragboard.analysis.paired import (
     MetricColumn,
     cost_columns,
@@ -310,12 +310,14 @@ def compare_runs(
         refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
-        metrics = _with_passage_warnings(metrics, passages, described(connection))
-        if any(one.all_equal for one in metrics) and same_passages(connection, a, b, paired):
-            known = described(connection)
+        metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
+        if any(metric.all_equal for metric in metrics) and same_passages(connection, a, b, paired):
+            descriptions = read_descriptions(connection)
             metrics = tuple(
-                replace(one, same_passages=one.all_equal and _reads_passages_only(known.get(one.metric)))
-                for one in metrics
+                replace(
+                    metric, same_passages=metric.all_equal and _reads_passages_only(descriptions.get(metric.metric))
+                )
+                for metric in metrics
             )
         cautions = comparison_warnings(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
@@ -388,8 +390,8 @@ def verdict_in_words(compared: Comparison) -> str:
     `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
     """
     by_change: dict[Change, list[MetricComparison]] = {}
-    for one in compared.metrics:
-        by_change.setdefault(one.change, []).append(one)
+    for metric in compared.metrics:
+        by_change.setdefault(metric.change, []).append(metric)
     a, b = (short_name(run.name) for run in (compared.a, compared.b))
     verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
     decided = sum(len(by_change.get(change, ())) for change in verbs)
@@ -402,7 +404,7 @@ def verdict_in_words(compared: Comparison) -> str:
     if undecided := by_change.get("no significant difference"):
         between = "" if significant else f" between {b} and {a}"
         parts.append(f"no significant difference{between} on {_counted(undecided)}")
-    parts += [_explained(one, compared) for one in by_change.get("explained by passages", ())]
+    parts += [_explained(metric, compared) for metric in by_change.get("explained by passages", ())]
     others: dict[Change, str] = {
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
@@ -424,18 +426,20 @@ def grades_in_words(compared: Comparison) -> str:
     if not compared.grades:
         return ""
     a, b = (short_name(run.name) for run in (compared.a, compared.b))
-    higher, lower = ([one for one in compared.grades if one.change == change] for change in ("better", "worse"))
-    others = [one for one in compared.grades if one not in (*higher, *lower)]
+    higher, lower = (
+        [metric for metric in compared.grades if metric.change == change] for change in ("better", "worse")
+    )
+    others = [metric for metric in compared.grades if metric not in (*higher, *lower)]
     alone = len(higher) + len(lower) == 1
     decided = [
-        f"{words} than {a} on {_with_differences(found, alone=alone)}"
-        for words, found in (("higher", higher), ("lower", lower))
-        if found
+        f"{words} than {a} on {_with_differences(graded, alone=alone)}"
+        for words, graded in (("higher", higher), ("lower", lower))
+        if graded
     ]
     text = f"Annotators grade {b} {' and '.join(decided)}" if decided else "Annotators' grades"
     if not others:
         return f"{text}."
-    same = f"no significant difference on {_listed([one.label for one in others])}"
+    same = f"no significant difference on {_listed([metric.label for metric in others])}"
     return f"{text}{'; ' if decided else ': '}{same}."
 
 
@@ -444,35 +448,37 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
-def _explained(one: MetricComparison, compared: Comparison) -> str:
-    """Say that the number of passages may be all that moved a metric."""
-    lower = one.pairs is not None and one.pairs.difference < 0
+def _explained(metric: MetricComparison, compared: Comparison) -> str:
+    """Say that the number of passages alone may explain the difference of a metric."""
+    lower = metric.pairs is not None and metric.pairs.difference < 0
     return (
-        f"{one.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
+        f"{metric.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
         f" {'more' if (compared.passages_b or 0) > (compared.passages_a or 0) else 'fewer'} passages"
         f" ({compared.passages_a:.1f} → {compared.passages_b:.1f}), so it decides nothing"
     )
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """Up to 3 metrics, each with its difference and interval; otherwise their number."""
+    """List up to 3 metrics, each with its difference and interval; of more, return their number."""
     if len(metrics) > MAX_NAMED:
         return _counted(metrics)
-    found = [
-        f"{one.label}{(': {}' if alone else ' ({})').format(_difference(one.pairs))}" for one in metrics if one.pairs
+    texts = [
+        f"{metric.label}{(': {}' if alone else ' ({})').format(_difference(metric.pairs))}"
+        for metric in metrics
+        if metric.pairs
     ]
-    return _listed(found)
+    return _listed(texts)
 
 
 def _listed(words: Sequence[str]) -> str:
-    """`one, two and three`."""
+    """`faithfulness, recall and precision`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _difference(found: PairedDifference) -> str:
+def _difference(pairs: PairedDifference) -> str:
     """`+0.56, 95% CI +0.34 to +0.79`."""
-    interval = f", {ci_text(found.interval, '+.2f')}" if isinstance(found.interval, Interval) else ""
-    return f"{found.difference:+.2f}{interval}"
+    interval = f", {ci_text(pairs.interval, '+.2f')}" if isinstance(pairs.interval, Interval) else ""
+    return f"{pairs.difference:+.2f}{interval}"
 
 
 def _counted(metrics: Sequence[MetricComparison]) -> str:
@@ -485,34 +491,36 @@ def methods_in_words(compared: Comparison) -> tuple[str, ...]:
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
         lines.append(f"p is adjusted for {count} (Holm).")
-    same = [f"{one.label} has the scores of {one.same_as}" for one in compared.metrics if one.same_as]
+    same = [f"{metric.label} has the scores of {metric.same_as}" for metric in compared.metrics if metric.same_as]
     if same:
         lines.append(f"Counted once: {'; '.join(same)}.")
-    equal = [one for one in compared.metrics if one.all_equal]
-    for words, found in (
-        ("both runs have the same passages, so it cannot differ", [one for one in equal if one.same_passages]),
-        ("all differences are 0, so there is no interval", [one for one in equal if not one.same_passages]),
+    equal = [metric for metric in compared.metrics if metric.all_equal]
+    for words, metrics in (
+        ("both runs have the same passages, so it cannot differ", [metric for metric in equal if metric.same_passages]),
+        ("all differences are 0, so there is no interval", [metric for metric in equal if not metric.same_passages]),
     ):
-        if found:
-            lines.append(f"Not counted: {'; '.join(one.label for one in found)} ({words}).")
+        if metrics:
+            lines.append(f"Not counted: {'; '.join(metric.label for metric in metrics)} ({words}).")
     by_method: dict[str, list[str]] = {}
-    for one in compared.metrics:
-        if one.pairs and one.p is not None and not one.all_equal:
-            by_method.setdefault(_method(one.pairs), []).append(one.label)
+    for metric in compared.metrics:
+        if metric.pairs and metric.p is not None and not metric.all_equal:
+            by_method.setdefault(_method(metric.pairs), []).append(metric.label)
     lines += [f"{method}: {'; '.join(labels)}." for method, labels in by_method.items()]
     detectable = [
-        f"{one.label} {one.pairs.detectable:.2g}" for one in compared.metrics if one.pairs and one.pairs.detectable
+        f"{metric.label} {metric.pairs.detectable:.2g}"
+        for metric in compared.metrics
+        if metric.pairs and metric.pairs.detectable
     ]
     if detectable:
         lines.append(f"Minimum detectable difference (80% power): {'; '.join(detectable)}.")
     return tuple(lines)
 
 
-def _method(found: PairedDifference) -> str:
-    interval = found.interval.method if isinstance(found.interval, Interval) else ""
-    if interval == found.p_method:
+def _method(pairs: PairedDifference) -> str:
+    interval = pairs.interval.method if isinstance(pairs.interval, Interval) else ""
+    if interval == pairs.p_method:
         return f"p and 95% CI by {interval}"
-    return f"p by {found.p_method}{f', 95% CI by {interval}' if interval else ', no CI'}"
+    return f"p by {pairs.p_method}{f', 95% CI by {interval}' if interval else ', no CI'}"
 
 
 def _rounded_up(count: int) -> int:
@@ -551,10 +559,12 @@ def _metrics(
     *,
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
-    known = described(connection)
+    descriptions = read_descriptions(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
-    differences = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
+    differences = {
+        spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
+    }
     judges = different_judges(connection, a, b, tuple(columns))
     not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
     comparable = {
@@ -571,7 +581,7 @@ def _metrics(
     adjusted = dict(zip(distinct, holm([comparable[spec].p for spec in distinct]), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
-        metric, column, difference = known.get(spec), columns[spec], differences[spec]
+        metric, column, difference = descriptions.get(spec), columns[spec], differences[spec]
         first = first_with_scores.get(spec, spec)
         p = adjusted.get(first, 1.0) if spec in comparable else None
         direction = metric.direction if metric else "neutral"
@@ -591,14 +601,14 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
-            same_as="" if first == spec else _label(known, first),
+            same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
     return tuple(compared)
 
 
-def _label(known: Mapping[str, MetricDescription], spec: str) -> str:
-    return known[spec].label if spec in known else spec
+def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
+    return descriptions[spec].label if spec in descriptions else spec
 
 
 def _reads_passages_only(metric: MetricDescription | None) -> bool:
@@ -609,8 +619,8 @@ def _without_range(
     columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
     """Compare columns of the run files whose range is unknown; labels are without `prefix`."""
-    found = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
-    compared = {name: pairs for name, pairs in found.items() if pairs}
+    differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
+    compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(
         MetricComparison(
@@ -633,7 +643,7 @@ def _without_range(
 def _with_passage_warnings(
     metrics: Sequence[MetricComparison],
     passages: tuple[float | None, float | None],
-    known: Mapping[str, MetricDescription],
+    descriptions: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
     """Add a warning to metrics that depend on the number of passages if A and B differ in it.
 
@@ -644,23 +654,23 @@ def _with_passage_warnings(
         return tuple(metrics)
     warnings = {
         spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {a:.1f} in A, {b:.1f} in B"
-        for spec, metric in known.items()
+        for spec, metric in descriptions.items()
         if metric.more_passages
     }
-    moves = {spec: 1 if metric.more_passages == "rises" else -1 for spec, metric in known.items()}
+    moves = {spec: 1 if metric.more_passages == "rises" else -1 for spec, metric in descriptions.items()}
     return tuple(
         replace(
-            one,
-            caution=warnings[one.metric],
+            metric,
+            caution=warnings[metric.metric],
             change="explained by passages"
-            if one.change in ("better", "worse", "differs")
-            and one.pairs
-            and one.pairs.difference * moves[one.metric] * (b - a) > 0
-            else one.change,
+            if metric.change in ("better", "worse", "differs")
+            and metric.pairs
+            and metric.pairs.difference * moves[metric.metric] * (b - a) > 0
+            else metric.change,
         )
-        if one.metric in warnings
-        else one
-        for one in metrics
+        if metric.metric in warnings
+        else metric
+        for metric in metrics
     )
 
 

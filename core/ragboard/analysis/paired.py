@@ -126,25 +126,25 @@ def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     Higher is better.
     """
     grades_a, grades_b = (grades_by_dimension(connection, run.run_id) for run in (a, b))
-    found: dict[str, MetricColumn] = {}
-    for name in (one for one in grades_a if one in grades_b):
+    columns: dict[str, MetricColumn] = {}
+    for name in (grade for grade in grades_a if grade in grades_b):
         (first, has_a), (second, has_b) = _at(grades_a[name], paired.a), _at(grades_b[name], paired.b)
-        found[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
-    return found
+        columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
+    return columns
 
 
 def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
     """Return the first metric with the same scores in every pair, which may be the metric itself, by metric."""
     first: dict[tuple[bytes, ...], str] = {}
-    found: dict[str, str] = {}
+    first_equal: dict[str, str] = {}
     for spec, column in columns.items():
         values = (
             np.where(scored, side.round(COMPARED_DECIMALS), np.nan)
             for side, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
         )
         key = (*(side.tobytes() for side in values), column.judged.tobytes())
-        found[spec] = first.setdefault(key, spec)
-    return found
+        first_equal[spec] = first.setdefault(key, spec)
+    return first_equal
 
 
 def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:
@@ -220,11 +220,11 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
     """Return the clusters of pairs whose samples depend on each other in either run; None if all are independent."""
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
-    known = [(clusters, positions) for clusters, positions in sides if clusters]
-    connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
+    clustered = [(clusters, positions) for clusters, positions in sides if clusters]
+    connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in known))
+    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:

@@ -105,7 +105,7 @@ class RefusalReport:
         """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
         if not self.wrong:
             return "Refusals: every unanswerable question refused, every answerable one answered"
-        answered = sum(one.answerability == "unanswerable" for one in self.wrong)
+        answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
         refused = len(self.wrong) - answered
         parts = [
             f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
@@ -138,26 +138,26 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         by_source["file"] = _from_file(row for row in rows if row.position not in by_source.get("labels", {}))
     if source == "judge" or not any(by_source.values()):
         by_source["judge"] = _from_judge(rows) if source in (None, "judge") else {}
-    known: dict[int, Answerability] = {
+    answerability: dict[int, Answerability] = {
         position: stated for found in by_source.values() for position, stated in found.items()
     }
-    if not known:
+    if not answerability:
         raise NotFoundError(
             f"it is unknown which questions of {run.name} can be answered; label them (ragboard labels question"
             f" {run.name} SAMPLE unanswerable), add a column answerable (true or false) or answerability to the run"
             f" file, or let the judge look for an answer in the passages: ragboard evaluate {run.name} --metrics"
             f" context_relevance"
         )
-    covered = [row for row in rows if row.position in known]
+    covered = [row for row in rows if row.position in answerability]
     behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in covered}
-    table = Counter((known[row.position], behaviours[row.position]) for row in covered)
+    table = Counter((answerability[row.position], behaviours[row.position]) for row in covered)
     counts: dict[Answerability, dict[Behaviour, int]] = {
         answerability: {behaviour: table[answerability, behaviour] for behaviour in BEHAVIOURS}
         for answerability in get_args(Answerability)
         if any(table[answerability, behaviour] for behaviour in BEHAVIOURS)
     }
-    answerable = np.array([known[row.position] in ANSWERABLE for row in covered])
-    unanswerable = np.array([known[row.position] == "unanswerable" for row in covered])
+    answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
+    unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
     cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
     counted = answerable | unanswerable
@@ -181,7 +181,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate("answers to unanswerable questions", "answers", unanswerable, ~refused & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
-        wrong=_wrong(covered, known, behaviours),
+        wrong=_wrong(covered, answerability, behaviours),
     )
 
 
@@ -220,9 +220,9 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
 
     Empty if it does not say so, or if a value is none of those that `answerability_of` reads.
     """
-    found = {position: columns for position, *columns in answerability_columns(connection, run_id)}
+    columns_by_position = {position: columns for position, *columns in answerability_columns(connection, run_id)}
     try:
-        read = {position: _read(tuple(columns)) for position, columns in found.items()}
+        read = {position: _read(tuple(columns)) for position, columns in columns_by_position.items()}
     except ValueError:
         return {}
     return {position: value for position, value in read.items() if value is not None}
@@ -270,13 +270,13 @@ def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
 
 
 def _wrong(
-    rows: Sequence[RefusalRow], known: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
+    rows: Sequence[RefusalRow], answerability: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
 ) -> tuple[RefusalSample, ...]:
     samples = [
         RefusalSample(
             sample_id=row.sample_id,
             question=row.question,
-            answerability=known[row.position],
+            answerability=answerability[row.position],
             behaviour=behaviours[row.position],
         )
         for row in rows

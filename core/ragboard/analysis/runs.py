@@ -105,10 +105,10 @@ def dataset_label(name: str, others: Iterable[str] = ()) -> str:
 
     `others`: the names of all datasets on the page.
     """
-    found = _UNNAMED.fullmatch(name)
-    if found is None or any(other != name and other.startswith(f"{found[1]} (") for other in others):
+    match = _UNNAMED.fullmatch(name)
+    if match is None or any(other != name and other.startswith(f"{match[1]} (") for other in others):
         return name
-    return found[1]
+    return match[1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,8 @@ class BaselineComparison:
     def sentence(self) -> str:
         """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, counting shared words 80%: ...`."""
         quality = self.dimension.replace("_", " ")
-        known = self.items.startswith("labelled") or self.items == "graded passages"
-        of = "" if known or self.title.endswith(f" {quality}") else f" ({quality})"
+        items_name_labels = self.items.startswith("labelled") or self.items == "graded passages"
+        of = "" if items_name_labels or self.title.endswith(f" {quality}") else f" ({quality})"
         ranked = "" if self.measured == "accuracy" else RANKED_IN_WORDS[self.items]
         task = f"ranks {ranked}" if ranked else "picks the preferred one of two"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
@@ -147,11 +147,11 @@ def compare_with_baselines(
     of the agreement are good, or none is.
     """
     scorers = data.scorers(dimension)
-    of_judge = [scorer.name for scorer in scorers if scorer.kind == "metric"]
-    if not of_judge:
+    judge_names = [scorer.name for scorer in scorers if scorer.kind == "metric"]
+    if not judge_names:
         return None
     with_scores = judge_scorers(data.stored.agreement.judge)[1].name  # [0] has the verdicts alone
-    main = with_scores if with_scores in of_judge else of_judge[0]
+    main = with_scores if with_scores in judge_names else judge_names[0]
     # if baselines have equal results, the first is reported: word overlap before length
     trivial = [scorer.name for scorer in reversed(scorers) if scorer.kind == "trivial" and scorer.name != "coin"]
     if data.stored.agreement.form == "pairs":
@@ -163,23 +163,24 @@ def _pairs(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], ties: Ties
 ) -> BaselineComparison | None:
     pairs = {name: decided_pairs(data, dimension, name) for name in (main, *trivial)}
-    won = {
+    outcomes_by_scorer = {
         name: outcomes(list(pairs_of_scorer.values()), ties=ties, seed=data.seed)
         for name, pairs_of_scorer in pairs.items()
     }
     scored = [
-        at
-        for at, pair in pairs[main].items()
-        if all(outcome_by_id[pair.id] is not None for outcome_by_id in won.values())
+        position
+        for position, pair in pairs[main].items()
+        if all(outcome_by_id[pair.id] is not None for outcome_by_id in outcomes_by_scorer.values())
     ]
     if not scored:
         return None
-    ids, groups = [data.ids[at] for at in scored], [data.clusters[at] for at in scored]
-    # the coin counts with its expected accuracy, because a single toss can be lucky
-    correct = {name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids] for name, outcome_by_id in won.items()} | {
-        COIN: [0.5] * len(ids)
+    ids, groups = [data.ids[position] for position in scored], [data.clusters[position] for position in scored]
+    correct = {
+        name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids]
+        for name, outcome_by_id in outcomes_by_scorer.items()
     }
-    values = {name: sum(values_by_pair) / len(values_by_pair) for name, values_by_pair in correct.items()}
+    correct[COIN] = [0.5] * len(ids)  # its expected accuracy, because a single toss can be lucky
+    values = {name: sum(outcomes_of_pairs) / len(outcomes_of_pairs) for name, outcomes_of_pairs in correct.items()}
     best = max((*trivial, COIN), key=values.__getitem__)
     gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
     return BaselineComparison(
@@ -206,12 +207,19 @@ def _graded(
     means = data.means(dimension)
     threshold = good_from(data, dimension, at_least)
     scores = {name: graded_scores(data, dimension, name) for name in (main, *trivial)}
-    scored = [at for at in scores[main] if all(at in scores_by_position for scores_by_position in scores.values())]
-    good, groups = [means[at] >= threshold for at in scored], [data.clusters[at] for at in scored]
+    scored = [
+        position
+        for position in scores[main]
+        if all(position in scores_by_position for scores_by_position in scores.values())
+    ]
+    good, groups = (
+        [means[position] >= threshold for position in scored],
+        [data.clusters[position] for position in scored],
+    )
     if not 0 < sum(good) < len(good):
         return None
     columns: dict[str, list[float]] = {
-        name: [scores_by_position[at] for at in scored] for name, scores_by_position in scores.items()
+        name: [scores_by_position[position] for position in scored] for name, scores_by_position in scores.items()
     }
     if "shorter" in columns:
         columns["longer"] = [-score for score in columns["shorter"]]

@@ -78,9 +78,9 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-        own = agreements_about(connection, run.run_id)
-    for stored in sorted(agreements, key=lambda stored: stored.agreement.id not in own):
-        is_own = stored.agreement.id in own
+        about_run = agreements_about(connection, run.run_id)
+    for stored in sorted(agreements, key=lambda stored: stored.agreement.id not in about_run):
+        is_own = stored.agreement.id in about_run
         dimension = _dimension(stored, metric, verdicts=verdicts)
         if is_own and not dimension:  # grades of the answers themselves
             dimension = _dimension(stored, metric, verdicts=False)
@@ -137,7 +137,7 @@ def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -
     run = store.resolve(agreement_id.removeprefix(RUN_LABELS))
     with store.database.read() as connection:
         rows = statements_with_labels(connection, run)
-    return {at: (rows[at].question, rows[at].text) for at in positions}
+    return {position: (rows[position].question, rows[position].text) for position in positions}
 
 
 def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
@@ -162,7 +162,7 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
     verdict, score = judge_scorers(judged.judge)
     outcomes: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
     items: list[Item] = []
-    for at, row in enumerate(rows):
+    for position, row in enumerate(rows):
         passages = tuple(Passage(id="", text=text, rank=rank) for rank, text in enumerate(row.passages, 1))
         item = Item(
             id=f"{row.sample_id}#{row.statement + 1}",
@@ -177,7 +177,7 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
             **dict(trivial_outcomes(item, SUPPORTED, 0)),
         }
         for name, outcome in by_scorer.items():
-            outcomes.setdefault((SUPPORTED, name), {})[at] = outcome
+            outcomes.setdefault((SUPPORTED, name), {})[position] = outcome
     name = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
     title = f"labels of {run.name}, judged by {judged.judge}" if run.chosen else f"labels of {run.name}"
     agreement = Agreement(
