@@ -5,8 +5,14 @@
 An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
 sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
 latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
-response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server
-that misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
+response over it. The references send the same requests to the same server, in turn with it: through the SDK, and as
+ready bytes through a bare HTTP client that parses nothing. `--faults` asks a server that misbehaves, after one that
+does not, and compares the scores. Every measurement is a process of its own; figures are medians of `--pairs` turns.
+
+    python benchmarks/engine.py --samples 2000 --faults --virtual --deadline 2 --pairs 5 --json
+
+measures the order and the pauses of the requests alone: the server is a function, and the event loop's clock jumps to
+the next event, so neither CPU time nor other programs count. Each turn draws other faults.
 """
 
 from __future__ import annotations
@@ -14,18 +20,23 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
 from pathlib import Path
+from selectors import DefaultSelector
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+from unittest.mock import patch
 from urllib.request import Request, urlopen
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 T = TypeVar("T")
 
@@ -39,7 +50,7 @@ def main() -> None:
     if given.measure:
         print(json.dumps({"engine": engine, "sdk": bare_sdk, "http": bare_http}[given.measure](given)))
         return
-    found = report(given)
+    found = virtual_report(given) if given.virtual else report(given)
     print(json.dumps(found, indent=2) if given.json else "\n".join(f"{key}: {value}" for key, value in found.items()))
 
 
@@ -50,6 +61,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
     parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
+    parser.add_argument("--virtual", action="store_true", help="Faults in virtual time, without a server.")
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
     parser.add_argument("--pairs", type=int, default=1, help="Turns of which figures are the medians.")
     parser.add_argument("--json", action="store_true")
@@ -106,6 +118,13 @@ def faulty_turn(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, fl
     with server(given, faults=True) as url:
         ill = measured(given, "engine", url)
         drawn = asked(f"{url}/drawn")
+    return beside_ideal(given, well, ill, drawn) | {"faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3)}
+
+
+def beside_ideal(
+    given: argparse.Namespace, well: dict[str, Any], ill: dict[str, Any], drawn: list[list[str]]
+) -> dict[str, float]:
+    """An evaluation with faults beside one without and the ideal schedule of the same faults."""
     ideal, foreseen = ideal_seconds(drawn, given), ideal_seconds(drawn, given, foresees=True)
     whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
     changed = sum(
@@ -116,13 +135,79 @@ def faulty_turn(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, fl
     return {
         "faults_scored_share": round(whole / given.samples, 4),
         "faults_changed_scores": changed,
-        "faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3),
         "faults_requests": ill["requests"],
         "faults_ideal_s": round(ideal, 3),
         "faults_s": round(ill["seconds"], 3),
         "faults_ratio_to_ideal": round(ill["seconds"] / ideal, 3),
         "faults_ratio_to_foreseen": round(ill["seconds"] / foreseen, 3),
     }
+
+
+def virtual_report(given: argparse.Namespace) -> dict[str, Any]:
+    """An evaluation in virtual time with faults, beside one without."""
+    well, _ = engine_virtually(given, None)
+    turns: list[dict[str, float]] = []
+    for turn in range(given.pairs):
+        ill, drawn = engine_virtually(given, turn + 1)
+        turns.append(beside_ideal(given, well, ill, drawn))
+    worst = {"faults_scored_share": min, "faults_changed_scores": max}
+    found = {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
+    return found | {"faults_ratios_to_ideal": [turn["faults_ratio_to_ideal"] for turn in turns]}
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to the next event instead of waiting."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        selector = DefaultSelector()
+        select = selector.select
+
+        def jump(timeout: float | None = None) -> Any:
+            events = select(None if timeout is None else 0)
+            self.now += 0 if events else timeout or 0
+            return events
+
+        selector.select = jump  # type: ignore[method-assign]
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.now
+
+
+def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[str, Any], list[list[str]]]:
+    """Evaluate in virtual time, and return what `engine` does and each request; without faults if `seed` is None."""
+    from engine_server import call_of, kind_of_fault
+    from tests.chat_server import answer, vector
+
+    from ragboard.judges.llm.transport import RawResponse, Transport
+
+    rng = random.Random(seed)
+    drawn: list[list[str]] = []
+    ends: list[float] = []
+
+    async def post(_transport: Transport, _route: str, body: dict[str, Any]) -> RawResponse:
+        kind = "" if seed is None else kind_of_fault(rng)
+        drawn.append([*call_of(body), kind])
+        await asyncio.sleep(1e9 if kind == "hung" else given.latency_ms / 1000)
+        ends.append(asyncio.get_running_loop().time())
+        if kind in ("429", "500"):
+            return RawResponse(int(kind), {"retry-after": "1"} if kind == "429" else {}, "{}")
+        if "input" in body and kind != "malformed":
+            rows = [{"index": place, "embedding": vector(text)} for place, text in enumerate(body["input"])]
+            return RawResponse(200, {}, json.dumps({"data": rows}))
+        text = '{"verdicts": [' if kind == "malformed" else answer(body["messages"][0]["content"])
+        choices = [{"message": {"content": text}, "finish_reason": "stop"}]
+        return RawResponse(200, {}, json.dumps({"choices": choices}))
+
+    def run(work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(work)
+
+    given = argparse.Namespace(**{**vars(given), "url": "http://127.0.0.1"})
+    with patch.object(Transport, "post", post), patch("asyncio.run", run):
+        found = engine(given)
+    return found | {"requests": len(drawn), "seconds": max(ends)}, drawn
 
 
 EXTRACTS, VERIFIES, WRITES = (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.metrics import Metric, metric_of
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval, NoInterval, cohen_kappa, estimate_text, mean_interval, moments
@@ -110,7 +110,7 @@ def bundling(store: Store, run: RunRef) -> Bundling | None:
             return None
         clusters = sample_clusters(connection, run.run_id)
         rows = judged_both_ways(connection, run)
-        known = described(connection)
+        known = read_descriptions(connection)
         found = scores_by_metric(connection, run, [spec for pair in pairs for spec in pair])
     scores = [_scores(pair, known, found, clusters) for pair in pairs]
     kinds = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}

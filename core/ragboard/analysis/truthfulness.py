@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.metrics.crag import Truthfulness
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.scores import value_counts
@@ -55,7 +55,7 @@ def truthfulness_shares(store: Store, run: RunRef) -> tuple[TruthfulnessShares, 
     name = f"{Truthfulness.source}.{Truthfulness.name}"
     with store.database.read() as connection:
         counts = value_counts(connection, run, name)
-        known = described(connection)
+        known = read_descriptions(connection)
     return tuple(
         TruthfulnessShares(
             metric=spec,

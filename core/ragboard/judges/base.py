@@ -132,7 +132,8 @@ class Meter(Protocol):
 
 def meter_of(on_call: OnCall) -> Meter | None:
     """Return the callback if it is a meter, else None."""
-    return cast("Meter", on_call) if _is_meter(type(on_call)) else None
+    kind: type = type(on_call)
+    return cast("Meter", on_call) if _is_meter(kind) else None
 
 
 @cache

@@ -146,7 +146,7 @@ def first_fitting(
 
 def _only_value(text: str, key: str | None) -> tuple[int, str, Any] | None:
     """Return the text as the only candidate if it is nothing but the reply, as most are; None if it needs a search."""
-    value = _loaded(text) if text.startswith("[" if key is None else "{") else _UNREADABLE
+    value: Any = _loaded(text) if text.startswith("[" if key is None else "{") else _UNREADABLE
     return (0, text, value) if value is not _UNREADABLE and (key is None or key in value) else None
 
 

@@ -49,7 +49,8 @@ Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 RETRIES = 5
 """Maximum number of times that a request is sent again."""
 FIRST_PAUSE = 0.2
-"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random.
+"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random. After a
+timeout there is no pause. Neither a timeout nor a pause that the server asks for makes the next pause longer.
 
 All pauses together last six to nine seconds, so that an evaluation survives the restart of a server."""
 TRANSFER_SECONDS = 3600.0
@@ -206,9 +207,9 @@ class Endpoint:
     ) -> T:
         """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
-        With `first`, the request goes before other waiting requests. During its pause before a retry, other requests
-        are sent. `meter` must admit every attempt, and is told of attempts that end without a result. `key` names the
-        request in a batch.
+        With `first`, and at every retry, the request goes before other waiting requests. During its pause before a
+        retry, other requests are sent. `meter` must admit every attempt, and is told of attempts that end without a
+        result. `key` names the request in a batch.
 
         Raises LimitReachedError if the meter admits no more attempts, RefusedError for an invalid request,
         CallFailedError if all retries fail, JudgeError if no call can succeed (key, access, address).
@@ -267,15 +268,18 @@ class Endpoint:
     ) -> T:
         seconds = None if queued else timeout or self.timeout
         async with self._session() as session:
+            pause = FIRST_PAUSE
             for retries_left in range(self.retries, -1, -1):
-                async with nullcontext() if queued else session.traffic.slot(tokens, first=first):
+                retry = retries_left < self.retries
+                async with nullcontext() if queued else session.traffic.slot(tokens, first=first or retry):
                     if session.closed:
                         raise session.closed
                     if meter:
                         await meter.admit()
-                    wait = await self._try(operate, session, retries_left, meter, seconds)
+                    wait = await self._try(operate, session, retries_left, pause, meter, seconds)
                 if not isinstance(wait, _Wait):
                     return wait
+                pause *= 2 if wait.lengthens else 1
                 if not queued:
                     await self.sleep(wait.seconds)
         raise AssertionError("the last try returns or raises")
@@ -285,13 +289,13 @@ class Endpoint:
         operate: Callable[[_Session], Awaitable[T]],
         session: _Session,
         retries_left: int,
+        pause: float,
         meter: RequestMeter | None,
         seconds: float | None,
     ) -> T | _Wait:
         from aiohttp import ClientConnectionError, ClientConnectorError, ClientError, ClientPayloadError
 
-        pause = FIRST_PAUSE * 2 ** (self.retries - retries_left)
-        pause += self.jitter(0, pause / 2)
+        wait = _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
         may_be_billed = True
         cause: Exception
         try:
@@ -300,12 +304,12 @@ class Endpoint:
         except MalformedResponseError as error:
             problem, cause = str(error), error
         except TimeoutError as error:
-            problem, cause, pause = f"no reply within {seconds:g} s", error, 0.0
+            problem, cause, wait = f"no reply within {seconds:g} s", error, _Wait(0.0)
         except ErrorResponse as error:
             session.traffic.record_response(too_many=error.status in _OVERLOAD_STATUSES)
             if meter:
                 meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
-            return self._handle_error_status(error, session, retries_left, pause)
+            return self._handle_error_status(error, session, retries_left, wait)
         except (ClientConnectionError, ClientPayloadError) as error:
             problem, cause = f"the connection to {self.address} failed: {error}", error
             may_be_billed = not isinstance(error, ClientConnectorError)
@@ -316,9 +320,9 @@ class Endpoint:
             return result
         if meter:
             meter.unanswered(may_be_billed=may_be_billed)
-        return self._wait_or_fail(retries_left, pause, problem, cause)
+        return self._wait_or_fail(retries_left, wait, problem, cause)
 
-    def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, pause: float) -> _Wait:
+    def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, wait: _Wait) -> _Wait:
         problem = str(error)
         status = 402 if error.code == "insufficient_quota" else error.status
         if status in (400, 422) or (status in _FORMAT_REFUSED_STATUSES and FORMAT_NAMED.search(problem)):
@@ -332,15 +336,15 @@ class Endpoint:
         requested = _retry_after(error.retry_after)
         if requested is not None and requested > MAX_PAUSE:
             raise GaveUpError(self.plain(f"{problem} (the server asks for a pause of {requested:g} s)")) from error
-        return self._wait_or_fail(retries_left, pause if requested is None else requested, problem, error)
+        return self._wait_or_fail(retries_left, wait if requested is None else _Wait(requested), problem, error)
 
     def _fatal_detail(self, status: int, problem: str) -> str:
         """Describe the error. The server's message about a refused key is left out, because it may quote the key."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(problem)
 
-    def _wait_or_fail(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
+    def _wait_or_fail(self, retries_left: int, wait: _Wait, problem: str, error: Exception) -> _Wait:
         if retries_left:
-            return _Wait(pause)
+            return wait
         raise GaveUpError(self.plain(f"{problem}, {self.retries + 1} times")) from error
 
     def record_tokens(self, tokens: int) -> None:
@@ -442,6 +446,8 @@ class _Wait:
     """The pause before a retry."""
 
     seconds: float
+    lengthens: bool = False
+    """Whether the next pause is longer."""
 
 
 def _retry_after(header: str) -> float | None:
