@@ -34,7 +34,7 @@ from ragboard.readers.columns import FIELDS, column_uses, format_name, list_colu
 from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
-from ragboard.readers.formats.shapes import as_object, decoded
+from ragboard.readers.formats.shapes import as_object, decode_json
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
@@ -229,7 +229,7 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
     inside = (
         f"{column}.{key}"
         for column in free
-        for key, value in as_object(decoded(row.get(column))).items()
+        for key, value in as_object(decode_json(row.get(column))).items()
         if key in FIELDS["question"] and isinstance(value, str)
     )
     return talk or next(inside, "COLUMN")
