@@ -1,4 +1,4 @@
-"""Processes that answer tasks in parallel, for judges that compute in Python and would keep one core busy."""
+"""Worker processes for judges that compute in Python, which would otherwise use only one core."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["MIN_SAMPLES", "WORKER_BATCH", "WorkerPool", "available_cores"]
 
 MIN_SAMPLES = 1000
-"""Number of samples from which workers are started by default; below, starting them takes longer than it saves."""
+"""By default, workers are started from this number of samples; for fewer, starting them takes longer than it saves."""
 
 WORKER_BATCH = 128
 """Maximum number of tasks that a worker gets at a time."""
 
 IDLE_SECONDS = 60
-"""Seconds after which an idle worker ends, also when the evaluation was killed."""
+"""An idle worker ends after this many seconds, also if the evaluation was killed."""
 
 
 def available_cores() -> int:

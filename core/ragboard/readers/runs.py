@@ -1,4 +1,4 @@
-"""Turns a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
+"""Turn a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class _Ids(UniqueIds):
     questions: Counter[str] = field(default_factory=Counter[str])
 
     def derive(self, sample: Sample) -> str:
-        """An id for a sample without one: a digest of its question, its history and how often both have occurred."""
+        """Return an id for a sample without one: a digest of its question, its history and how often both occurred."""
         key = json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
         self.questions[key] += 1
         return self.assign(blake2b(f"{key}{self.questions[key]}".encode(), digest_size=6).hexdigest())
@@ -245,7 +245,7 @@ def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str])
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
-    """A mapping as the user types it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
+    """A mapping as the user writes it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
     if table.kind == "memory":
         return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
@@ -272,7 +272,7 @@ def _notes(
     scores: ScoreColumns | None,
     reading: _Reading,
 ) -> Iterator[str]:
-    """Notes for the report on columns, ids and scores."""
+    """Return the notes of the report on columns, ids and scores."""
     yield from table.notes
     absent = [shown for shown in SHOWN if shown not in matched]
     if table.tool:
@@ -524,7 +524,7 @@ def _group(row: RawRow, run_column: str | None) -> str | None:
 
 
 def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
-    """Return the answer; where there is none, the reply that ends the conversation."""
+    """Return the answer; without one, the reply that ends the conversation."""
     answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
     if answer is None and replies:
