@@ -1,4 +1,4 @@
-"""Runs `ragboard evaluate` in its own process and follows its status file."""
+"""Start `ragboard evaluate` in its own process, and follow its status file."""
 
 from __future__ import annotations
 
@@ -163,18 +163,18 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """
     read_headers((line for line in headers.splitlines() if line.strip()), ":", "the headers")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
     if not forwards_key(judge_options):
-        kept.pop(KEY, None)
+        environment.pop(KEY, None)
     address = {"OPENAI_BASE_URL": judge_options.base_url} if judge_options.base_url else {}
     secrets = ({KEY: key} if key else {}) | ({SECRET_HEADERS: headers} if headers else {})
-    return kept | address | secrets | {"PYTHONIOENCODING": "utf-8"}
+    return environment | address | secrets | {"PYTHONIOENCODING": "utf-8"}
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Return whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
-    own = _own_address()
-    return KEY in os.environ and (judge_options.base_url or own).strip().rstrip("/") == own.rstrip("/")
+    """Return whether this process's key is passed on: only if the judge's server is the one that the key is for."""
+    own_url = _default_base_url()
+    return KEY in os.environ and (judge_options.base_url or own_url).strip().rstrip("/") == own_url.rstrip("/")
 
 
 def destination(judge_options: JudgeOptions) -> str:
@@ -182,7 +182,7 @@ def destination(judge_options: JudgeOptions) -> str:
 
     Empty if nothing leaves this machine.
     """
-    address = (judge_options.base_url or _own_address()).strip()
+    address = (judge_options.base_url or _default_base_url()).strip()
     return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
 
 
@@ -193,7 +193,7 @@ def planning_panel(judge_options: JudgeOptions) -> Panel:
     return panel_named(judge_options, evaluation_environment(judge_options, UNSENT))
 
 
-def _own_address() -> str:
+def _default_base_url() -> str:
     return (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).strip()
 
 

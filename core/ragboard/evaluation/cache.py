@@ -1,7 +1,7 @@
-"""The cache: replies of models, shared by the evaluations of a store.
+"""The cache of models' replies, shared by the evaluations of a store.
 
-An SQLite file beside the database, because several processes write it at the same time. A reply is stored under the key
-of its task, which includes everything that could change the reply; failures are not cached.
+It is an SQLite file beside the database, because several processes write it at the same time. A reply is stored under
+the key of its task, which includes everything that could change the reply. Failures are not cached.
 
 An evaluation claims a key before it calls the model; other evaluations then wait for the reply. A claim names the
 journal of its evaluation, and is valid while a process has that journal open.
@@ -39,7 +39,7 @@ CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedFrom:
-    """The cached replies of one judge to one type of task."""
+    """The number, size and age of the cached replies of one judge to one type of task."""
 
     judge: str
     task: str
@@ -62,8 +62,8 @@ class AnswerCache:
     def get(self, key: str) -> Reply | None:
         """Return the reply with this task key; None if there is none, or if it is malformed."""
         with _store_errors(self._path):
-            found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
-            row = found.fetchone()
+            cursor = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            row = cursor.fetchone()
         if row is None:
             return None
         task, reply = row
@@ -75,8 +75,8 @@ class AnswerCache:
     def has(self, key: str) -> bool:
         """Return whether there is an entry with this task key."""
         with _store_errors(self._path):
-            found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
-            return found.fetchone() is not None
+            cursor = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            return cursor.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
         """Store a reply, which all processes see, and release the claim on it."""
@@ -115,7 +115,7 @@ class AnswerCache:
             self._claimed.discard(key)
 
     def release_all(self) -> None:
-        """Release the claims that are left from when this evaluation was killed."""
+        """Release the claims that this evaluation left behind when it was killed."""
         with _store_errors(self._path), self._connection:
             self._connection.execute(CLAIMS)
             if self._journal:
@@ -183,13 +183,13 @@ def _store_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: cannot use the cache: {error}; --no-cache works without it") from error
+        raise StoreError(f"{path}: cannot use the cache: {error}; evaluate without it with --no-cache") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
     try:
-        # SQLite does not wait where two processes change the mode of a new file at once.
+        # SQLite does not wait if two processes change the mode of a new file at the same time.
         with FileLock(path.with_name(f"{path.name}.lock"), timeout=WAIT_SECONDS):
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

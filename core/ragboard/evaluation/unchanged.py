@@ -1,4 +1,4 @@
-"""Recognises an evaluation with nothing left to do, whose journal then need not be read again."""
+"""Recognise an evaluation with nothing left to do, whose journal need not be read again."""
 
 from __future__ import annotations
 

@@ -185,7 +185,9 @@ def test_two_processes_write_at_once(python: str, tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_line_with_the_way_around_it(store: Store, server: ChatServer) -> None:
     store.cache_path.parent.mkdir(parents=True, exist_ok=True)
     store.cache_path.write_bytes(b"this is no database " * 500)
-    with pytest.raises(StoreError, match=r"answers\.sqlite: cannot use the cache: .*; --no-cache works without it$"):
+    with pytest.raises(
+        StoreError, match=r"answers\.sqlite: cannot use the cache: .*; evaluate without it with --no-cache$"
+    ):
         evaluate(store, "one", Panel(judge=judge(server)))
     assert server.asked == []
     assert evaluate(store, "one", Panel(judge=judge(server)), cache=False).failed == 0
