@@ -266,7 +266,11 @@ def _read(columns: tuple[str | None, ...]) -> Answerability | None:
 
 
 def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
-    return {row.position: "answerable" if row.selected else "unanswerable" for row in rows if row.selected is not None}
+    found: dict[int, Answerability] = {}
+    for row in rows:
+        if row.selected is not None:
+            found[row.position] = "answerable" if row.selected else "unanswerable"
+    return found
 
 
 def _wrong(
