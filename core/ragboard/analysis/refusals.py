@@ -216,16 +216,28 @@ def refusal_scores(
 
 
 def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
-    """Return whether each question can be answered as the run file says, by position.
+    """Return whether each question can be answered as people's labels say, else the run file, by position.
 
-    Empty if it does not say so, or if a value is none of those that `answerability_of` reads.
+    Empty if neither says so, or if the file has a value that `answerability_of` cannot read.
     """
+<<<<<<< ours
     columns_by_position = {position: columns for position, *columns in answerability_columns(connection, run_id)}
     try:
         read = {position: _read(tuple(columns)) for position, columns in columns_by_position.items()}
     except ValueError:
         return {}
     return {position: value for position, value in read.items() if value is not None}
+=======
+    stated: dict[int, Answerability] = {}
+    for position, label, *columns in answerability_columns(connection, run_id):
+        try:
+            value = label or _read(tuple(columns))
+        except ValueError:
+            return {}
+        if value is not None:
+            stated[position] = value
+    return stated
+>>>>>>> theirs
 
 
 def answered_unanswerable(

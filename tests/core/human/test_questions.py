@@ -26,6 +26,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import refusal_report
+from ragboard.analysis.refusals import stated_answerability
 from ragboard.cli import main
 from ragboard.datasets import datasets
 from ragboard.human.questions import (
@@ -82,6 +83,14 @@ def test_a_label_counts_before_the_run_file_and_in_every_run(store: Store) -> No
     assert (only.unknown, only.sources) == (1, {"labels": 1})
     assert refusal_report(store, store.resolve("others"), source="file").counts["answerable"]["refused"] == 1
     assert datasets(store)[0].labels == 1
+
+
+def test_diagnosis_reads_the_labels_too(store: Store) -> None:
+    run_id = added(store, towers(({"answerable": True}, STATES), ({}, STATES)))
+    for sample in ("0", "1"):
+        label_question_of(store, store.resolve("towers"), sample, "unanswerable", annotator="Ann")
+    with store.database.read() as connection:
+        assert stated_answerability(connection, run_id) == {0: "unanswerable", 1: "unanswerable"}
 
 
 def test_the_same_words_after_other_turns_are_another_question(store: Store) -> None:

@@ -29,12 +29,15 @@ class RefusalRow(NamedTuple):
 
 
 _COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
+_LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR"
 
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
-    """Return the position of each sample, and its values of `READ_COLUMNS` as JSON."""
+    """Return the position of each sample, people's label of its question, and its values of `READ_COLUMNS` as JSON."""
     return connection.execute(
-        f"SELECT s.position, {_COLUMNS} FROM samples s WHERE s.run_id = ? ORDER BY s.position", [run_id]
+        f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
+        " ORDER BY s.position",
+        [run_id],
     ).fetchall()
 
 
@@ -49,8 +52,7 @@ def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None)
         " AND side = 'response') t USING (position)"
         " LEFT JOIN (SELECT position, bool_or(chosen) AS selected FROM sentences WHERE evaluation_id = $evaluation"
         " GROUP BY position) c USING (position)"
-        " LEFT JOIN current_question_labels l ON l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR"
-        " WHERE s.run_id = $run ORDER BY s.position",
+        f" {_LABELS} WHERE s.run_id = $run ORDER BY s.position",
         {"run": run_id, "evaluation": evaluation_id},
     ).fetchall()
     return [RefusalRow(*row) for row in rows]
