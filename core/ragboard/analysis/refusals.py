@@ -220,14 +220,6 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
 
     Empty if neither says so, or if the file has a value that `answerability_of` cannot read.
     """
-<<<<<<< ours
-    columns_by_position = {position: columns for position, *columns in answerability_columns(connection, run_id)}
-    try:
-        read = {position: _read(tuple(columns)) for position, columns in columns_by_position.items()}
-    except ValueError:
-        return {}
-    return {position: value for position, value in read.items() if value is not None}
-=======
     stated: dict[int, Answerability] = {}
     for position, label, *columns in answerability_columns(connection, run_id):
         try:
@@ -237,7 +229,6 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
         if value is not None:
             stated[position] = value
     return stated
->>>>>>> theirs
 
 
 def answered_unanswerable(
