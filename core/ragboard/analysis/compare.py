@@ -148,8 +148,9 @@ class MetricComparison:
 
     @property
     def all_equal(self) -> bool:
-        """Whether all differences are 0: there is nothing to test, and no interval."""
-        return self.pairs is not None and self.pairs.ties == self.pairs.n and self.bounds is None
+        """Whether it can be compared and all differences are 0: there is nothing to test, and no interval."""
+        same = self.pairs is not None and self.pairs.ties == self.pairs.n
+        return same and self.p is not None and self.bounds is None
 
     @property
     def counts(self) -> bool:

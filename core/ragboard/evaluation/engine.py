@@ -358,7 +358,7 @@ def evaluate_run(
         shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
         work: SampleLoop | ClusterResults
         if options.ray:
-            from ragboard.evaluation.cluster import delete_shards, evaluate_on_cluster
+            from ragboard.evaluation.cluster import evaluate_on_cluster
 
             work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results)
         else:
@@ -379,6 +379,8 @@ def evaluate_run(
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
         load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
         if options.ray:
+            from ragboard.evaluation.cluster import delete_shards
+
             delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
