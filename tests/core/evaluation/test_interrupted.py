@@ -243,7 +243,7 @@ def test_a_disk_that_is_full_is_one_line_and_nothing_is_damaged(
 
     store = kept(Store(tmp_path), 40)
     code, said = ended(start(sys.executable, store, server, preexec_fn=little_room))
-    assert (code, said.count("\n") - said.count("sent to ")) == (ExitCode.STORE, 1), said
+    assert (code, said.count("\n") - said.count("sent to ")) == (ExitCode.ERROR, 1), said
     assert re.search(r"(?m)^ragboard: .*\.jsonl: cannot write the journal: ", said)
     answered = journalled(store)
     assert answered
