@@ -65,7 +65,8 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     expect(table.get_by_role("row")).to_have_count(23)
     spoke, silent = table.get_by_text("● flagged").count(), table.get_by_text("○ not flagged").count()
     hints = table.get_by_text("◐ hint").count()
-    assert (spoke + silent + hints, spoke + hints) == (22, page.locator(".rb-finding .rb-says").count())
+    assert spoke + silent + hints == 22
+    assert spoke + hints <= page.locator(".rb-finding .rb-says").count()
     page.get_by_role("link", name="Show the samples: Claim recall, lowest first").first.click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("combobox", name="Column", exact=True)).to_have_value("Claim recall")
@@ -124,6 +125,7 @@ def test_a_finding_leads_to_its_statements_and_back(sample: str, open_page: Open
 def test_what_users_and_models_wrote_is_inert_and_the_page_fits(sample: str, open_page: OpenPage) -> None:
     for run in ("bm25-k3", HOSTILE):
         page = settled(open_page(f"{sample}/diagnosis?run={quote(run)}", width=400, height=860))
+        page.get_by_text("rules, with their values").click()
         expect(page.get_by_role("table")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         no_exception(page)

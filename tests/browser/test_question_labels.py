@@ -27,7 +27,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
     page.get_by_text("Say whether it can be answered").click()
-    page.get_by_role("combobox", name="Can it be answered?").click()
+    settled(page).get_by_role("combobox", name="Can it be answered?").click()
     page.get_by_role("option", name="Unanswerable").click()
     form = page.get_by_test_id("stForm").first
     form.get_by_role("button", name="Save").click()

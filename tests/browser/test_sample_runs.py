@@ -61,7 +61,7 @@ def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sa
     page = drawn(open_page(f"{sample}/run?run=bm25-k3"))
     page.get_by_text("Distribution, groups, range of scores").click()
     expect(page.locator("#shapes svg").first).to_be_visible()
-    ticks = page.locator("#shapes svg").first.locator("text[text-anchor=end]").all_inner_texts()
+    ticks = page.locator("#shapes svg").first.locator("text[text-anchor=end]").all_text_contents()
     assert ticks == [str(round(float(tick))) for tick in ticks], "samples are counted in whole numbers"
     box = page.locator("#shapes svg").first.bounding_box()
     assert box
