@@ -44,8 +44,8 @@ def test_progress_has_no_bar_before_the_first_sample_and_no_cost_without_calls(d
     journal = fresh.journal_path("real")
     placed(journal)
 
-    def drawn(**progress: int) -> tuple[int, str]:
-        now = Progress(state="running", pid=os.getpid(), total=2, started=0, updated=0, **progress)
+    def drawn(done: int, calls: int = 0) -> tuple[int, str]:
+        now = Progress(state="running", pid=os.getpid(), total=2, started=0, updated=0, done=done, calls=calls)
         write_progress(journal.with_suffix(".status.json"), now)
         with FileLock(journal.with_suffix(".lock"), is_singleton=False):  # as the process that judges holds it
             page = draw("upload", watch="real", run="r")
@@ -54,7 +54,7 @@ def test_progress_has_no_bar_before_the_first_sample_and_no_cost_without_calls(d
 
     bars, said = drawn(done=0)
     assert (bars, "no sample is finished yet" in said, "since the last start" in said) == (0, True, False)
-    bars, said = drawn(done=1, calls=3, tokens=10)
+    bars, said = drawn(done=1, calls=3)
     assert (bars, "since the last start" in said) == (1, True)
 
 
