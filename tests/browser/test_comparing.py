@@ -259,6 +259,9 @@ def test_a_narrow_page_does_not_scroll_sideways(sample: str, open_page: OpenPage
         page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5{query}", width=400, height=860))
         page.wait_for_selector("#compare")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        cells = page.locator("#compare td")
+        wide = "cells => cells.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
+        assert cells.evaluate_all(wide) == [], "no cell runs into the next one"
 
 
 def test_one_run_is_told_what_it_lacks(dashboard: str, store: Store, open_page: OpenPage) -> None:

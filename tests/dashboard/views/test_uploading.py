@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw, Went
 
@@ -36,6 +38,24 @@ def test_an_address_that_leads_out_of_the_store_reads_and_writes_nothing(
     assert not page.exception
     assert sorted(tmp_path.rglob("*")) == before
     assert live_evaluation(fresh, "real") is not None
+
+
+def test_progress_has_no_bar_before_the_first_sample_and_no_cost_without_calls(draw: Draw, fresh: Store) -> None:
+    journal = fresh.journal_path("real")
+    placed(journal)
+
+    def drawn(done: int, calls: int = 0) -> tuple[int, str]:
+        now = Progress(state="running", pid=os.getpid(), total=2, started=0, updated=0, done=done, calls=calls)
+        write_progress(journal.with_suffix(".status.json"), now)
+        with FileLock(journal.with_suffix(".lock"), is_singleton=False):  # as the process that judges holds it
+            page = draw("upload", watch="real", run="r")
+        assert not page.exception
+        return len(page.get("progress")), "".join(element.proto.body for element in page.get("html"))
+
+    bars, said = drawn(done=0)
+    assert (bars, "no sample is finished yet" in said, "since the last start" in said) == (0, True, False)
+    bars, said = drawn(done=1, calls=3)
+    assert (bars, "since the last start" in said) == (1, True)
 
 
 def upload(page: AppTest) -> AppTest:
