@@ -27,6 +27,7 @@ __all__ = [
     "LabelRow",
     "LabelledText",
     "SamplingDesign",
+    "human_grades",
     "read_graded_answers",
     "read_label_rows",
     "read_labels",
@@ -213,6 +214,21 @@ def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | Non
     except RunFileError:
         return None
     return labels if labels.form == "answers" else None
+
+
+def human_grades(columns: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return people's grades of an answer by dimension, from the columns of its row; without what is no number.
+
+    Empty if none of the `GRADES` columns holds grades by dimension.
+    """
+    column = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
+    found: dict[str, tuple[float, ...]] = {}
+    for dimension, value in cast("Mapping[str, Any]", column).items():
+        given = cast("list[Any]", value) if isinstance(value, list) else [value]
+        numbers = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
+        if numbers:
+            found[dimension] = numbers
+    return found
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
