@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from sources import SETS, Row, raw_rows
 
-from ragboard.judges.embedded.judge import rated
+from ragboard.judges.embedded.judge import rate_answer
 from ragboard.judges.embedded.select import rate
 
 APPROPRIATE = 3.0
@@ -73,7 +73,7 @@ def main() -> None:
         sys.exit("usage: RAGBOARD_DATA=/path/to/data python benchmarks/answer_relevance.py")
     print("| the other answer is of | pairs | words | rating |\n|---|---|---|---|")
     for name, found in pairs(Path(os.environ["RAGBOARD_DATA"])).items():
-        print(f"| {name} | {len(found)} | {better(found, rate):.3f} | {better(found, rated):.3f} |")
+        print(f"| {name} | {len(found)} | {better(found, rate):.3f} | {better(found, rate_answer):.3f} |")
 
 
 if __name__ == "__main__":

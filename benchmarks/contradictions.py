@@ -27,7 +27,9 @@ Statements: TypeAlias = Iterator[tuple[str, str | None, Verdict]]
 """Each with people's label, None without one, and the judge's verdict."""
 
 
-def judged(texts: Sequence[str], labels: Sequence[str | None], passages: Sequence[str], question: str) -> Statements:
+def judge_statements(
+    texts: Sequence[str], labels: Sequence[str | None], passages: Sequence[str], question: str
+) -> Statements:
     task = Verify(question=question, statements=tuple(texts), passages=tuple(passages), joint=True, single=False)
     yield from zip(texts, labels, verify(task).joint, strict=True)
 
@@ -36,12 +38,12 @@ def labelled(path: Path, column: str) -> Statements:
     for row in raw_rows(path):
         texts = [each["text"] for each in row["statements"]]
         labels = [str(each[column]) for each in row["statements"]]
-        yield from judged(texts, labels, row["contexts"], row.get("question") or "")
+        yield from judge_statements(texts, labels, row["contexts"], row.get("question") or "")
 
 
 def stated(answer: str, passages: Sequence[str], question: str) -> Statements:
     texts = [each.text for each in extract(answer).statements]
-    yield from judged(texts, [None] * len(texts), passages, question)
+    yield from judge_statements(texts, [None] * len(texts), passages, question)
 
 
 def mtrag(folder: Path) -> Statements:
@@ -60,7 +62,7 @@ def biographies(folder: Path) -> Statements:
     for question, found in itertools.groupby(rows, key=lambda row: str(row["question"])):
         for mine, other in itertools.permutations(list(found), 2):
             facts = [fact["text"] for said in mine["sentences"] for fact in said.get("atomic_facts") or ()]
-            yield from judged(facts, [None] * len(facts), [other["answer"]], question)
+            yield from judge_statements(facts, [None] * len(facts), [other["answer"]], question)
 
 
 TEXTS: dict[str, Callable[[Path], Statements]] = {

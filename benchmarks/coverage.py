@@ -19,7 +19,7 @@ from scipy import special
 from ragboard.stats import Interval, holm, mean_interval, moments, paired_difference
 from ragboard.stats.distributions import normal_quantile, t_quantile
 from ragboard.stats.intervals import lower_limit
-from ragboard.stats.ppi import Parts, PpiDesign, binary_parts, half_width, solve
+from ragboard.stats.ppi import PpiDesign, PpiMoments, binary_ppi_moments, half_width, ppi_estimates
 
 FloatArray = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[FloatArray, float]]
@@ -122,13 +122,13 @@ class Judge:
         return min(errors, 1 - errors, self.rate, 1 - self.rate, yes, 1 - yes)
 
 
-def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> Parts:
+def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> PpiMoments:
     """The moments of so many draws of n labelled and m other items, all at once."""
     rng = np.random.default_rng([seed, n, m])
     shares = [judge.rate - judge.person_alone, judge.judge_alone, judge.person_alone]
     cells = rng.multinomial(n, [*shares, 1 - sum(shares)], repeats).astype(float)
     rest = rng.binomial(m, judge.rate - judge.person_alone + judge.judge_alone, repeats).astype(float)
-    return binary_parts(both=cells[:, 0], judge_alone=cells[:, 1], person_alone=cells[:, 2], n=n, rest=rest, m=m)
+    return binary_ppi_moments(both=cells[:, 0], judge_alone=cells[:, 1], person_alone=cells[:, 2], n=n, rest=rest, m=m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ def ppi_coverage(judge: Judge, n: int, m: int, *, design: PpiDesign, repeats: in
     parts = drawn(judge, n, m, repeats=repeats, seed=seed)
     covered, widths = {}, {}
     for weight in (0.0, 1.0, None):
-        solved = solve(parts, design=design, weight=weight)
+        solved = ppi_estimates(parts, design=design, weight=weight)
         widths[weight] = half_width(solved, 0.95)
         covered[weight] = float(np.mean(np.abs(solved.estimate - judge.rate) <= widths[weight]))
     varied = widths[0.0] > 0

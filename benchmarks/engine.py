@@ -1,12 +1,18 @@
 """How near the engine comes to what concurrency and latency allow, and what it costs the client.
 
-    python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --json
+    python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --pairs 3 --json
 
 An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
 sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
 latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
-response over it. The reference sends the same requests through the bare SDK in the same run. `--faults` asks a server
-that misbehaves, after one that does not, and compares the scores. Every measurement is a process of its own.
+response over it. The references send the same requests to the same server, in turn with it: through the SDK, and as
+ready bytes through a bare HTTP client that parses nothing. `--faults` asks a server that misbehaves, after one that
+does not, and compares the scores. Every measurement is a process of its own; figures are medians of `--pairs` turns.
+
+    python benchmarks/engine.py --samples 2000 --faults --virtual --deadline 2 --pairs 5 --json
+
+measures the order and the pauses of the requests alone: the server is a function, and the event loop's clock jumps to
+the next event, so neither CPU time nor other programs count. Each turn draws other faults.
 """
 
 from __future__ import annotations
@@ -14,30 +20,37 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
 from pathlib import Path
+from selectors import DefaultSelector
+from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
+from unittest.mock import patch
 from urllib.request import Request, urlopen
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+T = TypeVar("T")
 
 METRICS = ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision"]
 CHAIN = 2
 """Calls that wait for one another: statements, then verdicts; questions, then their embeddings."""
-SDK_CALLS = 1800
 
 
 def main() -> None:
     given = arguments()
     if given.measure:
-        print(json.dumps({"engine": engine, "sdk": bare_sdk}[given.measure](given)))
+        print(json.dumps({"engine": engine, "sdk": bare_sdk, "http": bare_http}[given.measure](given)))
         return
-    found = report(given)
+    found = virtual_report(given) if given.virtual else report(given)
     print(json.dumps(found, indent=2) if given.json else "\n".join(f"{key}: {value}" for key, value in found.items()))
 
 
@@ -48,33 +61,46 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
     parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
+    parser.add_argument("--virtual", action="store_true", help="Faults in virtual time, without a server.")
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
+    parser.add_argument("--pairs", type=int, default=1, help="Turns of which figures are the medians.")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--measure", choices=["engine", "sdk"], help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=["engine", "sdk", "http"], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def report(given: argparse.Namespace) -> dict[str, Any]:
     with server(given, faults=False) as url:
-        ours = measured(given, "engine", url)
-        reference = measured(given, "sdk", url)
+        turns = [{what: measured(given, what, url) for what in ("engine", "http", "sdk")} for _ in range(given.pairs)]
+    ours = turns[-1]["engine"]
     calls = ours["requests"]
     seconds = given.latency_ms / 1000
     bound = max(calls * seconds / given.concurrency, CHAIN * seconds)
+
+    def middle(figure: Callable[[dict[str, Any]], float]) -> float:
+        return round(median(map(figure, turns)), 3)
+
+    def cpu(turn: dict[str, Any], what: str) -> float:
+        return float(1000 * turn[what]["cpu_s"] / turn[what]["requests"])
+
     found = {
         "samples": given.samples,
         "calls": calls,
         "calls_per_sample": round(calls / given.samples, 2),
         "bound_s": round(bound, 3),
-        "wall_s": round(ours["seconds"], 3),
-        "ratio_to_bound": round(ours["seconds"] / bound, 3) if bound else None,
-        "sdk_ratio_to_bound": round(reference["seconds"] / (reference["requests"] * seconds / given.concurrency), 3)
+        "wall_s": middle(lambda turn: turn["engine"]["seconds"]),
+        "ratio_to_bound": middle(lambda turn: turn["engine"]["seconds"] / bound) if bound else None,
+        "sdk_ratio_to_bound": middle(
+            lambda turn: turn["sdk"]["seconds"] / (turn["sdk"]["requests"] * seconds / given.concurrency)
+        )
         if seconds
         else None,
-        "cpu_ms_per_call": round(1000 * ours["cpu_s"] / calls, 3),
-        "sdk_cpu_ms_per_call": round(1000 * reference["cpu_s"] / reference["requests"], 3),
-        "cpu_ratio_to_sdk": round((ours["cpu_s"] / calls) / (reference["cpu_s"] / reference["requests"]), 3),
+        "cpu_ms_per_call": middle(lambda turn: cpu(turn, "engine")),
+        "sdk_cpu_ms_per_call": middle(lambda turn: cpu(turn, "sdk")),
+        "http_cpu_ms_per_call": middle(lambda turn: cpu(turn, "http")),
+        "cpu_ratio_to_sdk": middle(lambda turn: cpu(turn, "engine") / cpu(turn, "sdk")),
+        "cpu_ratio_to_http": middle(lambda turn: cpu(turn, "engine") / cpu(turn, "http")),
         "peak_memory_mb": round(ours["memory_mb"], 1),
         "scored": ours["scored"],
     }
@@ -83,9 +109,22 @@ def report(given: argparse.Namespace) -> dict[str, Any]:
 
 def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
     """The same evaluation by a server that misbehaves, beside the one by a server that does not."""
+    turns = [faulty_turn(given, well) for _ in range(given.pairs)]
+    worst = {"faults_scored_share": min, "faults_changed_scores": max}
+    return {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
+
+
+def faulty_turn(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, float]:
     with server(given, faults=True) as url:
         ill = measured(given, "engine", url)
         drawn = asked(f"{url}/drawn")
+    return beside_ideal(given, well, ill, drawn) | {"faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3)}
+
+
+def beside_ideal(
+    given: argparse.Namespace, well: dict[str, Any], ill: dict[str, Any], drawn: list[list[str]]
+) -> dict[str, float]:
+    """An evaluation with faults beside one without and the ideal schedule of the same faults."""
     ideal, foreseen = ideal_seconds(drawn, given), ideal_seconds(drawn, given, foresees=True)
     whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
     changed = sum(
@@ -96,13 +135,79 @@ def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
     return {
         "faults_scored_share": round(whole / given.samples, 4),
         "faults_changed_scores": changed,
-        "faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3),
         "faults_requests": ill["requests"],
         "faults_ideal_s": round(ideal, 3),
         "faults_s": round(ill["seconds"], 3),
         "faults_ratio_to_ideal": round(ill["seconds"] / ideal, 3),
         "faults_ratio_to_foreseen": round(ill["seconds"] / foreseen, 3),
     }
+
+
+def virtual_report(given: argparse.Namespace) -> dict[str, Any]:
+    """An evaluation in virtual time with faults, beside one without."""
+    well, _ = engine_virtually(given, None)
+    turns: list[dict[str, float]] = []
+    for turn in range(given.pairs):
+        ill, drawn = engine_virtually(given, turn + 1)
+        turns.append(beside_ideal(given, well, ill, drawn))
+    worst = {"faults_scored_share": min, "faults_changed_scores": max}
+    found = {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
+    return found | {"faults_ratios_to_ideal": [turn["faults_ratio_to_ideal"] for turn in turns]}
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to the next event instead of waiting."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        selector = DefaultSelector()
+        select = selector.select
+
+        def jump(timeout: float | None = None) -> Any:
+            events = select(None if timeout is None else 0)
+            self.now += 0 if events else timeout or 0
+            return events
+
+        selector.select = jump  # type: ignore[method-assign]
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.now
+
+
+def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[str, Any], list[list[str]]]:
+    """Evaluate in virtual time, and return what `engine` does and each request; without faults if `seed` is None."""
+    from engine_server import call_of, kind_of_fault
+    from tests.chat_server import answer, vector
+
+    from ragboard.judges.llm.transport import RawResponse, Transport
+
+    rng = random.Random(seed)
+    drawn: list[list[str]] = []
+    ends: list[float] = []
+
+    async def post(_transport: Transport, _route: str, body: dict[str, Any]) -> RawResponse:
+        kind = "" if seed is None else kind_of_fault(rng)
+        drawn.append([*call_of(body), kind])
+        await asyncio.sleep(1e9 if kind == "hung" else given.latency_ms / 1000)
+        ends.append(asyncio.get_running_loop().time())
+        if kind in ("429", "500"):
+            return RawResponse(int(kind), {"retry-after": "1"} if kind == "429" else {}, "{}")
+        if "input" in body and kind != "malformed":
+            rows = [{"index": place, "embedding": vector(text)} for place, text in enumerate(body["input"])]
+            return RawResponse(200, {}, json.dumps({"data": rows}))
+        text = '{"verdicts": [' if kind == "malformed" else answer(body["messages"][0]["content"])
+        choices = [{"message": {"content": text}, "finish_reason": "stop"}]
+        return RawResponse(200, {}, json.dumps({"choices": choices}))
+
+    def run(work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(work)
+
+    given = argparse.Namespace(**{**vars(given), "url": "http://127.0.0.1"})
+    with patch.object(Transport, "post", post), patch("asyncio.run", run):
+        found = engine(given)
+    return found | {"requests": len(drawn), "seconds": max(ends)}, drawn
 
 
 EXTRACTS, VERIFIES, WRITES = (
@@ -259,34 +364,67 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
     """Send requests like those of an evaluation through the SDK, so many at a time, and read the replies."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    bodies = requests_of(given)
-
     async def send() -> float:
-        gate = asyncio.Semaphore(given.concurrency)
         async with AsyncOpenAI(api_key="key", base_url=f"{given.url}/v1", http_client=DefaultAioHttpClient()) as client:
 
             async def one(body: dict[str, Any]) -> None:
-                async with gate:
-                    if "input" in body:
-                        await client.embeddings.create(**body)
-                    else:
-                        reply = await client.chat.completions.create(**body)
-                        json.loads(reply.choices[0].message.content or "")
+                if "input" in body:
+                    await client.embeddings.create(**body)
+                else:
+                    reply = await client.chat.completions.create(**body)
+                    json.loads(reply.choices[0].message.content or "")
 
-            cpu = time.process_time()
-            await asyncio.gather(*map(one, bodies))
-            return time.process_time() - cpu
+            return await cpu_of(given, one, requests_of(given)["bodies"])
 
-    asked(f"{given.url}/clock", "POST")
     return {"cpu_s": asyncio.run(send())}
 
 
-def requests_of(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """The bodies of the requests that an evaluation of 200 samples sends."""
+def bare_http(given: argparse.Namespace) -> dict[str, Any]:
+    """Send the bytes that an evaluation sends through an HTTP client, so many at a time, and drop the replies."""
+    import aiohttp
+
+    kept = requests_of(given)
+    headers = {name: value for name, value in kept["headers"].items() if name not in ("host", "content-length")}
+    chat, embeddings = (f"{given.url}/v1/{operation}" for operation in ("chat/completions", "embeddings"))
+    ready = [
+        (embeddings if "input" in body else chat, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
+        for body in kept["bodies"]
+    ]
+
+    async def send() -> float:
+        connector = aiohttp.TCPConnector(limit=given.concurrency)
+        async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
+
+            async def one(request: tuple[str, bytes]) -> None:
+                url, body = request
+                async with session.post(url, data=body) as response:
+                    await response.read()
+
+            return await cpu_of(given, one, ready)
+
+    return {"cpu_s": asyncio.run(send())}
+
+
+async def cpu_of(given: argparse.Namespace, one: Callable[[T], Awaitable[None]], requests: list[T]) -> float:
+    """Send all requests, so many at a time, and return the seconds of CPU that it took."""
+    waiting = iter(requests)
+
+    async def work() -> None:
+        for request in waiting:
+            await one(request)
+
+    asked(f"{given.url}/clock", "POST")
+    cpu = time.process_time()
+    await asyncio.gather(*(work() for _ in range(given.concurrency)))
+    return time.process_time() - cpu
+
+
+def requests_of(given: argparse.Namespace) -> dict[str, Any]:
+    """The bodies of the requests that an evaluation of at most 200 samples sends, and the headers of one."""
     asked(f"{given.url}/clock?keep=yes", "POST")
     engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))
-    bodies: list[dict[str, Any]] = asked(f"{given.url}/bodies")
-    return bodies
+    kept: dict[str, Any] = asked(f"{given.url}/kept")
+    return kept
 
 
 if __name__ == "__main__":

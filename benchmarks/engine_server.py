@@ -3,8 +3,8 @@
     python benchmarks/engine_server.py --latency-ms 200 --tail --faults
 
 Prints its port, then answers as the tests' server does, after a while. `GET /clock` tells how many requests
-came and how long it took from the first to the last; `POST /clock` forgets both, `GET /bodies` gives the
-requests kept since, and `GET /drawn` what became of each request: its sample, call and fault.
+came and how long it took from the first to the last; `POST /clock` forgets both, `GET /kept` gives the
+requests since, if they are kept, and `GET /drawn` what became of each request: its sample, call and fault.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def app(state: ChatServer, drawn: list[tuple[str, str, str, str]]) -> Any:
         if request.method == "POST":
             state.count, state.first, state.last = 0, 0.0, 0.0
             state.asked.clear()
-            state.keys.clear()
+            state.headers.clear()
             drawn.clear()
             state.forgetful = request.query_params.get("keep") != "yes"
         return JSONResponse({"requests": state.count, "seconds": max(0.0, state.last - state.first)})
 
-    async def bodies(_request: Request) -> Response:
-        return JSONResponse(state.asked)
+    async def kept(_request: Request) -> Response:
+        return JSONResponse({"bodies": state.asked, "headers": state.headers[0]})
 
     async def fates(_request: Request) -> Response:
         return JSONResponse(drawn)
@@ -105,7 +105,7 @@ def app(state: ChatServer, drawn: list[tuple[str, str, str, str]]) -> Any:
     made = state.app()
     made.router.routes += [
         Route("/clock", clock, methods=["GET", "POST"]),
-        Route("/bodies", bodies),
+        Route("/kept", kept),
         Route("/drawn", fates),
     ]
     return made

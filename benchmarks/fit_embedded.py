@@ -36,8 +36,8 @@ from sources import SETS, JudgedRow, raw_rows, read_set
 
 from ragboard.human.scorers import word_overlap
 from ragboard.judges.embedded.changes import changed, names_in
-from ragboard.judges.embedded.index import Library, lookups
-from ragboard.judges.embedded.matching import FEATURES, Model, Seen, best_match, judged, look
+from ragboard.judges.embedded.index import Corpus, lookups
+from ragboard.judges.embedded.matching import FEATURES, Comparison, Model, best_match, compare, judge_comparison
 from ragboard.judges.embedded.select import FEATURES as HELP
 from ragboard.judges.embedded.select import sentence_features
 from ragboard.judges.embedded.statements import extract
@@ -68,7 +68,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 class Example:
     """Statements with one label, each with the close looks among which the best one counts."""
 
-    statements: tuple[tuple[Seen, ...], ...]
+    statements: tuple[tuple[Comparison, ...], ...]
     positive: bool
     row: JudgedRow
     text: str
@@ -76,13 +76,13 @@ class Example:
 
 def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
-        library = Library.of(row.passages, row.sample.question)
+        corpus = Corpus.of(row.passages, row.sample.question)
         for text, label in zip(row.texts, row.labels, strict=True):
             if label is None:
                 continue
             said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
-            looks = lookups(library, [library.claim(each) for each in said])
-            found = tuple(tuple(look(each, lead, None) for lead in each.leads(None)) for each in looks)
+            looks = lookups(corpus, [corpus.claim(each) for each in said])
+            found = tuple(tuple(compare(each, lead, None) for lead in each.candidates(None)) for each in looks)
             if found:
                 yield Example(found, label, row, text)
 
@@ -198,18 +198,20 @@ def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatAr
 def written_from(folder: Path) -> Iterator[JudgedRow]:
     """The sentences of MTRAG's passages: 1 where a statement of the reference answer is best borne out."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
-        library = Library.of(row["contexts"])
-        statements = [library.claim(each.text) for each in extract(row["answer"]).statements]
+        corpus = Corpus.of(row["contexts"])
+        statements = [corpus.claim(each.text) for each in extract(row["answer"]).statements]
         found = [
-            match.seen for match in (best_match(each, None) for each in lookups(library, statements)) if match.seen
+            match.comparison
+            for match in (best_match(each, None) for each in lookups(corpus, statements))
+            if match.comparison
         ]
-        helps = {number for seen in found if seen.pair >= BORNE_OUT for number in seen.sentences}
+        helps = {number for seen in found if seen.pair_share >= BORNE_OUT for number in seen.sentences}
         if row["model"] == "reference" and helps:
             yield JudgedRow(
                 kind="sentences",
                 sample=sample_of(row["question"], ()),
-                texts=tuple(each.text[each.start : each.end] for each in library.sentences),
-                labels=tuple(number in helps for number in range(len(library.sentences))),
+                texts=tuple(each.text[each.start : each.end] for each in corpus.sentences),
+                labels=tuple(number in helps for number in range(len(corpus.sentences))),
                 cluster=row["task_id"],
             )
 
@@ -256,7 +258,7 @@ def regression(values: FloatArray, labels: FloatArray, weights: FloatArray, name
 
 
 def score(model: Model, example: Example) -> float:
-    best = [max((judged(seen, model).score for seen in looks), default=0.0) for looks in example.statements]
+    best = [max((judge_comparison(seen, model).score for seen in looks), default=0.0) for looks in example.statements]
     return sum(best) / len(best)
 
 

@@ -12,7 +12,7 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping
 
-from ragboard.judges.embedded.judge import questions_of, rated, similarities
+from ragboard.judges.embedded.judge import questions_of, rate_answer, similarities
 from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
 from ragboard.stats import Interval, estimate_text
@@ -28,7 +28,7 @@ def near(question: str, answer: str) -> float:
     return statistics.fmean(found) if found else 0.0
 
 
-SCORES: Mapping[str, Callable[[str, str], float]] = {"rating": lambda q, a: rated(q, a)[0], "similarity": near}
+SCORES: Mapping[str, Callable[[str, str], float]] = {"rating": lambda q, a: rate_answer(q, a)[0], "similarity": near}
 READ: Mapping[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
     "the question": lambda _: (),
     "and the one before": lambda before: before[-1:],

@@ -44,7 +44,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def judged(sample: Sample) -> None:
+def judge_sample(sample: Sample) -> None:
     statements = tuple(each.text for each in extract(sample.answer or "").statements)
     held_against(statements, tuple(passage.text for passage in sample.contexts or ()))
 
@@ -55,7 +55,7 @@ def held_against(statements: tuple[str, ...], passages: tuple[str, ...]) -> None
 
 def judged_all(samples: Sequence[Sample]) -> None:
     for sample in samples:
-        judged(sample)
+        judge_sample(sample)
 
 
 def plain_passes(texts: Sequence[str], count: int) -> None:
@@ -101,7 +101,7 @@ def growth() -> Iterator[tuple[str, float]]:
     passages = made_samples(1)[0].contexts
     for count in ANSWERS:
         sample = Sample(id="long", question="", answer="".join(said[:count]), contexts=passages)
-        yield f"answer_{count}_us_per_statement", seconds(partial(judged, sample)) / count * 1e6
+        yield f"answer_{count}_us_per_statement", seconds(partial(judge_sample, sample)) / count * 1e6
 
 
 def main() -> None:

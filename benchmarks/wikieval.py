@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragboard.judges.embedded.index import Library, lookups
-from ragboard.judges.embedded.judge import rated
-from ragboard.judges.embedded.matching import FEATURES, SUPPORTED, Model, best_match, supporting
+from ragboard.judges.embedded.index import Corpus, lookups
+from ragboard.judges.embedded.judge import rate_answer
+from ragboard.judges.embedded.matching import FEATURES, SUPPORTED, Model, best_match, support_model
 from ragboard.judges.embedded.select import FEATURES as HELP
-from ragboard.judges.embedded.select import HELPS, helpfulness_model, sentence_features
+from ragboard.judges.embedded.select import MIN_HELPFUL_SCORE, helpfulness_model, sentence_features
 from ragboard.judges.embedded.statements import extract
 from ragboard.text.sentences import sentence_spans
 
@@ -34,12 +34,12 @@ def without(model: Model, features: Sequence[str], dropped: set[str]) -> Model:
 
 def faithfulness(dropped: set[str]) -> Side:
     """Share of supported statements; of two equal ones the higher mean support."""
-    model = without(supporting(), tuple(FEATURES), dropped)
+    model = without(support_model(), tuple(FEATURES), dropped)
 
     def score(row: Row, answer: str) -> float:
-        library = Library.of(row["contexts"], row["question"])
-        claims = [library.claim(each.text) for each in extract(answer).statements]
-        seen = [best_match(each, None).seen for each in lookups(library, claims)]
+        corpus = Corpus.of(row["contexts"], row["question"])
+        claims = [corpus.claim(each.text) for each in extract(answer).statements]
+        seen = [best_match(each, None).comparison for each in lookups(corpus, claims)]
         scores = [model(each.values) if each else 0.0 for each in seen]
         return sum((each >= SUPPORTED) + each / 1000 for each in scores) / len(scores) if scores else 0.0
 
@@ -52,7 +52,7 @@ def context_relevance(dropped: set[str]) -> Side:
 
     def score(row: Row, contexts: Sequence[str]) -> float:
         sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
-        chosen = [model(values) >= HELPS for values in sentence_features(row["question"], sentences)]
+        chosen = [model(values) >= MIN_HELPFUL_SCORE for values in sentence_features(row["question"], sentences)]
         return sum(chosen) / len(chosen) if chosen else 0.0
 
     return score
@@ -70,7 +70,7 @@ WAYS: dict[str, dict[str, Side]] = {
         ),
         "without coverage": faithfulness({"sentence", "pair", "words", "new_words"}),
     },
-    "answer_relevance": {"the judge": lambda row, answer: rated(row["question"], answer)[0]},
+    "answer_relevance": {"the judge": lambda row, answer: rate_answer(row["question"], answer)[0]},
     "context_relevance": {
         "the judge": context_relevance(set()),
         "without the question's words": context_relevance({"own", "around"}),

@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.quick_program import quick_program
 EvaluatedSamples: TypeAlias = Callable[[Path], Store]
 Once: TypeAlias = Callable[[Callable[[Store], object], Store], Store]
 
-settings.register_profile("ragboard", deadline=None)  # no test depends on the clock
+settings.register_profile("ragboard", deadline=None, max_examples=50)  # no test depends on the clock
 settings.register_profile("full", deadline=None)
 settings.load_profile("ragboard")
 
@@ -39,21 +40,26 @@ def examples(full: int, **given: Any) -> settings:
 
 
 LONGEST = {
-    "test_background.py",
+    "test_action.py",
+    "test_annotating.py",
+    "test_batches.py",
     "test_damaged.py",
     "test_docs.py",
+    "test_gate_commands.py",
     "test_nli.py",
-    "test_one_cache.py",
     "test_pages.py",
     "test_presets.py",
     "test_running.py",
-    "test_train.py",
+    "test_workers.py",
 }
 """Files that go first, or one process would be at the last of them while the others are done."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first; last those of a browser, which a process keeps from its first such test to its end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests only where `-m` names them. The longest first; last those of a browser, which a process keeps."""
+    if "slow" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     items.sort(key=lambda item: (item.path.parent.name == "browser", item.path.name not in LONGEST))
 
 
@@ -105,6 +111,12 @@ def program() -> Iterator[Path]:
     """The command `ragboard` as a file, which starts quickly: see `quick_program`."""
     with quick_program() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def python(program: Path) -> str:
+    """A Python that starts quickly, in place of `sys.executable`: see `quick_program`."""
+    return str(program.with_name("python")) if hasattr(os, "fork") else sys.executable
 
 
 @pytest.fixture(scope="session")

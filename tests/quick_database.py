@@ -47,7 +47,7 @@ class LastOpened:
         if state not in self._kept:
             self.close()
             self._kept[state] = self._connect(database, read_only=False)
-            self._kept[state].execute("SET GLOBAL checkpoint_threshold = '1B'")
+            self._kept[state].execute("SET GLOBAL checkpoint_threshold = '1B'; SET GLOBAL threads = 1")
         lease = self._connect(database, read_only=False)
         if read_only:
             lease.execute("BEGIN TRANSACTION READ ONLY")

@@ -1,61 +1,81 @@
-"""The commands `ragboard` and `pytest` for tests that start them often, forked from one process that imported them.
+"""The commands `ragboard`, `pytest` and `python` for tests that start them, forked from one process that imported them.
 
 A process of its own imports for a second, then works for a tenth of one. What is forked is a process too, with the
-arguments, environment, folder, streams and exit code of whoever starts it. Only what Python reads before its first
-line, and a library while it is imported, is that of the one process: a test of such things starts its own, and so
-does one that sends signals, which end the program and not what is forked for it.
+arguments, environment, folder, streams and exit code of whoever starts it; SIGINT and SIGTERM reach it, and it ends
+with the program that a test started and kills. Only what Python reads before its first line, and a library while it is
+imported, is that of the one process: a test of such things starts its own.
 
 Run as a file, with the path of a socket, it is that one process.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 __all__ = ["quick_program"]
 
+PROGRAMS = ("ragboard", "pytest", "python")
 ASK = """#!{python} -ISB
-import json, os, socket, sys
+import json, os, signal, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     socket.send_fds(server, [b"."], [0, 1, 2])
     with server.makefile("rw") as stream:
-        stream.write(json.dumps([sys.argv, dict(os.environ), os.getcwd()]) + "\\n")
+        ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        stream.write(json.dumps([sys.argv, dict(os.environ), os.getcwd(), ignored]) + "\\n")
         stream.flush()
-        os._exit(int(stream.readline()))
+        forked = int(stream.readline())
+        for number in (signal.SIGTERM,) if ignored else (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, _: os.kill(forked, number))
+        code = int(stream.readline())
+        if code < 0:
+            signal.signal(-code, signal.SIG_DFL) if code != -signal.SIGKILL else None
+            os.kill(os.getpid(), -code)
+        os._exit(code)
 """
 IMPORTED = (
     "pytest",
     "pandas",
     "nltk.stem.snowball",
+    "openai",
+    "aiohttp",
+    "anyio._backends._asyncio",
+    "httpcore2",
     "ragboard.cli.compare",
     "ragboard.cli.evaluate",
     "ragboard.cli.results",
+    "ragboard.cli.serving",
 )
 
 
 @contextmanager
 def quick_program() -> Generator[Path]:
-    """The path of a program `ragboard`, beside `pytest`; both can be started until the end of the block."""
+    """The path of a program `ragboard`, beside the others; they can be started until the end of the block."""
     with TemporaryDirectory() as folder:  # its path is short, as that of a socket has to be
-        program, address = Path(folder, "bin", "ragboard"), str(Path(folder, "socket"))
-        program.parent.mkdir()
+        paths, address = [Path(folder, "bin", name) for name in PROGRAMS], str(Path(folder, "socket"))
+        paths[0].parent.mkdir()
         if not hasattr(os, "fork"):
-            for path in (program, program.with_name("pytest")):
+            for path in paths[:2]:
                 path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {path.name} "$@"\n', encoding="utf-8")
-            yield program
+            yield paths[0]
             return
-        for path in (program, program.with_name("pytest")):
+        for path in paths:
             path.write_text(ASK.format(python=sys.executable, address=address), encoding="utf-8")
             path.chmod(0o755)
         command = [sys.executable, "-P", __file__, address]
@@ -63,7 +83,7 @@ def quick_program() -> Generator[Path]:
             try:
                 assert server.stdout
                 assert server.stdout.readline() == b"listens\n"
-                yield program
+                yield paths[0]
             finally:
                 server.terminate()
 
@@ -72,6 +92,7 @@ def listen(address: str) -> None:
     """Fork a process for each that asks, until this one is terminated; return in the forked one, to be the program."""
     for module in IMPORTED:
         import_module(module)
+    gc.freeze()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
@@ -84,12 +105,12 @@ def listen(address: str) -> None:
             with suppress(ChildProcessError):
                 os.waitpid(-1, os.WNOHANG)  # of an earlier one
     _, streams, _, _ = socket.recv_fds(asking, 1, 3)
+    with asking.makefile() as stream:
+        sys.argv, environment, here, ignored = json.loads(stream.readline())
     if forked := os.fork():
-        _, status = os.waitpid(forked, 0)
-        asking.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
-        os._exit(0)
-    with asking, asking.makefile() as stream:
-        sys.argv, environment, here = json.loads(stream.readline())
+        follow(asking, forked, streams)
+    asking.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
     for place, name in enumerate(("stdin", "stdout", "stderr")):
         os.dup2(streams[place], place)
         os.close(streams[place])
@@ -100,10 +121,62 @@ def listen(address: str) -> None:
     sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
 
 
+def follow(asking: socket.socket, forked: int, streams: list[int]) -> None:
+    """Say who was forked, then how that ended; end it where nobody listens any more. Never returns."""
+    for stream in (0, 1, 2, *streams):
+        os.close(stream)  # who reads them to their end waits for the forked process alone
+    asking.sendall(f"{forked}\n".encode())
+
+    def end() -> None:
+        with suppress(OSError):
+            asking.recv(1)
+        os.kill(forked, signal.SIGKILL)
+
+    threading.Thread(target=end, daemon=True).start()
+    _, status = os.waitpid(forked, 0)
+    with suppress(OSError):
+        asking.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def run() -> None:
+    """Be the program that `sys.argv` names."""
+    name, *words = Path(sys.argv[0]).name, *sys.argv[1:]
+    if name != "python":
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+        return
+    isolated = words[0] == "-P"
+    kind, *words = words[isolated:]
+    if kind not in ("-c", "-m"):
+        sys.argv = [kind, *words]
+        if not isolated:
+            sys.path.insert(0, str(Path(kind).resolve().parent))
+        runpy.run_path(kind, run_name="__main__")
+        return
+    what, *words = words
+    sys.argv = [kind, *words]
+    if not isolated:
+        sys.path.insert(0, "")
+    if kind == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(what, "<string>", "exec"), vars(sys.modules["__main__"]))
+
+
 if __name__ == "__main__":
     listen(sys.argv[1])
+    code = 0
     try:
-        runpy.run_module(Path(sys.argv[0]).name, run_name="__main__", alter_sys=True)
+        run()
     except SystemExit as ended:
-        sys.stdout.flush()
-        os._exit(int(str(ended.code)))  # to tear down what was imported would take longer than the command
+        code = ended.code if isinstance(ended.code, int) else bool(ended.code)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+    except BaseException:  # noqa: BLE001 - as Python does
+        traceback.print_exc()
+        code = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # to tear down what was imported would take longer than the command

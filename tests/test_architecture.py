@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,16 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """The full names of the modules that a file imports, at its top or anywhere in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -110,8 +117,7 @@ def test_the_public_surface_is_exactly_all() -> None:
 
 @pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: path.relative_to(CORE).as_posix())
 def test_every_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
+    assert ast.get_docstring(parsed(path))
     name = ".".join(("ragboard", *path.relative_to(CORE).with_suffix("").parts)).removesuffix(".__init__")
     if name == "ragboard.__main__":
         return
@@ -159,15 +165,15 @@ ELSEWHERE = {
 
 def has_sql(path: Path) -> bool:
     """Whether a file has SQL in a text that is no docstring."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(parsed(path)))
     said = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    texts = (node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return any(SQL.search(str(node.value)) for node in texts if id(node) not in said)
 
 

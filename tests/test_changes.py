@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +19,20 @@ CORE = Path(ragboard.__file__).parent
 RECIPES = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
+FORGET = """
+import sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "ragboard"]:
+    del sys.modules[name]
+"""
+"""Libraries were imported already where the process was forked; the package is imported anew, from the copy."""
+
+
 @dataclass
 class Copy:
     """A copy of the package that is changed and then used by a process of its own."""
 
     folder: Path
+    python: str
 
     @property
     def package(self) -> Path:
@@ -55,7 +63,7 @@ class Copy:
     def run(self, script: str) -> dict[str, object]:
         """What the script prints as JSON in its last line."""
         done = subprocess.run(
-            [sys.executable, "-c", script],
+            [self.python, "-c", FORGET + script],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(self.folder)},
             capture_output=True,
@@ -76,9 +84,9 @@ def recipes() -> dict[str, list[Block]]:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
+def copy(tmp_path: Path, python: str) -> Copy:
     shutil.copytree(CORE, tmp_path / "ragboard")
-    return Copy(tmp_path)
+    return Copy(tmp_path, python)
 
 
 def test_every_recipe_is_followed_by_a_test() -> None:

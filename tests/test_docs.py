@@ -119,15 +119,15 @@ def test_every_command_is_documented_and_helps_with_an_example(name: str) -> Non
     assert f"ragboard {name}" in said.output
 
 
-def test_the_figures_of_the_embedded_judge_are_what_the_command_prints() -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "sample_labels.py")]
+def test_the_figures_of_the_embedded_judge_are_what_the_command_prints(python: str) -> None:
+    command = [python, str(ROOT / "benchmarks" / "sample_labels.py")]
     printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
     assert printed.strip() in (DOCS / "background" / "judges.md").read_text(encoding="utf-8")
 
 
-def test_the_tables_of_the_embedded_judge_are_what_judge_bench_prints(data: Path, here: Path) -> None:
+def test_the_tables_of_the_embedded_judge_are_what_judge_bench_prints(python: str, data: Path, here: Path) -> None:
     """Except for time, which is in the last table."""
-    written = [sys.executable, str(ROOT / "benchmarks" / "sources.py"), "labelled"]
+    written = [python, str(ROOT / "benchmarks" / "sources.py"), "labelled"]
     subprocess.run(written, check=True, cwd=here, env=os.environ | {"RAGBOARD_DATA": str(data)})
     files = [str(path) for path in sorted(Path("labelled").glob("*.jsonl"))]
     asked = ["judge-bench", *files, "--label", "grades.faithfulness", "--at-least", "3", "--out", "table.md"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,18 +24,18 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("script", ["retrieve.py", "labels.py", "verdicts.py"])
-def test_what_is_on_disk_is_what_the_script_writes(script: str) -> None:
-    assert subprocess.run([sys.executable, str(SAMPLE / script), "--check"], check=False).returncode == 0
+def test_what_is_on_disk_is_what_the_script_writes(python: str, script: str) -> None:
+    assert subprocess.run([python, str(SAMPLE / script), "--check"], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("script", ["retrieve.py", "labels.py", "verdicts.py"])
-def test_a_changed_answer_is_noticed(script: str, tmp_path: Path) -> None:
+def test_a_changed_answer_is_noticed(python: str, script: str, tmp_path: Path) -> None:
     import shutil
 
     copy = shutil.copytree(SAMPLE, tmp_path / "sample_data")
     for path in (copy / "runs").glob("*.jsonl"):
         path.write_text(path.read_text(encoding="utf-8").replace("the", "teh"), encoding="utf-8", newline="\n")
-    assert subprocess.run([sys.executable, str(copy / script), "--check"], check=False).returncode != 0
+    assert subprocess.run([python, str(copy / script), "--check"], check=False).returncode != 0
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
@@ -147,8 +146,10 @@ def test_passages_and_answers_are_labelled_by_what_the_authors_chose_and_wrote()
         assert (answers[row["grounded_answer"]], answers[row["poor_answer"]]) == (True, False)
 
 
-def test_the_readme_gives_the_agreement_of_the_two_readings() -> None:
-    command = [sys.executable, str(SAMPLE / "verdicts.py"), "--second"]
+def test_the_readme_gives_the_agreement_of_the_two_readings(
+    python: str,
+) -> None:
+    command = [python, str(SAMPLE / "verdicts.py"), "--second"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert printed in (SAMPLE / "verdicts" / "README.md").read_text(encoding="utf-8")
 

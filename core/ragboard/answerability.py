@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
-from ragboard.records import JsonValue
+from ragboard.records import Answerability, JsonValue
 
-__all__ = ["ANSWERABILITY_COLUMNS", "Answerability", "answerability_of"]
+__all__ = ["ANSWERABILITY_CLASSES", "ANSWERABILITY_COLUMNS", "READ_COLUMNS", "answerability_of"]
 
-Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "conversational", "underspecified"]
-"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): the collection contains the answer (answerable), a part
-of it (partial) or none (unanswerable); the message is not a question (conversational) or is unclear
-(underspecified)."""
-
-CLASSES: tuple[Answerability, ...] = get_args(Answerability)
+ANSWERABILITY_CLASSES: tuple[Answerability, ...] = get_args(Answerability)
 
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
 """Columns of a run file with the answerability of a question, in order of precedence; `is_impossible` is SQuAD 2's."""
 
-_BOOLEANS: Mapping[str, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+READ_COLUMNS = ("answerability", "Answerability", "answerable", "Answerable", "is_impossible")
+"""The same columns, also in MTRAG's spelling."""
+
+_TRUE, _FALSE = ("true", "yes", "y", "t", "1", "1.0"), ("false", "no", "n", "f", "0", "0.0")
+_EMPTY = ("", "null", "none", "nan", "n/a", "na")
 
 
-def answerability_of(metadata: Mapping[str, JsonValue]) -> Answerability | None:
+def answerability_of(metadata: Mapping[str, JsonValue], *, compat: bool = False) -> Answerability | None:
     """Read the answerability of a sample's question from its metadata; None if no column has a value.
 
     A value is one of MTRAG's classes (in any case, also as a list of one), or true or false. Raises ValueError for
-    anything else.
+    anything else. `compat`: as in MTRAG's program, the first entry of a list counts, and anything else is None.
     """
-    for column in ANSWERABILITY_COLUMNS:
+    for column in READ_COLUMNS:
         value = metadata.get(column)
         if isinstance(value, Sequence) and not isinstance(value, str):
-            value = value[0] if len(value) == 1 else None if not value else str(list(value))
-        if value is None or value == "":
+            value = (value[0] if len(value) == 1 or compat else str(list(value))) if value else None
+        word = "" if value is None else str(value).strip().casefold()
+        if word in _EMPTY:
             continue
-        word = str(value).strip().casefold()
-        for answerability in CLASSES:
-            if word == answerability:
-                return answerability
-        if word not in _BOOLEANS:
-            raise ValueError(f"{column} is {value!r}; expected true, false, or one of {', '.join(CLASSES)}")
-        negated = column == "is_impossible"
-        return "answerable" if _BOOLEANS[word] != negated else "unanswerable"
+        for known in ANSWERABILITY_CLASSES:
+            if word == known:
+                return known
+        if word in (*_TRUE, *_FALSE):
+            return "answerable" if (word in _TRUE) != (column == "is_impossible") else "unanswerable"
+        if not compat:
+            expected = f"true, false, or one of {', '.join(ANSWERABILITY_CLASSES)}"
+            raise ValueError(f"{column} is {value!r:.80}; expected {expected}")
+        return None
     return None

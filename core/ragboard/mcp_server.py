@@ -390,8 +390,8 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def _unpaired(comparison: Comparison, side: Literal["a", "b"]) -> int:
-    left = comparison.unpaired_a if side == "a" else comparison.unpaired_b
-    return left.only + left.ambiguous
+    unpaired = comparison.unpaired_a if side == "a" else comparison.unpaired_b
+    return unpaired.only + unpaired.ambiguous
 
 
 def _compared(metric: MetricComparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Processes that compute beside this one."""
+"""Pools of processes for parallel computation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def available_cores() -> int:
 
 
 class ProcessPool:
-    """Processes that call functions. They start with the first call, and end with `close`.
+    """Processes that call functions. They start with the first call and end with `close`.
 
     A script needs no `if __name__ == "__main__"`: the processes do not import it.
     """
@@ -37,12 +37,13 @@ class ProcessPool:
     def __init__(self, count: int) -> None:
         self.count = count
 
-    def submit(self, function: Callable[..., R], *given: Any) -> Future[R]:
+    def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
         """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
-        return self._processes.submit(function, *given)
+        future: Future[R] = self._processes.submit(function, *arguments)
+        return future
 
     def close(self) -> None:
-        """End the processes, without waiting for what they still work on."""
+        """End the processes without waiting for running calls."""
         if "_processes" in self.__dict__:
             self._processes.shutdown(wait=True, kill_workers=True)
             del self.__dict__["_processes"]
@@ -56,7 +57,7 @@ class ProcessPool:
 
 @contextmanager
 def process_pool(count: int) -> Generator[ProcessPool | None]:
-    """Yield so many processes, ended at the end; None for one, because this process can do its work."""
+    """Yield a pool of `count` processes, closed at the end; None if `count` is 1, because this process is enough."""
     pool = ProcessPool(count) if count > 1 else None
     try:
         yield pool
@@ -66,17 +67,17 @@ def process_pool(count: int) -> Generator[ProcessPool | None]:
 
 
 def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPool | None) -> Iterator[R]:
-    """Yield `function(item)` for each item, in order; processes work at most two items each ahead."""
+    """Yield `function(item)` for each item, in order; at most two calls per process are submitted in advance."""
     if pool is None:
         yield from map(function, items)
         return
-    under_way: deque[Future[R]] = deque()
+    pending: deque[Future[R]] = deque()
     for item in items:
-        under_way.append(pool.submit(function, item))
-        if len(under_way) > 2 * pool.count:
-            yield under_way.popleft().result()
-    while under_way:
-        yield under_way.popleft().result()
+        pending.append(pool.submit(function, item))
+        if len(pending) > 2 * pool.count:
+            yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
 
 
 def _leave_interrupts_to_parent() -> None:

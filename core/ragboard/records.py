@@ -13,6 +13,7 @@ __all__ = [
     "BEST_GRADE",
     "PASSAGE_GRADE",
     "RELEVANT_GRADE",
+    "Answerability",
     "Direction",
     "Evaluation",
     "Evidence",
@@ -57,6 +58,10 @@ VerdictTarget = Literal["passages", "reference", "response"]
 
 Direction = Literal["higher", "lower", "neutral"]
 """Which values of a metric are better; neutral: that depends on the use."""
+
+Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "conversational", "underspecified"]
+"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): whether the collection has the answer, has a part of it,
+or has none; whether the message is no question; and whether the question leaves open what is meant."""
 
 Importance = Literal["vital", "okay"]
 """vital: an answer without this nugget is wrong or incomplete; okay: it is good to have."""
@@ -127,6 +132,9 @@ class Sample:
     history: tuple[Turn, ...] = ()
     nuggets: tuple[Nugget, ...] | None = None
     """The nuggets of the question, which belong to it in every run; None if none were written."""
+    answerability: Answerability | None = None
+    """Whether the question can be answered, as people labelled it in any run; None if nobody did. What the run file
+    says is in `metadata`."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """All other columns of the file, by name."""
 

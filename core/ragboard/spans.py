@@ -57,18 +57,18 @@ def covered_pieces(spans: Mapping[int, Offsets], length: int) -> list[Piece]:
     A span outside the text is left out, and so is a span that starts where `MAX_DEPTH` others overlap already.
     """
     edges = [
-        (at, opens, member)
+        (offset, opens, member)
         for member, span in spans.items()
         if inside(span, length)
-        for at, opens in zip(span, (True, False), strict=True)
+        for offset, opens in zip(span, (True, False), strict=True)
     ]
     pieces: list[Piece] = []
     active: list[int] = []
     last = 0
-    for at, opens, member in sorted(edges):
-        if active and at > last:
-            pieces.append(Piece(last, at, tuple(active)))
-        last = at
+    for offset, opens, member in sorted(edges):
+        if active and offset > last:
+            pieces.append(Piece(last, offset, tuple(active)))
+        last = offset
         if not opens and member in active:
             active.remove(member)
         elif opens and len(active) < MAX_DEPTH:

@@ -22,6 +22,7 @@ from ragboard.analysis import (
     UnscoredPolicy,
     UnsupportedStatement,
     breakdown,
+    bundling,
     columns,
     comparable_refs,
     compare_runs,
@@ -55,6 +56,7 @@ from ragboard.analysis import (
     self_agreement,
     set_threshold,
     store_tables,
+    truthfulness_shares,
     unpaired_samples,
     unsupported_statements,
 )
@@ -86,6 +88,7 @@ from ragboard.human.judge_validation import (
 )
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.human.questions import label_of_question
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -193,7 +196,10 @@ get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
 get_self_agreement = cached(32)(self_agreement)
+get_bundling = cached(32)(bundling)
+get_question_label = cached(64)(label_of_question)
 get_refusals = cached(32)(refusal_report)
+get_truthfulness = cached(32)(truthfulness_shares)
 get_distribution = cached(64)(distribution)
 get_breakdown = cached(64)(breakdown)
 get_scatter = cached()(scatter)

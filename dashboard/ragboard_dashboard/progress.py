@@ -17,7 +17,7 @@ from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
-__all__ = ["live_lines", "panel", "run_panels", "secret_fields"]
+__all__ = ["live_lines", "panel", "run_panels", "secret_fields", "under_way"]
 
 TICK_SECONDS = 1.0
 TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
@@ -41,6 +41,11 @@ STATES: dict[LiveState, str] = {
 }
 
 
+def under_way(*run_ids: str) -> frozenset[str]:
+    """Return the ids of the running evaluations of these runs."""
+    return frozenset(live.evaluation_id for live in _under_way() if live.run_id in run_ids)
+
+
 def run_panels(run: RunRef) -> None:
     """Draw a panel for each unfinished evaluation of a run; the page is redrawn when one ends."""
     found = _of_run(run.run_id)
@@ -61,8 +66,10 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
     now = live.progress
     with st.container(border=True):
         plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
-        share = min(1.0, now.done / now.total) if now.total else 0.0
-        st.progress(share, _samples(live))
+        if now.done or not live.under_way:  # a bar that stays at 0 would look stuck
+            st.progress(min(1.0, now.done / now.total) if now.total else 0.0, _samples(live))
+        elif live.state == "running":
+            plain("Judging; no sample is finished yet.", "note")
         facts(_facts(live))
         if now.message:
             plain(now.message)
@@ -153,8 +160,9 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
         found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
     if left := _left(live):
         found.append((left, "", "estimated at that rate"))
-    found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
-    found.append((dollars(now.cost), "cost", "since the last start"))
+    if now.calls:
+        found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
+        found.append((dollars(now.cost), "cost", "since the last start"))
     if now.at_server:
         found.append((f"{now.at_server:,}", "requests", "wait at the server, in batches"))
     if now.failed:

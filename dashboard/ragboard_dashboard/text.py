@@ -10,7 +10,15 @@ from typing import Literal, TypeAlias
 
 import streamlit as st
 
-from ragboard.analysis import STATUS_LABELS, MetricSummary, OverruledVerdicts, RunSummary, SampleReport, headline
+from ragboard.analysis import (
+    STATUS_LABELS,
+    MetricSummary,
+    OverruledVerdicts,
+    RunSummary,
+    SampleReport,
+    dataset_label,
+    headline,
+)
 from ragboard.metrics import metric_of
 from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import strip_bidi_controls
@@ -210,10 +218,12 @@ def judged_line(summary: RunSummary) -> None:
     else:
         now = datetime.now(UTC).replace(tzinfo=None)
         judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
-    plain(" · ".join(filter(None, [f"{summary.samples:,} samples of {summary.dataset}", config, judge, part])), "note")
+    named = "" if dataset_label(summary.dataset) != summary.dataset else f" of {summary.dataset}"
+    plain(" · ".join(filter(None, [f"{summary.samples:,} samples{named}", config, judge, part])), "note")
     if summary.judged and summary.judged.heuristic:
         plain(
-            'The judge is rule-based: check what it marks "possibly". Means count "possibly supported" as supported.',
+            'The judge is rule-based: its verdicts are hints, even "likely" ones. Means count "possibly supported" as'
+            " supported.",
             "note",
         )
     if summary.clustered:

@@ -64,6 +64,7 @@ STYLE = """<style>
 }
 [data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
+[data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
   .st-key-beside-on-phones [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
@@ -76,7 +77,7 @@ STYLE = """<style>
 phone a result comes before the choice of what it is of, and choices are side by side."""
 
 
-Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right", "wrong"], str]
+Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right"], str]
 CHART_LIGHT: Palette = {
     "ink": "#1d1c1a",
     "quiet": "#5c5952",
@@ -85,7 +86,6 @@ CHART_LIGHT: Palette = {
     "mean": "#24508f",
     "paper": "#fdfcf9",
     "right": "#0b5f5a",
-    "wrong": "#8c1459",
 }
 CHART_DARK: Palette = {
     "ink": "#e9e6df",
@@ -95,7 +95,6 @@ CHART_DARK: Palette = {
     "mean": "#a9c5f5",
     "paper": "#15171b",
     "right": "#6fd0c4",
-    "wrong": "#f39ac7",
 }
 
 

@@ -93,7 +93,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     progress(page, "20 of 22 statements")
 
     found = labelled_samples(store, store.resolve("rows"))
-    assert [row.place for row in found.rows] == list(range(1, 11))
+    assert [row.draw_number for row in found.rows] == list(range(1, 11))
     assert sum(row.outcome for row in found.rows) == 9 * 0.5 + 0.0
     assert found.draw == draw_of(store, store.resolve("rows"))
     file = tmp_path / "labels.jsonl"

@@ -115,10 +115,10 @@ def test_an_untidy_file_is_reported_before_the_run_is_opened(
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     page.get_by_role("button", name="Import and evaluate").click()
-    expect(page.get_by_role("button", name="Open the run")).to_be_visible()
+    expect(page.get_by_role("button", name="Open the result")).to_be_visible()
     expect(page.get_by_text("duplicate id, line 3: bridge is now bridge#2")).to_be_visible()
     expect(page.get_by_text("number read as text")).to_be_visible()
-    page.get_by_role("button", name="Open the run").click()
+    page.get_by_role("button", name="Open the result").click()
     expect(page.get_by_role("heading", name="untidy")).to_be_visible()
 
 
@@ -260,6 +260,7 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     page = settled(open_page(f"{dashboard}/run?run=checked"))
     expect(page.get_by_text("Scores from the run file, not computed by ragboard:")).to_be_visible()
     expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
+    page.get_by_text("1 of 2 statements are in the reference").click()
     expect(page.get_by_text("1 not supported by the reference, from no single passage")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
     expect(page.get_by_role("option").first).to_contain_text("supported by one passage")

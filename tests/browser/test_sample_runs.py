@@ -21,7 +21,7 @@ def sample(
 
 def drawn(page: Page) -> Page:
     """Wait until every chart is there."""
-    settled(page).wait_for_selector("#shapes svg >> nth=1")
+    settled(page).wait_for_selector("#shapes svg >> nth=1", state="attached")
     return page
 
 
@@ -59,6 +59,10 @@ def test_one_click_leads_to_a_made_up_sentence_and_its_passages(sample: str, ope
 
 def test_brushing_the_distribution_narrows_the_table_and_the_address_keeps_it(sample: str, open_page: OpenPage) -> None:
     page = drawn(open_page(f"{sample}/run?run=bm25-k3"))
+    page.get_by_text("Distribution, groups, range of scores").click()
+    expect(page.locator("#shapes svg").first).to_be_visible()
+    ticks = page.locator("#shapes svg").first.locator("text[text-anchor=end]").all_text_contents()
+    assert ticks == [str(round(float(tick))) for tick in ticks], "samples are counted in whole numbers"
     box = page.locator("#shapes svg").first.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2

@@ -61,6 +61,7 @@ def test_every_page_works_under_the_policy_and_asks_nobody_else(served: str, ope
         settled(page)
         assert page.locator("[data-testid=stException]").count() == 0, path
         if path.startswith("/run"):
+            page.get_by_text("Distribution, groups, range of scores").click()
             expect(page.locator("#shapes svg[role=img]")).to_be_visible()
             expect(page.locator("#samples").get_by_role("link").first).to_be_visible()
             page.goto(f"{served}{path}&against=Context+relevance")

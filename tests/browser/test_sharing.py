@@ -105,6 +105,7 @@ def afresh(page: Page, open_page: OpenPage) -> Page:
 
 def test_an_address_opens_at_what_it_showed(address: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{address}/run?run=bm25-k3"))
+    page.get_by_text("Distribution, groups, range of scores").click()
     page.get_by_role("radio", name="ECDF").click()
     page.wait_for_url("**shape=ECDF*")
     page.get_by_role("combobox", name="Order").click()

@@ -59,6 +59,7 @@ def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means
     page.keyboard.press("Escape")
     row.get_by_role("link", name="bm25-k3").click()
     page.wait_for_url("**/run?*unscored=bounds*")
+    settled(page).get_by_text("Distribution, groups, range of scores").click()
     expect(page.get_by_text("Mean: 4 unscored from worst to best value")).to_be_visible()
     page.get_by_role("button", name="Set threshold").click()
     page.get_by_role("spinbutton", name="Threshold").fill("0.9")

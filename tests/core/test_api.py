@@ -136,7 +136,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     assert (report.path, report.format, report.rows_read) == ("samples", "table (memory)", 2)
     assert [(change.what, change.lines) for change in report.coerced][1] == ("answer: number read as text", (1,))
     assert [same.assigned for same in report.duplicated] == ["a#2"]
-    assert "no column is read as the reference" in report.notes
+    assert "no reference found in the file" in report.notes
     assert {use.column: use.field for use in report.columns}["note"] is None
 
 
@@ -276,7 +276,7 @@ def test_results_are_compared_by_question(tmp_path: Path, kept: bool) -> None:
     assert metric.pairs
     assert (metric.pairs.n, metric.pairs.difference, metric.change) == (24, 0.5, "better")
     assert "24 pairs, judge plain" in repr(compared).splitlines()[0]
-    assert repr(compared).splitlines()[1] == "B is better on Faithfulness"
+    assert repr(compared).splitlines()[1] == "b is better than a on Faithfulness: +0.50, 95% CI +0.29 to +0.57"
     assert "<td>+0.500</td>" in compared._repr_html_()
     assert b.compare(a).metrics[0].change == "worse"
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_kept(store: Store) -> Non
     assert leaderboard(store) == ()
 
 
-def test_several_processes_may_log_at_once(store: Store, tmp_path: Path) -> None:
+def test_several_processes_may_log_at_once(python: str, store: Store, tmp_path: Path) -> None:
     script = tmp_path / "pipeline.py"
     script.write_text(
         "import sys, ragboard\n"
@@ -109,7 +109,7 @@ def test_several_processes_may_log_at_once(store: Store, tmp_path: Path) -> None
         encoding="utf-8",
     )
     path = os.pathsep.join(str(Path(part).resolve()) for part in sys.path if part)
-    command = [sys.executable, str(script), str(store.folder)]
+    command = [python, str(script), str(store.folder)]
     both = [subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     ids = [sample.id for sample in samples(store)]

@@ -10,7 +10,7 @@ from scipy import stats as scipy
 
 from ragboard.stats.distributions import (
     beta_quantile,
-    coin_tail,
+    fair_coin_cdf,
     normal_cdf,
     normal_quantile,
     t_cdf,
@@ -45,5 +45,5 @@ def test_heads_of_a_fair_coin(rng: np.random.Generator) -> None:
     n = int(rng.integers(0, 400))
     count = int(rng.integers(0, n + 1))
     theirs = scipy.binom.cdf(count, n, 0.5)
-    assert coin_tail(count, n) == pytest.approx(theirs, rel=1e-9)
+    assert fair_coin_cdf(count, n) == pytest.approx(theirs, rel=1e-9)
     assert math.isfinite(theirs)

@@ -17,8 +17,8 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from scipy import stats as scipy
 
 from ragboard.stats import (
-    Arm,
     Interval,
+    MethodResult,
     PoweredMean,
     labels_needed,
     powered_difference,
@@ -27,7 +27,7 @@ from ragboard.stats import (
     simulate_ranking,
 )
 from ragboard.stats.checks import FloatArray
-from ragboard.stats.ppi import PpiDesign, half_width, parts_of, solve
+from ragboard.stats.ppi import PpiDesign, half_width, ppi_estimates, ppi_moments
 
 DESIGNS: tuple[PpiDesign, ...] = ("separate", "subset")
 
@@ -111,13 +111,13 @@ def test_the_weight_of_ppi_plus_plus_is_that_of_ppi_python_but_for_the_variance_
 
 def test_how_many_labels_are_needed_is_the_first_number_that_suffices(rng: np.random.Generator) -> None:
     labels, judged, rest = drawn(rng)
-    parts = parts_of(labels, judged, rest)
+    parts = ppi_moments(labels, judged, rest)
     width = float(rng.uniform(0.04, 0.2))
     found = labels_needed(labels, judged, rest, width=width)
 
     def at(n: int) -> float:
         moved = replace(parts, n=n, m=parts.n + parts.m - n)
-        return 2 * float(half_width(solve(moved, design="subset", weight=None), 0.95))
+        return 2 * float(half_width(ppi_estimates(moved, design="subset", weight=None), 0.95))
 
     most = labels.size + rest.size - 2
     assert found.labels == next((n for n in range(3, most + 1) if at(n) <= width), None)
@@ -162,6 +162,6 @@ def test_the_mock_systems_are_put_in_order_as_scipy_says() -> None:
     found = simulate_ranking(
         rates=(0.2, 0.5, 0.8), sensitivity=0.5, specificity=0.5, labels=900, items=1000, repeats=50
     )
-    arms: dict[str, Arm] = {arm.name: arm for arm in found.arms}
-    assert arms["labels alone"].tau == pytest.approx(scipy.kendalltau([1, 2, 3], [1, 2, 3]).statistic, abs=1e-9)
-    assert abs(arms["judge alone"].tau) < 0.5
+    methods: dict[str, MethodResult] = {method.name: method for method in found.methods}
+    assert methods["labels alone"].tau == pytest.approx(scipy.kendalltau([1, 2, 3], [1, 2, 3]).statistic, abs=1e-9)
+    assert abs(methods["judge alone"].tau) < 0.5

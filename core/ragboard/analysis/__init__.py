@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragboard.analysis.bundling import BundledReplies, BundledScores, Bundling, bundling
 from ragboard.analysis.changes import ChangedQuestion, ScoreChange, most_changed
 from ragboard.analysis.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, missing_evaluations
 from ragboard.analysis.compare import (
@@ -13,7 +14,10 @@ from ragboard.analysis.compare import (
     compare_runs,
     cost_texts,
     detectable_in_words,
+    grades_in_words,
     in_words,
+    methods_in_words,
+    short_name,
     verdict_in_words,
 )
 from ragboard.analysis.diagnosis import (
@@ -113,12 +117,16 @@ from ragboard.analysis.runs import (
     ListedEvaluation,
     RunSummary,
     TotalUsage,
+    board_metrics,
+    dataset_label,
+    different_judges_note,
     evaluations_by_run,
     failed_evaluations,
     failures,
     leaderboard,
     list_runs,
     means_sql,
+    own_first,
     run_evaluations,
     run_summary,
     runs_matching,
@@ -145,6 +153,7 @@ from ragboard.analysis.thresholds import (
     thresholds,
 )
 from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_trend
+from ragboard.analysis.truthfulness import TruthfulnessShares, truthfulness_shares
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
@@ -177,6 +186,9 @@ __all__ = [
     "STATUS_LABELS",
     "Bin",
     "Breakdown",
+    "BundledReplies",
+    "BundledScores",
+    "Bundling",
     "Change",
     "ChangedQuestion",
     "Columns",
@@ -244,13 +256,16 @@ __all__ = [
     "TotalUsage",
     "Trend",
     "TrendPoint",
+    "TruthfulnessShares",
     "Unpaired",
     "UnpairedSample",
     "UnscoredPolicy",
     "UnsupportedStatement",
     "WeakTopic",
     "Which",
+    "board_metrics",
     "breakdown",
+    "bundling",
     "check_command",
     "check_run",
     "check_thresholds",
@@ -261,11 +276,13 @@ __all__ = [
     "compare_runs",
     "condition_of",
     "cost_texts",
+    "dataset_label",
     "dataset_trend",
     "detectable_in_words",
     "diagnose",
     "diagnosis_warning",
     "diff_note",
+    "different_judges_note",
     "distribution",
     "evaluations_by_run",
     "failed_evaluations",
@@ -273,6 +290,7 @@ __all__ = [
     "gate_comparison",
     "gate_text",
     "gate_workflow",
+    "grades_in_words",
     "hallucination_groups",
     "hallucination_table",
     "hallucinations",
@@ -284,6 +302,7 @@ __all__ = [
     "leaderboard",
     "list_runs",
     "means_sql",
+    "methods_in_words",
     "metric_descriptions",
     "metric_groups",
     "metric_judge",
@@ -298,6 +317,7 @@ __all__ = [
     "most_changed",
     "overall_verdict",
     "overruled_verdicts",
+    "own_first",
     "pair_position",
     "pair_report",
     "pair_rows",
@@ -321,6 +341,7 @@ __all__ = [
     "self_agreement",
     "set_threshold",
     "shared_words",
+    "short_name",
     "side_of",
     "source_of",
     "start_with",
@@ -329,6 +350,7 @@ __all__ = [
     "threshold_conditions",
     "thresholds",
     "topic_in_words",
+    "truthfulness_shares",
     "unpaired_samples",
     "unsupported_statements",
     "verdict_in_words",

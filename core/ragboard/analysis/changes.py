@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from ragboard.analysis.alignment import align
 from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
 from ragboard.analysis.means import range_of
-from ragboard.analysis.metrics import described
+from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.paired import (
     Flags,
     MetricColumn,
@@ -21,19 +22,25 @@ from ragboard.analysis.paired import (
     paired_refusals,
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import metric_of
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import TOLERANCE, PairedRuns
 from ragboard.store.queries.samples import sample_texts
+from ragboard.text.sentences import sentence_spans
 
-__all__ = ["ChangedQuestion", "ScoreChange", "most_changed"]
+__all__ = ["ChangedQuestion", "ScoreChange", "judged_inconsistently", "most_changed"]
 
 MAX_QUESTIONS = 3
 """Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
 """Statements that are not listed as changed."""
+MAX_LEFT_OUT = 30
+"""Maximum number of times that inconsistently judged pairs are replaced by the next largest changes."""
+NEARLY_THE_SAME = 0.8
+"""Minimum Dice similarity of the words of two sentences that are nearly the same."""
 MAX_METRICS = 3
 """Maximum number of metrics listed for a question."""
 
@@ -94,6 +101,7 @@ def most_changed(
       pair keeps its rank; the others come last, because they would crowd out all other pairs.
     - Not counted: partial refusals, relevance metrics of a pair with a refusal, metrics without bounds, and metrics
       with different judges in A and B.
+    - Pairs in which a sentence is a refusal in one answer and an unsupported statement in the other are left out.
     - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
       direction.
 
@@ -102,13 +110,13 @@ def most_changed(
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
-        known = described(connection)
+        descriptions = read_descriptions(connection)
         columns = metric_columns(connection, a, b, paired)
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and (ends := range_of(known.get(spec)))
+            if spec not in not_comparable and (ends := range_of(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -120,15 +128,29 @@ def most_changed(
         counted += [
             np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
         ]
-        improvements = [_improvements(columns[spec], changes[spec], known[spec].direction) for spec in changes]
+        improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
-        rows = _largest(paired, counted, np.sum([0 * refusals, *improvements], axis=0), refused, limit)
-        texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
+    improved = np.sum([0 * refusals, *improvements], axis=0)
+    reports: dict[int, PairReport] = {}
+    rows = _largest_changes(paired, counted, improved, refused, limit)
+    for _ in range(MAX_LEFT_OUT):
+        with store.database.read() as connection:
+            texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
+        for row in rows:
+            if row not in reports:
+                reports[row] = pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id)
+        inconsistent = [row for row in rows if judged_inconsistently(reports[row])]
+        if not inconsistent:
+            break
+        for changed in counted:
+            changed[inconsistent] = 0.0
+        rows = _largest_changes(paired, counted, improved, refused, limit)
+    rows = [row for row in rows if row in reports and not judged_inconsistently(reports[row])]
     return tuple(
-        _changed(
-            pair_report(store, a, b, paired, texts[int(paired.a[row])].sample_id),
+        _changed_question(
+            reports[row],
             [
-                (known[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
+                (descriptions[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
                 if changes[spec][row] > TOLERANCE
             ],
@@ -137,6 +159,30 @@ def most_changed(
         )
         for row in rows
     )
+
+
+def judged_inconsistently(pair: PairReport) -> bool:
+    """Return whether one sentence counts as a refusal in one answer and as an unsupported statement in the other.
+
+    Then the scores of the pair differ by the judge, not by the answers.
+    """
+    return any(
+        report.refuses and _states_a_skipped_sentence(report, other)
+        for report, other in ((pair.a, pair.b), (pair.b, pair.a))
+    )
+
+
+def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> bool:
+    answer = refusing.sample.answer or ""
+    sentences = [answer[start:end] for start, end in sentence_spans(answer)]
+    stated = align(sentences, [statement.statement.text for statement in refusing.statements])
+    skipped = [sentences[place] for place in stated.only_a]
+    unsupported = [
+        statement.statement.text
+        for statement in other.statements
+        if statement.verdict is not None and statement.verdict.label != "supported"
+    ]
+    return bool(align(skipped, unsupported, threshold=NEARLY_THE_SAME).aligned)
 
 
 def _is_relevance(spec: str) -> bool:
@@ -156,7 +202,7 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
 
-def _largest(
+def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
     """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
@@ -173,7 +219,7 @@ def _largest(
     return first if other is None or limit < 2 else [*first[:-1], other]
 
 
-def _changed(
+def _changed_question(
     pair: PairReport,
     scores: Sequence[tuple[MetricDescription, float, float]],
     refuses: Literal["A", "B", ""],

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from ragboard.analysis.metrics import described, in_order
-from ragboard.analysis.runs import RunSummary
+from ragboard.analysis.metrics import in_order, read_descriptions
+from ragboard.analysis.runs import RunSummary, dataset_label
 from ragboard.judges.panel import NO_JUDGE
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import ScoredEvaluation, judges_of_task, scored_evaluations
@@ -187,7 +187,8 @@ def _run_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
     if a.run_id == b.run_id:
         yield "A and B are the same run: the judge setup differs, the answers do not."
     elif a.dataset_key != b.dataset_key:
-        yield f"The runs use different question sets: {a.dataset} in A, {b.dataset} in B."
+        in_a, in_b = (dataset_label(run.dataset, (a.dataset, b.dataset)) for run in (a, b))
+        yield f"The runs use different question sets: {in_a} in A, {in_b} in B."
 
 
 def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:
@@ -234,8 +235,8 @@ def _without_settings(spec: str) -> str:
 
 def _labels(connection: Connection) -> Callable[[str], str]:
     """Return a function from a metric's spec to its label on pages."""
-    known = described(connection)
-    return lambda spec: known[spec].label if spec in known else spec
+    descriptions = read_descriptions(connection)
+    return lambda spec: descriptions[spec].label if spec in descriptions else spec
 
 
 def _coverage_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:

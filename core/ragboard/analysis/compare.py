@@ -18,16 +18,20 @@ from ragboard.analysis.comparability import (
     same_statement_judges,
 )
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
-from ragboard.analysis.metrics import MORE_PASSAGES, described, in_order
+from ragboard.analysis.metrics import MORE_PASSAGES, in_order, read_descriptions
 from ragboard.analysis.paired import (
+    MetricColumn,
     cost_columns,
     difference_of,
+    grade_columns,
     mean_statement_counts,
     metric_columns,
     pair_clusters,
     pair_runs,
     paired_refusals,
     passages_per_question,
+    same_passages,
+    same_scores,
     unscored_reasons,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
@@ -35,6 +39,7 @@ from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
 from ragboard.display import html_table, one_line, text_table
 from ragboard.records import Direction, JsonValue, MetricDescription
 from ragboard.stats import (
+    SMALL_SAMPLE,
     Interval,
     PairedDifference,
     SignTest,
@@ -59,11 +64,22 @@ __all__ = [
     "compare_runs",
     "cost_texts",
     "detectable_in_words",
+    "grades_in_words",
     "in_words",
+    "methods_in_words",
+    "short_name",
     "verdict_in_words",
 ]
 
-Change = Literal["better", "worse", "differs", "no significant difference", "different judges", "not compared"]
+Change = Literal[
+    "better",
+    "worse",
+    "differs",
+    "explained by passages",
+    "no significant difference",
+    "different judges",
+    "not compared",
+]
 
 ALPHA = 0.05
 LARGE_REFUSAL_GAP = 0.10
@@ -72,6 +88,8 @@ POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
 MAX_NAMED = 3
 """Maximum number of metrics named in the verdict."""
+MAX_NAME_LENGTH = 40
+"""Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
 """Maximum number of metrics in the sentence."""
 
@@ -98,10 +116,12 @@ class MetricComparison:
     such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
     these allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of metrics (Holm 1979); None if not comparable."""
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable."""
     change: Change
     """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
-    without a better direction; different judges: not comparable; not compared: no pair is scored in both runs."""
+    without a better direction; explained by passages: the same, but A and B differ in their number of passages, which
+    alone moves the metric in this direction; different judges: not comparable; not compared: no pair is scored in both
+    runs."""
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
     scored_only_b: int
@@ -121,6 +141,25 @@ class MetricComparison:
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
     """A warning if the metric depends on the number of passages and A and B retrieved different numbers; else empty."""
+    same_as: str = ""
+    """The label of an earlier metric with the same scores in every pair: the two are one comparison; else empty."""
+    same_passages: bool = False
+    """Whether it does not read the answer, and both runs have the same passages in all pairs: it cannot differ."""
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether it can be compared and all differences are 0: there is nothing to test, and no interval."""
+        same = self.pairs is not None and self.pairs.ties == self.pairs.n
+        return same and self.p is not None and self.bounds is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts in the adjustment of p.
+
+        Metrics without a difference in any pair do not, because no result of theirs could be significant (Tarone 1990),
+        nor do metrics with the scores of an earlier one.
+        """
+        return self.p is not None and not self.all_equal and not self.same_as
 
     @property
     def better(self) -> Direction:
@@ -173,10 +212,26 @@ class Comparison:
     passages_b: float | None
     clustered: str
     """The clusters of the intervals and p values: `12 conversations`. Empty if pairs are independent."""
+    units: int
+    """Number of independent units: clusters or pairs."""
+    grades: tuple[MetricComparison, ...]
+    """Annotators' grades in both run files, by dimension; p is adjusted for their number."""
     policy: UnscoredPolicy
     """How unscored samples count."""
     sentence: str
     """The result as text to copy."""
+
+    @property
+    def tested(self) -> int:
+        """Number of distinct comparisons that p is adjusted for."""
+        return sum(metric.counts for metric in self.metrics)
+
+    @property
+    def few(self) -> str:
+        """`10 questions`, `12 conversations`, if these are so few that CIs may be too narrow; else empty."""
+        if not self.paired or self.units >= SMALL_SAMPLE:
+            return ""
+        return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
 
     @property
     def judged_by(self) -> str:
@@ -250,12 +305,21 @@ def compare_runs(
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
         metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
-        costs = _costs(connection, a, b, paired, clusters)
+        costs = _without_range(cost_columns(connection, a, b, paired), META, "lower", clusters)
+        grades = _without_range(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
         refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
-        metrics = _with_passage_warnings(metrics, passages, described(connection))
+        metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
+        if any(metric.all_equal for metric in metrics) and same_passages(connection, a, b, paired):
+            descriptions = read_descriptions(connection)
+            metrics = tuple(
+                replace(
+                    metric, same_passages=metric.all_equal and _reads_passages_only(descriptions.get(metric.metric))
+                )
+                for metric in metrics
+            )
         cautions = comparison_warnings(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
@@ -278,6 +342,8 @@ def compare_runs(
         passages_a=passages[0],
         passages_b=passages[1],
         clustered=str(clusters or ""),
+        units=int(np.unique(clusters.of).size) if clusters else paired.a.size,
+        grades=grades,
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
     )
@@ -288,6 +354,8 @@ def in_words(compared: MetricComparison) -> str:
     pairs = compared.pairs
     if pairs is None:
         return "no pair is scored in both runs"
+    if compared.all_equal:
+        return "all differences are 0, no interval"
     interval = ci_text(pairs.interval, "+.3f")
     if compared.p is None:
         return f"{pairs.difference:+.3f}, {interval}, not comparable: different judges"
@@ -318,35 +386,142 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
 
 
 def verdict_in_words(compared: Comparison) -> str:
-    """Return the result in one line: `B is worse on Context relevance; no significant difference on 2 metrics`."""
-    by_change: dict[Change, list[str]] = {}
+    """Return the result in one line, with the names of the runs.
+
+    `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
+    """
+    by_change: dict[Change, list[MetricComparison]] = {}
     for metric in compared.metrics:
-        by_change.setdefault(metric.change, []).append(metric.label)
+        by_change.setdefault(metric.change, []).append(metric)
+    a, b = (short_name(run.name) for run in (compared.a, compared.b))
+    verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
+    decided = sum(len(by_change.get(change, ())) for change in verbs)
     significant = [
-        f"{verb} {_listed(by_change[change])}"
-        for change, verb in (("better", "better on"), ("worse", "worse on"), ("differs", "different on"))
+        f"{verb} {a} on {_with_differences(by_change[change], alone=decided == 1)}"
+        for change, verb in verbs.items()
         if change in by_change
     ]
-    parts = [f"B is {', '.join(significant)}"] if significant else []
+    parts = [f"{b} is {' and '.join(significant)}"] if significant else []
+    if undecided := by_change.get("no significant difference"):
+        between = "" if significant else f" between {b} and {a}"
+        parts.append(f"no significant difference{between} on {_counted(undecided)}")
+    parts += [_explained(metric, compared) for metric in by_change.get("explained by passages", ())]
     others: dict[Change, str] = {
-        "no significant difference": "no significant difference on",
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
     }
     parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
-    text = "; ".join(parts) or "Nothing to compare: A and B share no metric"
-    return text[0].upper() + text[1:]
+    if not parts:
+        unjudged = [short_name(run.name) for run in (compared.a, compared.b) if run.judged is None]
+        return f"No metric to compare yet: evaluate {' and '.join(dict.fromkeys(unjudged)) or f'{a} and {b} alike'}"
+    few = f". Only {compared.few}: CIs may be too narrow" if compared.few else ""
+    text = f"{'; '.join(parts)}{few}"
+    return text if significant else text[0].upper() + text[1:]
 
 
-def _listed(labels: Sequence[str]) -> str:
-    """List up to 3 labels, `a, b and c`; of more, return their number."""
-    if len(labels) == 1 or len(labels) > MAX_NAMED:
-        return _counted(labels)
-    return f"{', '.join(labels[:-1])} and {labels[-1]}"
+def grades_in_words(compared: Comparison) -> str:
+    """Return what annotators' grades say: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
+
+    Empty without grades in both run files.
+    """
+    if not compared.grades:
+        return ""
+    a, b = (short_name(run.name) for run in (compared.a, compared.b))
+    higher, lower = (
+        [metric for metric in compared.grades if metric.change == change] for change in ("better", "worse")
+    )
+    others = [metric for metric in compared.grades if metric not in (*higher, *lower)]
+    alone = len(higher) + len(lower) == 1
+    decided = [
+        f"{words} than {a} on {_with_differences(graded, alone=alone)}"
+        for words, graded in (("higher", higher), ("lower", lower))
+        if graded
+    ]
+    text = f"Annotators grade {b} {' and '.join(decided)}" if decided else "Annotators' grades"
+    if not others:
+        return f"{text}."
+    same = f"no significant difference on {_listed([metric.label for metric in others])}"
+    return f"{text}{'; ' if decided else ': '}{same}."
 
 
-def _counted(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{len(labels)} metrics"
+def short_name(name: str) -> str:
+    """Cut a long name of a run."""
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
+
+
+def _explained(metric: MetricComparison, compared: Comparison) -> str:
+    """Say that the number of passages alone may explain the difference of a metric."""
+    lower = metric.pairs is not None and metric.pairs.difference < 0
+    return (
+        f"{metric.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
+        f" {'more' if (compared.passages_b or 0) > (compared.passages_a or 0) else 'fewer'} passages"
+        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f}), so it decides nothing"
+    )
+
+
+def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
+    """List up to 3 metrics, each with its difference and interval; of more, return their number."""
+    if len(metrics) > MAX_NAMED:
+        return _counted(metrics)
+    texts = [
+        f"{metric.label}{(': {}' if alone else ' ({})').format(_difference(metric.pairs))}"
+        for metric in metrics
+        if metric.pairs
+    ]
+    return _listed(texts)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """`faithfulness, recall and precision`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _difference(pairs: PairedDifference) -> str:
+    """`+0.56, 95% CI +0.34 to +0.79`."""
+    interval = f", {ci_text(pairs.interval, '+.2f')}" if isinstance(pairs.interval, Interval) else ""
+    return f"{pairs.difference:+.2f}{interval}"
+
+
+def _counted(metrics: Sequence[MetricComparison]) -> str:
+    return metrics[0].label if len(metrics) == 1 else f"{len(metrics)} metrics"
+
+
+def methods_in_words(compared: Comparison) -> tuple[str, ...]:
+    """Say how p is adjusted, what does not count, which tests gave p and the intervals, and what can be detected."""
+    lines: list[str] = []
+    if compared.tested:
+        count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
+        lines.append(f"p is adjusted for {count} (Holm).")
+    same = [f"{metric.label} has the scores of {metric.same_as}" for metric in compared.metrics if metric.same_as]
+    if same:
+        lines.append(f"Counted once: {'; '.join(same)}.")
+    equal = [metric for metric in compared.metrics if metric.all_equal]
+    for words, metrics in (
+        ("both runs have the same passages, so it cannot differ", [metric for metric in equal if metric.same_passages]),
+        ("all differences are 0, so there is no interval", [metric for metric in equal if not metric.same_passages]),
+    ):
+        if metrics:
+            lines.append(f"Not counted: {'; '.join(metric.label for metric in metrics)} ({words}).")
+    by_method: dict[str, list[str]] = {}
+    for metric in compared.metrics:
+        if metric.pairs and metric.p is not None and not metric.all_equal:
+            by_method.setdefault(_method(metric.pairs), []).append(metric.label)
+    lines += [f"{method}: {'; '.join(labels)}." for method, labels in by_method.items()]
+    detectable = [
+        f"{metric.label} {metric.pairs.detectable:.2g}"
+        for metric in compared.metrics
+        if metric.pairs and metric.pairs.detectable
+    ]
+    if detectable:
+        lines.append(f"Minimum detectable difference (80% power): {'; '.join(detectable)}.")
+    return tuple(lines)
+
+
+def _method(pairs: PairedDifference) -> str:
+    interval = pairs.interval.method if isinstance(pairs.interval, Interval) else ""
+    if interval == pairs.p_method:
+        return f"p and 95% CI by {interval}"
+    return f"p by {pairs.p_method}{f', 95% CI by {interval}' if interval else ', no CI'}"
 
 
 def _rounded_up(count: int) -> int:
@@ -385,22 +560,31 @@ def _metrics(
     *,
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
-    known = described(connection)
+    descriptions = read_descriptions(connection)
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
-    differences = {spec: difference_of(column, known.get(spec), unscored, clusters) for spec, column in columns.items()}
+    differences = {
+        spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
+    }
     judges = different_judges(connection, a, b, tuple(columns))
     not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
-    tested = {
-        spec: difference.pairs.p
+    comparable = {
+        spec: difference.pairs
         for spec, difference in differences.items()
         if difference.pairs and spec not in not_comparable
     }
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+    first_with_scores = same_scores({spec: columns[spec] for spec in in_order(comparable)})
+    distinct = [
+        spec
+        for spec, first in first_with_scores.items()
+        if first == spec and (comparable[spec].ties < comparable[spec].n or differences[spec].bounds is not None)
+    ]
+    adjusted = dict(zip(distinct, holm([comparable[spec].p for spec in distinct]), strict=True))
     compared: list[MetricComparison] = []
     for spec in in_order(columns):
-        metric, column = known.get(spec), columns[spec]
-        p, difference = adjusted.get(spec), differences[spec]
+        metric, column, difference = descriptions.get(spec), columns[spec], differences[spec]
+        first = first_with_scores.get(spec, spec)
+        p = adjusted.get(first, 1.0) if spec in comparable else None
         direction = metric.direction if metric else "neutral"
         comparison = MetricComparison(
             metric=spec,
@@ -418,26 +602,35 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
+            same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
     return tuple(compared)
 
 
-def _costs(
-    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
+def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
+    return descriptions[spec].label if spec in descriptions else spec
+
+
+def _reads_passages_only(metric: MetricDescription | None) -> bool:
+    return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
+
+
+def _without_range(
+    columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
-    columns = cost_columns(connection, a, b, paired)
+    """Compare columns of the run files whose range is unknown; labels are without `prefix`."""
     differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
     compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(
         MetricComparison(
             metric=name,
-            label=name.removeprefix(META),
-            direction="lower",
+            label=name.removeprefix(prefix),
+            direction=direction,
             pairs=pairs,
             p=p,
-            change=_change(pairs, p, "lower"),
+            change=_change(pairs, p, direction),
             scored_only_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
             scored_only_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
             scored_in_neither=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
@@ -451,18 +644,35 @@ def _costs(
 def _with_passage_warnings(
     metrics: Sequence[MetricComparison],
     passages: tuple[float | None, float | None],
-    known: Mapping[str, MetricDescription],
+    descriptions: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
-    """Add a warning to metrics that depend on the number of passages if A and B differ in it."""
+    """Add a warning to metrics that depend on the number of passages if A and B differ in it.
+
+    A difference in the direction in which the number of passages alone moves the metric is neither better nor worse.
+    """
     a, b = passages
     if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
         return tuple(metrics)
     warnings = {
         spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {a:.1f} in A, {b:.1f} in B"
-        for spec, metric in known.items()
+        for spec, metric in descriptions.items()
         if metric.more_passages
     }
-    return tuple(replace(metric, caution=warnings.get(metric.metric, "")) for metric in metrics)
+    moves = {spec: 1 if metric.more_passages == "rises" else -1 for spec, metric in descriptions.items()}
+    return tuple(
+        replace(
+            metric,
+            caution=warnings[metric.metric],
+            change="explained by passages"
+            if metric.change in ("better", "worse", "differs")
+            and metric.pairs
+            and metric.pairs.difference * moves[metric.metric] * (b - a) > 0
+            else metric.change,
+        )
+        if metric.metric in warnings
+        else metric
+        for metric in metrics
+    )
 
 
 def _change(pairs: PairedDifference | None, p: float | None, direction: Direction) -> Change:
@@ -507,8 +717,8 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     results = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
-    tested = sum(metric.p is not None for metric in compared)
-    adjusted = f", p adjusted for {tested} metric{'' if tested == 1 else 's'} (Holm)" if tested else ""
+    tested = sum(metric.counts for metric in compared)
+    adjusted = f", p adjusted for {tested} distinct comparison{'' if tested == 1 else 's'} (Holm)" if tested else ""
     clustered = f" clustered by {clusters}" if clusters else ""
     note = f"Differences are {b} minus {a}, with 95% CIs{clustered}{adjusted}."
     return f"{b} vs {a}, {paired:,} pairs: {results}{others}. {note}"

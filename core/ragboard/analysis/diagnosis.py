@@ -22,9 +22,8 @@ from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
 from ragboard.analysis.runs import run_summary
 from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run
-from ragboard.answerability import Answerability
 from ragboard.metrics import METRICS
-from ragboard.records import Label
+from ragboard.records import Answerability, Label
 from ragboard.stats import (
     GroupDifference,
     Interval,
@@ -378,7 +377,7 @@ class Diagnosis:
     @property
     def leading(self) -> tuple[Finding, ...]:
         """The main findings and suspected unsupported statements, largest impact first."""
-        ungrounded = (one for one in self.suspected if one.rule.id in UNGROUNDED)
+        ungrounded = (finding for finding in self.suspected if finding.rule.id in UNGROUNDED)
         return tuple(sorted((*self.main_findings, *ungrounded), key=lambda finding: -finding.min_impact))
 
     @property
@@ -387,7 +386,7 @@ class Diagnosis:
 
         So metrics from verdicts that were not validated never bury unsupported statements.
         """
-        others = (one for one in self.suspected if one.rule.id not in UNGROUNDED)
+        others = (finding for finding in self.suspected if finding.rule.id not in UNGROUNDED)
         return (*self.leading, *self.hints, *others)
 
     @property
@@ -403,10 +402,10 @@ class Diagnosis:
 
 def _short_and_long(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
     """Return the values of answers with at most as many statements as the median, and those of the others."""
-    known = ~np.isnan(faithfulness + statements)
-    median = np.median(statements[known]) if known.any() else 0.0
+    has_both = ~np.isnan(faithfulness + statements)
+    median = np.median(statements[has_both]) if has_both.any() else 0.0
     groups = statements <= median, statements > median
-    return np.stack([np.where(known & group, faithfulness, np.nan) for group in groups])
+    return np.stack([np.where(has_both & group, faithfulness, np.nan) for group in groups])
 
 
 def _retrieval_minus_generation(recall: FloatArray, used: FloatArray) -> FloatArray:
@@ -514,22 +513,24 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
-    not_triggered = tuple(_as_seen(one, run, rule_based) for one in not_triggered)
+    not_triggered = tuple(_as_seen(result, run, rule_based) for result in not_triggered)
     findings = [
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
     suspected = _suspected(not_triggered, run, columns)
     other = None
-    if any(one.rule.id == "unfaithful" for one in (*findings, *suspected)):
+    if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
     verdicts: Mapping[Label, int] = {}
     questions: tuple[QuestionIssue, ...] = ()
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
-        findings = [_with_samples(connection, _with_evidence(one, other), run, columns) for one in findings]
-        suspected = tuple(_with_samples(connection, _with_evidence(one, other), run, columns) for one in suspected)
+        findings = [_with_samples(connection, _with_evidence(finding, other), run, columns) for finding in findings]
+        suspected = tuple(
+            _with_samples(connection, _with_evidence(finding, other), run, columns) for finding in suspected
+        )
     if summary.judged:
         with matching(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -569,21 +570,21 @@ def _retrieved_nothing(
     return values
 
 
-def _by_position(known: Mapping[int, bool], samples: int) -> FloatArray:
+def _by_position(value_by_position: Mapping[int, bool], samples: int) -> FloatArray:
     values = np.full(samples, np.nan)
-    values[list(known)] = list(known.values())
+    values[list(value_by_position)] = list(value_by_position.values())
     return values
 
 
 def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
-    """Return the columns without those that group the samples as an earlier one does."""
+    """Return the columns, without those that group the samples in the same way as an earlier column."""
     seen: set[tuple[object, ...]] = set()
-    found: dict[str, NDArray[np.object_]] = {}
+    different: dict[str, NDArray[np.object_]] = {}
     for by, values in by_column.items():
         if tuple(values) not in seen:
             seen.add(tuple(values))
-            found[by] = values
-    return found
+            different[by] = values
+    return different
 
 
 def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
@@ -618,17 +619,17 @@ def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | Non
     """
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
     rows = values if quantity.compares_groups else [values]
-    known = [row[~np.isnan(row)] for row in rows]
+    valid = [row[~np.isnan(row)] for row in rows]
     cluster_ids = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
     if quantity.compares_groups:
-        first, second = known
+        first, second = valid
         if not first.size or not second.size:
             return NoInterval(reason="there are no two groups of samples to compare", n=first.size + second.size)
         ids, other_ids = cluster_ids
         return group_difference(first, second, bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids).interval
-    if not known[0].size:
+    if not valid[0].size:
         return NoInterval(reason="no sample has a value", n=0)
-    return mean_interval(moments(known[0], cluster_ids[0]), bounds=quantity.bounds)
+    return mean_interval(moments(valid[0], cluster_ids[0]), bounds=quantity.bounds)
 
 
 def apply_rules(
@@ -661,7 +662,7 @@ def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Findin
 
 
 def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> NotTriggered:
-    """Return the result, or that nothing is shown: a rule-based judge that sees no contradiction proves none absent."""
+    """Return the result; as `not shown` if a rule-based judge found no contradiction, which proves nothing."""
     interval = result.figure.interval if result.figure else None
     none_seen = isinstance(interval, Interval) and interval.estimate == 0
     if result.rule.id == "contradicts-passages" and none_seen and run.evaluation_of(FAITHFULNESS) in rule_based:
@@ -679,8 +680,8 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
-            found = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
-            suspected += [found] if found.impact_text else []
+            suspicion = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
+            suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
@@ -711,14 +712,14 @@ def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> 
 
 
 def _with_evidence(finding: Finding, other: MoreFaithfulRun | None) -> Finding:
-    """Return the finding on unsupported statements as the generator's, if another run shows that it is."""
+    """Attribute unsupported statements to the generator if another run with the same passages shows that."""
     if other is None or finding.rule.id != "unfaithful":
         return finding
     return replace(finding, component="generator", evidence=str(other))
 
 
 def _with_samples(connection: Connection, finding: Finding, run: RunRef, columns: Columns) -> Finding:
-    """Return a finding without a query with the first samples that it is about: those with the value 1."""
+    """Add the first affected samples (with the value 1) to a finding without a query."""
     if finding.query is not None:
         return finding
     positions = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED].tolist()
@@ -798,9 +799,9 @@ def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
     """Compare the samples of each value with all others that have a value, if there are enough of both."""
-    known = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
-    for name in sorted(set(values[known])):
-        inside, outside = known & (values == name), known & (values != name)
+    has_both = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
+    for name in sorted(set(values[has_both])):
+        inside, outside = has_both & (values == name), has_both & (values != name)
         if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
             ids, other_ids = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
             comparison = group_difference(
@@ -863,21 +864,21 @@ def command_for(diagnosis: Diagnosis) -> str:
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     """Return what to look at first, as a title, and what else to know, as sentences; empty if there is nothing."""
     first, topics = diagnosis.first, diagnosis.topics
-    said: list[str] = []
+    sentences: list[str] = []
     if first:
         certainty = (
             "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (not certain)"
         )
         title = f"Start with {COMPONENTS[first.component]}{certainty}"
-    elif all(one.missing for one in diagnosis.not_triggered if not QUANTITIES[one.rule.quantity].observed):
+    elif all(result.missing for result in diagnosis.not_triggered if not QUANTITIES[result.rule.quantity].observed):
         title = "Not evaluated yet"
     else:
         title = "Nothing stands out"
-        said.append(_nothing_shown(diagnosis))
+        sentences.append(_nothing_shown(diagnosis))
     if topics:
         count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
-        said.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
-    return title, " ".join(said)
+        sentences.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
+    return title, " ".join(sentences)
 
 
 def _nothing_shown(diagnosis: Diagnosis) -> str:
@@ -897,15 +898,15 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
     """Say how many rules wait for metrics, which these are, and what they can show; empty if none can be evaluated."""
-    waiting = sum(bool(one.missing) for one in diagnosis.not_triggered)
+    waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
     verb = "rule waits" if waiting == 1 else "rules wait"
-    said = f"{waiting} {verb} for metrics that were not evaluated: {metric_names(diagnosis.missing)}."
+    sentence = f"{waiting} {verb} for metrics that were not evaluated: {metric_names(diagnosis.missing)}."
     if not _is_free(diagnosis):
-        return said
+        return sentence
     return (
-        f"{said} The embedded judge evaluates them without calls or cost; from its verdicts, rules that use the"
+        f"{sentence} The embedded judge evaluates them without calls or cost; from its verdicts, rules that use the"
         " reference answers are hints."
     )
 

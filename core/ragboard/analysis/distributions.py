@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
 from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
@@ -148,7 +148,7 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
     """Compute the distribution of a column; `unscored` says how unscored samples count in its mean."""
     policy: UnscoredPolicy = "excluded" if column.startswith(META) else unscored
     with store.database.read() as connection:
-        metrics = described(connection)
+        metrics = read_descriptions(connection)
         metric, threshold = metrics.get(column), read_thresholds(connection, metrics).get(column)
         values = column_query(run, column)
         extremes = extent(connection, values)
@@ -158,8 +158,8 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         fill = fill_of(metric, policy) if missing else None
         fills = fill if isinstance(fill, tuple) else ()
         variants = (values, *(column_query(run, column, fill=value) for value in fills))
-        known, *filled = [value_moments(connection, variant) for variant in variants]
-        mean = mean_of(metric, known, policy, sum(missing.values()), filled)
+        scored, *filled = [value_moments(connection, variant) for variant in variants]
+        mean = mean_of(metric, scored, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
         counts = bin_counts(connection, values, low, (high - low) / BINS, BINS)
         steps = quantiles(connection, values, [step / QUANTILES for step in range(QUANTILES + 1)])
@@ -196,7 +196,7 @@ def breakdown(
 ) -> tuple[Group, ...]:
     """Compute a column's mean for each value of a metadata column, largest group first, or for each turn in order."""
     with store.database.read() as connection:
-        metric = described(connection).get(column)
+        metric = read_descriptions(connection).get(column)
         fill = None if column.startswith(META) else fill_of(metric, unscored)
         fills = fill if isinstance(fill, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
@@ -205,10 +205,10 @@ def breakdown(
         )
     groups: list[Group] = []
     for value, total in sizes:
-        known, others = plain.get(value), [each.get(value) for each in filled]
-        n = known.n if known else 0
+        scored, others = plain.get(value), [each.get(value) for each in filled]
+        n = scored.n if scored else 0
         missing = (others[0].n if others and others[0] else n) - n
-        mean = mean_of(metric, known, unscored if fills else "excluded", missing, others)
+        mean = mean_of(metric, scored, unscored if fills else "excluded", missing, others)
         groups.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(groups)
 
@@ -239,7 +239,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 
-def _share_interval(known: AnyMoments) -> Interval | NoInterval:
-    if isinstance(known, ClusterMoments):
-        return mean_interval(known, bounds=(0.0, 1.0))
-    return wilson_interval(known.mean, known.n)
+def _share_interval(moments: AnyMoments) -> Interval | NoInterval:
+    if isinstance(moments, ClusterMoments):
+        return mean_interval(moments, bounds=(0.0, 1.0))
+    return wilson_interval(moments.mean, moments.n)

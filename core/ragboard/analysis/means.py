@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import Threshold, ThresholdStatus, read_thresholds
 from ragboard.metrics import metric_of
 from ragboard.metrics.critique import AspectCritique
@@ -114,7 +114,7 @@ def metric_summaries(
     policy: UnscoredPolicy = "excluded",
 ) -> dict[str, dict[str, MetricSummary]]:
     """Summarise the metrics of each evaluation; `totals` is the number of samples that each evaluation covers."""
-    metrics = described(connection)
+    metrics = read_descriptions(connection)
     thresholds = read_thresholds(connection, metrics)
     scored = metric_moments(connection, evaluations)
     unscored = unscored_by_metric(connection, evaluations)
@@ -128,13 +128,13 @@ def metric_summaries(
     summaries: dict[str, dict[str, MetricSummary]] = {}
     for key in dict.fromkeys((*scored, *unscored)):
         evaluation, spec = key
-        known, reasons, threshold = scored.get(key), unscored.get(key, {}), thresholds.get(spec)
+        scored_moments, reasons, threshold = scored.get(key), unscored.get(key, {}), thresholds.get(spec)
         mean = mean_of(
-            metrics.get(spec), known, policy, sum(reasons.values()), [moments.get(key) for moments in filled]
+            metrics.get(spec), scored_moments, policy, sum(reasons.values()), [moments.get(key) for moments in filled]
         )
         summaries.setdefault(evaluation, {})[spec] = MetricSummary(
             metric=spec,
-            scored=known.n if known else 0,
+            scored=scored_moments.n if scored_moments else 0,
             total=totals[evaluation],
             mean=mean.mean,
             interval=mean.interval,
@@ -257,9 +257,10 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     unusable = [spec for spec, mean in means.items() if mean is None or mean < 0]
     if unusable:
         return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(unusable)}")
-    known = [mean for mean in means.values() if mean is not None]
-    value = len(known) / sum(1 / mean for mean in known) if all(known) else 0.0
-    return Score(value=value, counted=f"harmonic mean of {', '.join(means)}")
+    positive_means = [mean for mean in means.values() if mean is not None]
+    value = len(positive_means) / sum(1 / mean for mean in positive_means) if all(positive_means) else 0.0
+    labels = (metric.label if (metric := metric_of(spec)) else spec for spec in means)
+    return Score(value=value, counted=f"harmonic mean of {', '.join(labels)}")
 
 
 def _ragas_score_name(spec: str) -> str:

@@ -15,7 +15,6 @@ from ragboard.store.queries.query import Connection
 __all__ = [
     "BETTER",
     "MORE_PASSAGES",
-    "described",
     "headline",
     "in_order",
     "metric_descriptions",
@@ -26,6 +25,7 @@ __all__ = [
     "metric_settings",
     "metric_source_label",
     "metric_summary",
+    "read_descriptions",
 ]
 
 MAX_HEADLINE = 4
@@ -42,10 +42,10 @@ MORE_PASSAGES = {"falls": "usually falls with more passages", "rises": "usually 
 def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> Mapping[str, MetricDescription]:
     """Return descriptions by metric name: of the installed metrics, then of those that only the store has."""
     with store.database.read() as connection:
-        return described(connection, known)
+        return read_descriptions(connection, known)
 
 
-def described(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
+def read_descriptions(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
     """Return descriptions by metric name, as `metric_descriptions`; of a stored metric, the latest description."""
     installed = {spec: describe(metric) for spec, metric in known.items()}
     stored = stored_descriptions(connection)
@@ -61,12 +61,12 @@ def in_order(specs: Iterable[str]) -> tuple[str, ...]:
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
     """Choose up to 4 metrics of an evaluation where there is little space: default metrics, then the first others.
 
-    If the evaluation has only 5 metrics, all 5 are returned.
+    Those with `compat` come last. If the evaluation has only 5 metrics, all 5 are returned.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
     usual = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
-    chosen = sorted(specs, key=lambda spec: spec not in usual)[:MAX_HEADLINE]
+    chosen = sorted(specs, key=lambda spec: (spec not in usual, "compat=True" in spec))[:MAX_HEADLINE]
     return tuple(spec for spec in specs if spec in chosen)
 
 

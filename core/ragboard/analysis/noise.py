@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragboard.analysis.comparability import same_judges
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.stats import PairedDifference, ci_text, paired_difference
 from ragboard.store import RunRef, Store
@@ -54,8 +54,10 @@ def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
     """
     with store.database.read() as connection:
         by_metric = scored_evaluations(connection, run.run_id)
-        known = described(connection)
-        noises = [_noise(connection, run, spec, known.get(spec), by_metric[spec]) for spec in in_order(by_metric)]
+        descriptions = read_descriptions(connection)
+        noises = [
+            _noise(connection, run, spec, descriptions.get(spec), by_metric[spec]) for spec in in_order(by_metric)
+        ]
     return tuple(noise for noise in noises if noise)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragboard.analysis.means import MetricSummary, fill_of, mean_of
-from ragboard.analysis.metrics import described
+from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.runs import RunSummary
 from ragboard.metrics import METRICS, Metric, compute_outcome, metric_of
 from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
@@ -56,11 +56,11 @@ def recomputed(
     """
     if not any(statement.is_overruled for statement in statements):
         return {}
-    known = (
+    final_verdicts = (
         Verdict(label=statement.by_people.label) if statement.by_people else statement.verdict
         for statement in statements
     )
-    verdicts = tuple(verdict for verdict in known if verdict)
+    verdicts = tuple(verdict for verdict in final_verdicts if verdict)
     if len(verdicts) < len(statements):
         return {}
     texts = tuple(statement.statement for statement in statements)
@@ -105,7 +105,7 @@ def _recomputed_means(
         if summary.judged and summary.judged.evaluation_id == ref.evaluation_id
     )
     outcomes = {position: _recompute_sample(connection, ref, position, specs) for position in positions}
-    metrics = described(connection)
+    metrics = read_descriptions(connection)
     clusters = sample_clusters(connection, ref.run_id)
     means: dict[str, MetricSummary] = {}
     for spec in dict.fromkeys(spec for by_spec in outcomes.values() for spec in by_spec):

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, range_of
 from ragboard.records import MetricDescription
-from ragboard.stats import PairedDifference, outer_difference, paired_difference
+from ragboard.stats import COMPARED_DECIMALS, PairedDifference, outer_difference, paired_difference
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import passage_counts, refusals
+from ragboard.store.queries.samples import passage_counts, passage_digests, refusals
 from ragboard.store.queries.scores import Positions, Scored, metric_names, scores_by_metric, unscored_positions
 from ragboard.store.queries.statements import answer_sizes
-from ragboard.store.queries.values import META, column_query, known_values, metadata_columns
+from ragboard.store.queries.values import META, column_query, grades_by_dimension, known_values, metadata_columns
 
 __all__ = [
     "Difference",
@@ -30,6 +30,7 @@ __all__ = [
     "answers_with_statements",
     "cost_columns",
     "difference_of",
+    "grade_columns",
     "is_cost",
     "mean_statement_counts",
     "metric_columns",
@@ -37,6 +38,8 @@ __all__ = [
     "pair_runs",
     "paired_refusals",
     "passages_per_question",
+    "same_passages",
+    "same_scores",
     "unscored_reasons",
 ]
 
@@ -117,6 +120,39 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
     return columns
 
 
+def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
+    """Return the grades that annotators gave in both run files, by dimension; several annotators count as their mean.
+
+    Higher is better.
+    """
+    grades_a, grades_b = (grades_by_dimension(connection, run.run_id) for run in (a, b))
+    columns: dict[str, MetricColumn] = {}
+    for name in (grade for grade in grades_a if grade in grades_b):
+        (first, has_a), (second, has_b) = _at(grades_a[name], paired.a), _at(grades_b[name], paired.b)
+        columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
+    return columns
+
+
+def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
+    """Return the first metric with the same scores in every pair, which may be the metric itself, by metric."""
+    first: dict[tuple[bytes, ...], str] = {}
+    first_equal: dict[str, str] = {}
+    for spec, column in columns.items():
+        values = (
+            np.where(scored, side.round(COMPARED_DECIMALS), np.nan)
+            for side, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
+        )
+        key = (*(side.tobytes() for side in values), column.judged.tobytes())
+        first_equal[spec] = first.setdefault(key, spec)
+    return first_equal
+
+
+def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:
+    """Return whether every pair has the same passages in the same order in both runs."""
+    in_a, in_b, both = _both(passage_digests(connection, a.run_id), passage_digests(connection, b.run_id), paired)
+    return bool(both.all() and (in_a == in_b).all())
+
+
 def is_cost(name: str) -> bool:
     """Return whether the name of a column suggests cost, time or tokens of an answer: `latency_ms`, `totalTokens`."""
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
@@ -184,11 +220,11 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
     """Return the clusters of pairs whose samples depend on each other in either run; None if all are independent."""
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
-    known = [(clusters, positions) for clusters, positions in sides if clusters]
-    connected = _connected_clusters([clusters.of[positions] for clusters, positions in known], paired.a.size)
+    clustered = [(clusters, positions) for clusters, positions in sides if clusters]
+    connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in known))
+    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragboard.analysis.alignment import Aligned, align, content_similarity
 from ragboard.analysis.comparability import comparable_refs, different_judges
-from ragboard.analysis.metrics import described
+from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.samples import SampleReport, sample_report
 from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
@@ -200,17 +200,22 @@ def pair_position(
         order = pair_order(connection, query)
         position = position_of(connection, a.run_id, sample_id)
         index = order.index(position) if position in order else -1
-        neighbours = {at: order[at] for at in (index - 1, index + 1) if 0 <= at < len(order)}
-        texts = sample_texts(connection, a.run_id, list(neighbours.values()))
-    before, after = (texts[neighbours[at]].sample_id if at in neighbours else None for at in (index - 1, index + 1))
-    return PairPosition(position=index + 1, total=len(order), previous=before, following=after)
+        before = order[index - 1] if index > 0 else None
+        after = order[index + 1] if index + 1 < len(order) else None
+        texts = sample_texts(connection, a.run_id, [at for at in (before, after) if at is not None])
+    return PairPosition(
+        position=index + 1,
+        total=len(order),
+        previous=None if before is None else texts[before].sample_id,
+        following=None if after is None else texts[after].sample_id,
+    )
 
 
 def _direction(connection: Connection, a: RunRef, b: RunRef, spec: str) -> Direction:
     """Return the direction of a shared metric; neutral if different judges scored it in A and B."""
     if not all(has_scores(connection, run, spec) for run in (a, b)):
         raise NotFoundError(f"{a.name!r} and {b.name!r} do not both have scores of {spec!r}")
-    metric = described(connection).get(spec)
+    metric = read_descriptions(connection).get(spec)
     same_judge = spec not in different_judges(connection, a, b, (spec,))
     return metric.direction if metric and same_judge else "neutral"
 
@@ -320,11 +325,11 @@ def _overlap(first: str, second: str) -> bool:
     if first in second:
         return bool(first)
     least = max(1, ceil(RECHUNKED * min(len(first), len(second))))
-    at = second.find(first[-least:])
-    while at >= 0:
-        if first.endswith(second[: at + least]):
+    start = second.find(first[-least:])
+    while start >= 0:
+        if first.endswith(second[: start + least]):
             return True
-        at = second.find(first[-least:], at + 1)
+        start = second.find(first[-least:], start + 1)
     return False
 
 

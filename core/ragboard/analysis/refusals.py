@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ragboard.answerability import ANSWERABILITY_COLUMNS, Answerability, answerability_of
+from ragboard.answerability import READ_COLUMNS, answerability_of
 from ragboard.errors import NotFoundError, SettingError
+from ragboard.records import Answerability
 from ragboard.stats import Interval, NoInterval, estimate_text, mean_interval, moments
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import sample_clusters
@@ -37,8 +38,9 @@ Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 """What an answer does. A partial refusal counts as answered, because it states something (as in MTRAG)."""
 
-Source = Literal["file", "judge"]
-"""Who decides whether a question is answerable: the run file, or the judge, which looked for helpful sentences."""
+Source = Literal["labels", "file", "judge"]
+"""Who decides whether a question is answerable: people's labels, the run file, or the judge, which looked for helpful
+sentences."""
 
 ANSWERABLE: tuple[Answerability, ...] = ("answerable", "partial")
 """Questions that should be answered. Unanswerable ones should be refused; all others are left out of every rate."""
@@ -86,7 +88,8 @@ class RefusalReport:
     run: str
     judge: str
     """The judge that says which answers refuse: `embedded (rule-based)`."""
-    source: Source
+    sources: Mapping[Source, int]
+    """Who says which questions can be answered: number of samples by source."""
     counts: Mapping[Answerability, Mapping[Behaviour, int]]
     """The table: number of samples by answerability and behaviour."""
     unknown: int
@@ -97,13 +100,27 @@ class RefusalReport:
     wrong: tuple[RefusalSample, ...]
     """The unanswerable questions that were answered, then the answerable ones that were refused."""
 
+    @property
+    def wrong_in_words(self) -> str:
+        """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
+        if not self.wrong:
+            return "Refusals: every unanswerable question refused, every answerable one answered"
+        answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
+        refused = len(self.wrong) - answered
+        parts = [
+            f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
+            f"{refused:,} answerable one{'' if refused == 1 else 's'} refused" if refused else "",
+        ]
+        count = f"{len(self.wrong):,} question{'' if len(self.wrong) == 1 else 's'}"
+        return f"{count} handled wrongly: {', '.join(filter(None, parts))}"
+
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
     """Count the answered and refused questions of a run's evaluation by whether they are answerable.
 
-    `source` decides whether a question is answerable; None: the run file if it has this for any sample, else the judge.
-    `compat`: as in `refusal_scores`. Raises NotFoundError if neither source knows it or refusals were not judged, and
-    SettingError for a value in the file that `answerability_of` cannot read.
+    `source` decides whether a question is answerable; None: people's label of it, else the run file, and if neither has
+    this for any sample, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if no source knows it or
+    refusals were not judged, and SettingError for a value in the file that `answerability_of` cannot read.
     """
     with store.database.read() as connection:
         rows = refusal_rows(connection, run.run_id, run.evaluation_id)
@@ -114,25 +131,33 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             f"no judge decided which answers of {run.name} refuse; evaluate a metric that splits answers into"
             f" statements: ragboard evaluate {run.name} --metrics faithfulness"
         )
-    from_file = _from_file(rows) if source != "judge" else {}
-    source = source or ("file" if from_file else "judge")
-    known = from_file if source == "file" else _from_judge(rows)
-    if not known:
+    by_source: dict[Source, dict[int, Answerability]] = {}
+    if source in (None, "labels"):
+        by_source["labels"] = {row.position: row.label for row in rows if row.label}
+    if source in (None, "file"):
+        by_source["file"] = _from_file(row for row in rows if row.position not in by_source.get("labels", {}))
+    if source == "judge" or not any(by_source.values()):
+        by_source["judge"] = _from_judge(rows) if source in (None, "judge") else {}
+    answerability: dict[int, Answerability] = {
+        position: stated for found in by_source.values() for position, stated in found.items()
+    }
+    if not answerability:
         raise NotFoundError(
-            f"it is unknown which questions of {run.name} can be answered; add a column answerable (true or false) or"
-            f" answerability to the run file, or let the judge look for an answer in the passages: ragboard evaluate"
-            f" {run.name} --metrics context_relevance"
+            f"it is unknown which questions of {run.name} can be answered; label them (ragboard labels question"
+            f" {run.name} SAMPLE unanswerable), add a column answerable (true or false) or answerability to the run"
+            f" file, or let the judge look for an answer in the passages: ragboard evaluate {run.name} --metrics"
+            f" context_relevance"
         )
-    covered = [row for row in rows if row.position in known]
+    covered = [row for row in rows if row.position in answerability]
     behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in covered}
-    table = Counter((known[row.position], behaviours[row.position]) for row in covered)
+    table = Counter((answerability[row.position], behaviours[row.position]) for row in covered)
     counts: dict[Answerability, dict[Behaviour, int]] = {
         answerability: {behaviour: table[answerability, behaviour] for behaviour in BEHAVIOURS}
         for answerability in get_args(Answerability)
         if any(table[answerability, behaviour] for behaviour in BEHAVIOURS)
     }
-    answerable = np.array([known[row.position] in ANSWERABLE for row in covered])
-    unanswerable = np.array([known[row.position] == "unanswerable" for row in covered])
+    answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
+    unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
     cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
     counted = answerable | unanswerable
@@ -146,7 +171,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     return RefusalReport(
         run=run.name,
         judge=judged.in_words if judged else "",
-        source=source,
+        sources={name: len(found) for name, found in by_source.items() if found},
         counts=counts,
         unknown=len(rows) - len(covered),
         rates=(
@@ -156,7 +181,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate("answers to unanswerable questions", "answers", unanswerable, ~refused & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
-        wrong=_wrong(covered, known, behaviours),
+        wrong=_wrong(covered, answerability, behaviours),
     )
 
 
@@ -191,16 +216,19 @@ def refusal_scores(
 
 
 def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
-    """Return whether each question can be answered as the run file says, by position.
+    """Return whether each question can be answered as people's labels say, else the run file, by position.
 
-    Empty if it does not say so, or if a value is none of those that `answerability_of` reads.
+    Empty if neither says so, or if the file has a value that `answerability_of` cannot read.
     """
-    found = {position: columns for position, *columns in answerability_columns(connection, run_id)}
-    try:
-        read = {position: _read(tuple(columns)) for position, columns in found.items()}
-    except ValueError:
-        return {}
-    return {position: value for position, value in read.items() if value is not None}
+    stated: dict[int, Answerability] = {}
+    for position, label, *columns in answerability_columns(connection, run_id):
+        try:
+            value = label or _read(tuple(columns))
+        except ValueError:
+            return {}
+        if value is not None:
+            stated[position] = value
+    return stated
 
 
 def answered_unanswerable(
@@ -236,22 +264,26 @@ def _from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
 
 @cache
 def _read(columns: tuple[str | None, ...]) -> Answerability | None:
-    values = zip(ANSWERABILITY_COLUMNS, columns, strict=True)
+    values = zip(READ_COLUMNS, columns, strict=True)
     return answerability_of({name: json.loads(value) for name, value in values if value is not None})
 
 
 def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
-    return {row.position: "answerable" if row.selected else "unanswerable" for row in rows if row.selected is not None}
+    found: dict[int, Answerability] = {}
+    for row in rows:
+        if row.selected is not None:
+            found[row.position] = "answerable" if row.selected else "unanswerable"
+    return found
 
 
 def _wrong(
-    rows: Sequence[RefusalRow], known: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
+    rows: Sequence[RefusalRow], answerability: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
 ) -> tuple[RefusalSample, ...]:
     samples = [
         RefusalSample(
             sample_id=row.sample_id,
             question=row.question,
-            answerability=known[row.position],
+            answerability=answerability[row.position],
             behaviour=behaviours[row.position],
         )
         for row in rows

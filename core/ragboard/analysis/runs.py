@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ClaimClass
 from ragboard.problems import kind_of_problem
 from ragboard.records import JsonValue, Label, ModelUsage
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.store import RunRef, Store, read_evaluations
 from ragboard.store.queries.clusters import run_clusters
 from ragboard.store.queries.evaluations import (
@@ -33,6 +35,9 @@ __all__ = [
     "ListedEvaluation",
     "RunSummary",
     "TotalUsage",
+    "board_metrics",
+    "dataset_label",
+    "different_judges_note",
     "evaluations_by_run",
     "failed_evaluations",
     "failures",
@@ -40,6 +45,7 @@ __all__ = [
     "leaderboard",
     "list_runs",
     "means_sql",
+    "own_first",
     "run_evaluations",
     "run_summary",
     "runs_matching",
@@ -88,6 +94,21 @@ class TotalUsage:
             "" if self.tokens_to_plan_ratio is None else f" and {self.tokens_to_plan_ratio:.0%} of the tokens planned"
         )
         return f"; {self.calls_to_plan_ratio:.0%} of the calls{tokens or ' planned'}"
+
+
+_UNNAMED = re.compile(r"([\d,]+ questions?) \([0-9a-f]{4}\)")
+"""Matches the name of a dataset that the user did not name, which ends with a part of its digest."""
+
+
+def dataset_label(name: str, others: Iterable[str] = ()) -> str:
+    """Return the name of a dataset for pages: without the digest (`98 questions`), unless another one shares the rest.
+
+    `others`: the names of all datasets on the page.
+    """
+    match = _UNNAMED.fullmatch(name)
+    if match is None or any(other != name and other.startswith(f"{match[1]} (") for other in others):
+        return name
+    return match[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +189,35 @@ def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple
     """
     with store.database.read() as connection:
         return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
+
+
+def own_first(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """Return the runs with the sample runs of `ragboard demo` last."""
+    return tuple(sorted(runs, key=lambda run: SAMPLE_TAG in run.tags))
+
+
+def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
+    """Return the metrics that any of the runs was evaluated with, then the scores that their files brought.
+
+    The order does not depend on which run has which metrics.
+    """
+    ours = in_order(spec for run in runs for spec in run.metrics)
+    from_files = in_order(spec for run in runs for spec in run.file_scores)
+    return tuple(dict.fromkeys((*ours, *from_files)))
+
+
+def different_judges_note(runs: Sequence[RunSummary]) -> str:
+    """Name the runs over the same questions that different judges evaluated; empty if there are none."""
+    by_dataset: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        if run.judged:
+            by_dataset.setdefault(run.dataset_key, {}).setdefault(run.judged.in_words, []).append(run.name)
+    notes = [
+        "; ".join(f"{', '.join(names)} by {judge}" for judge, names in judges.items())
+        for judges in by_dataset.values()
+        if len(judges) > 1
+    ]
+    return " ".join(f"Not comparable, judged by different judges: {note}." for note in notes)
 
 
 def means_sql(runs: Iterable[RunSummary]) -> str:

@@ -38,13 +38,13 @@ class MoreFaithfulRun:
     """Faithfulness of the other run minus that of this one, over the samples with the same passages."""
 
     def __str__(self) -> str:
-        """Say why the generator is at fault."""
-        found = self.pairs
-        questions = f"{found.n:,} of {self.samples:,} questions" if found.n < self.samples else f"{found.n:,} questions"
+        """`The generator is at fault: from the same passages, b reaches a faithfulness of 0.91, this run 0.62 ...`."""
+        pairs = self.pairs
+        questions = f"{pairs.n:,} of {self.samples:,} questions" if pairs.n < self.samples else f"{pairs.n:,} questions"
         return (
             f"The generator is at fault: from the same passages, {self.run} reaches a faithfulness of"
-            f" {found.second:.2f}, this run {found.first:.2f} (difference {found.difference:+.2f},"
-            f" {ci_text(found.interval, '+.2f')}, {questions})."
+            f" {pairs.second:.2f}, this run {pairs.first:.2f} (difference {pairs.difference:+.2f},"
+            f" {ci_text(pairs.interval, '+.2f')}, {questions})."
         )
 
 
@@ -54,22 +54,26 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
     Only runs judged by the same judge count, and only samples with the same passages in both. None if no difference is
     significant and large.
     """
-    others = [one for one in list_runs(store) if one.dataset_key == summary.dataset_key and one.run_id != run.run_id]
-    found: list[tuple[str, PairedDifference]] = []
-    for other in [one for one in others if one.evaluated][:MAX_RUNS]:
+    others = [
+        other
+        for other in list_runs(store)
+        if other.dataset_key == summary.dataset_key and other.run_id != run.run_id and other.evaluated
+    ]
+    differences: list[tuple[str, PairedDifference]] = []
+    for other in others[:MAX_RUNS]:
         pairs = _difference(store, run, store.resolve(other.name), summary.samples)
         if pairs is not None:
-            found.append((other.name, pairs))
-    adjusted = holm([pairs.p for _, pairs in found])
+            differences.append((other.name, pairs))
+    adjusted = holm([pairs.p for _, pairs in differences])
     better = [
         MoreFaithfulRun(run=name, samples=summary.samples, pairs=pairs)
-        for (name, pairs), p in zip(found, adjusted, strict=True)
+        for (name, pairs), p in zip(differences, adjusted, strict=True)
         if pairs.difference >= MIN_DIFFERENCE
         and isinstance(pairs.interval, Interval)
         and pairs.interval.low > 0
         and p < ALPHA
     ]
-    return max(better, key=lambda one: one.pairs.difference, default=None)
+    return max(better, key=lambda run: run.pairs.difference, default=None)
 
 
 def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
@@ -87,10 +91,10 @@ def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> Paire
         keys_a, keys_b = passage_keys(connection, first.run_id), passage_keys(connection, second.run_id)
         clusters = pair_clusters(connection, first, second, paired)
     positions = zip(paired.a.tolist(), paired.b.tolist(), strict=True)
-    same = np.array([at in keys_a and keys_a[at] == keys_b.get(to) for at, to in positions], dtype=np.bool_)
-    kept = same & ~np.isnan(a + b) if same.size else same
-    if kept.sum() < MIN_SHARE * samples:
+    same = np.array([keys_a.get(in_a, "") == keys_b.get(in_b) for in_a, in_b in positions], dtype=np.bool_)
+    compared = same & ~np.isnan(a + b) if same.size else same
+    if compared.sum() < MIN_SHARE * samples:
         return None
     return paired_difference(
-        a[kept], b[kept], bounds=(-1.0, 1.0), clusters=clusters.of[kept].tolist() if clusters else None
+        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.of[compared].tolist() if clusters else None
     )

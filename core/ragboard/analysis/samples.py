@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.overruled_verdicts import recomputed
 from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
@@ -206,7 +206,7 @@ def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["bel
     """Return the side that fails and the threshold of the query's column; None unless it filters by the threshold."""
     if query.only != "beyond":
         return None
-    threshold = read_thresholds(connection, described(connection)).get(query.column)
+    threshold = read_thresholds(connection, read_descriptions(connection)).get(query.column)
     return (threshold.fail, threshold.value) if threshold else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.stats import Interval, NoInterval, cluster_moments, estimate_text, mean_interval
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
@@ -98,13 +98,17 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
         if not counts:
             return None
         clusters = sample_clusters(connection, run.run_id)
-        known = described(connection)
+        descriptions = read_descriptions(connection)
         replies = {
             replies_of_kind.kind: _agreement(replies_of_kind, clusters)
             for replies_of_kind in compared_replies(connection, evaluation)
         }
         metrics = [
-            _drawn(spec, known[spec].label if spec in known else spec, drawn_scores(connection, evaluation, spec))
+            _drawn(
+                spec,
+                descriptions[spec].label if spec in descriptions else spec,
+                drawn_scores(connection, evaluation, spec),
+            )
             for spec in in_order(counts)
         ]
     return SelfAgreement(replies=tuple(replies[kind] for kind in KINDS if kind in replies), metrics=tuple(metrics))
@@ -114,13 +118,13 @@ def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> Re
     groups = compared.positions if clusters is None else clusters.of[compared.positions]
     _, group = np.unique(groups, return_inverse=True)
     items, agreement = (np.bincount(group, sums).astype(np.float64) for sums in (compared.items, compared.agreement))
-    known = cluster_moments(items, agreement)
+    moments = cluster_moments(items, agreement)
     return ReplyAgreement(
         kind=KINDS[compared.kind],
         items=int(compared.items.sum()),
         flips=int(compared.flips.sum()),
-        agreement=known.mean,
-        interval=mean_interval(known, bounds=(0.0, 1.0)),
+        agreement=moments.mean,
+        interval=mean_interval(moments, bounds=(0.0, 1.0)),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ragboard.analysis.metrics import described, metric_descriptions, metric_range
+from ragboard.analysis.metrics import metric_descriptions, metric_range, read_descriptions
 from ragboard.errors import SettingError
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval, NoInterval
@@ -63,7 +63,7 @@ class ShareMeetingThreshold:
 def thresholds(store: Store) -> Mapping[str, Threshold]:
     """Return the thresholds that are set, by metric."""
     with store.database.read() as connection:
-        return read_thresholds(connection, described(connection))
+        return read_thresholds(connection, read_descriptions(connection))
 
 
 def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescription]) -> dict[str, Threshold]:

@@ -84,8 +84,8 @@ def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
     scored = [run for run in evaluated if metric in run.metrics]
     before = {run.run_id: earlier for earlier, run in pairwise(scored)}
     points = tuple(_point(store, run, before.get(run.run_id), metric) for run in runs)
-    known = metric_descriptions(store).get(metric)
-    label = known.label if known else metric
+    description = metric_descriptions(store).get(metric)
+    label = description.label if description else metric
     return Trend(dataset=dataset, metric=metric, label=label, metrics=tuple(metrics), points=points, older=older)
 
 

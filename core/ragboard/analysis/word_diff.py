@@ -70,7 +70,7 @@ def diff_note(changes: Sequence[Change]) -> str:
     shared = shared_words(changes)
     if shared < MIN_SHARED:
         return f"The two texts share only {shared:.0%} of their words, so the differences are not marked."
-    return "Struck through: only in A. Bold and underlined: only in B." if shared < 1 else "Both texts are the same."
+    return "Highlighted: words that only this text has." if shared < 1 else "Both texts are the same."
 
 
 def _pieces(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[ChangeKind, str]]:

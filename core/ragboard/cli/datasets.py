@@ -234,7 +234,7 @@ def approve(dataset: str, annotator: str, store: Store) -> None:
     open_lists = [one for one in chosen.questions if one.nuggets and not one.nuggets.approved]
     for question in open_lists:
         approve_nuggets(store, question, author=annotator)
-    click.echo(f"{len(open_lists):,} lists of nuggets approved by {one_line(annotator)}")
+    click.echo(f"nuggets of {_questions(len(open_lists))} approved by {one_line(annotator)}")
 
 
 @nuggets.command()

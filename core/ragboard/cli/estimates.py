@@ -351,11 +351,11 @@ def _print_simulation(found: RankingSimulation) -> None:
         ["", "Kendall's tau", "middle 95%", "CIs with the true rate"],
         [
             [
-                arm.name,
-                f"{arm.tau:.3f} ± {1.96 * arm.tau_error:.3f}",
-                range_text(arm.tau_low, arm.tau_high, ".2f"),
-                f"{arm.coverage:.1%}",
+                method.name,
+                f"{method.tau:.3f} ± {1.96 * method.tau_error:.3f}",
+                range_text(method.tau_low, method.tau_high, ".2f"),
+                f"{method.coverage:.1%}",
             ]
-            for arm in found.arms
+            for method in found.methods
         ],
     )

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import getpass
 from pathlib import Path
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
 import click
 
+from ragboard.answerability import ANSWERABILITY_CLASSES
 from ragboard.cli.options import as_json, force_option, store_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.human.annotation import draw_samples
 from ragboard.human.label_files import export_labels, import_labels
 from ragboard.human.labels import label_statement, remove_label
+from ragboard.human.questions import (
+    export_question_labels,
+    has_question_labels,
+    import_question_labels,
+    label_question_of,
+)
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.labels import SamplingDesign
-from ragboard.records import Label
+from ragboard.readers.tables import read_table
+from ragboard.records import Answerability, Label
 from ragboard.store import Store
 
 __all__ = ["label", "labels"]
@@ -67,6 +75,7 @@ def labels(context: click.Context) -> None:
 
     \b
     ragboard labels draw bm25-k3 --size 150 --seed 7
+    ragboard labels question bm25-k3 q10 unanswerable
     ragboard labels export -o labels.jsonl
     ragboard labels import labels.jsonl --design random
     """
@@ -99,14 +108,38 @@ def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
     click.echo(f"{count:,} of {drawn.population:,} samples with statements, drawn with seed {drawn.seed}")
 
 
+@labels.command()
+@click.argument("run")
+@click.argument("sample")
+@click.argument("answerability", type=click.Choice((*ANSWERABILITY_CLASSES, "none")))
+@annotator_option
+@store_option
+def question(
+    run: str, sample: str, answerability: Answerability | Literal["none"], annotator: str, store: Store
+) -> None:
+    """Label the question of a SAMPLE: can it be answered? `none` removes the label.
+
+    The label counts in every run that asks the question, before what the run file says; the newest one counts.
+
+    \b
+    ragboard labels question bm25-k3 q10 unanswerable
+    """
+    ref = store.resolve(run)
+    given = None if answerability == "none" else answerability
+    text = label_question_of(store, ref, sample, given, annotator=annotator)
+    done = f"labelled {given} by {annotator}" if given else "no label"
+    click.echo(one_line(f"{text}: {done}"))
+
+
 @labels.command("export")
 @click.argument("run", required=False)
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
 )
+@click.option("--questions", is_flag=True, help="Write which questions can be answered, instead of labels of answers.")
 @force_option
 @store_option
-def export_command(run: str | None, out: Path | None, force: bool, store: Store) -> None:
+def export_command(run: str | None, out: Path | None, questions: bool, force: bool, store: Store) -> None:
     """Write the human labels of a RUN, or of all runs, as JSON Lines.
 
     \b
@@ -114,7 +147,8 @@ def export_command(run: str | None, out: Path | None, force: bool, store: Store)
     """
     if out:
         check_output(out, force=force)
-    lines = [f"{line}\n" for line in export_labels(store, store.resolve(run) if run else None)]
+    ref, exported = store.resolve(run) if run else None, export_question_labels if questions else export_labels
+    lines = [f"{line}\n" for line in exported(store, ref)]
     if out is None:
         click.echo("".join(lines), nl=False)
     else:
@@ -135,11 +169,24 @@ def import_command(file: Path, design: SamplingDesign | None, annotator: str, st
     """Import the labels in FILE: JSON Lines or an ARES TSV. Importing a file twice changes nothing.
 
     Pass --design: means can only be estimated from a random sample of a run's answers. Rows without an annotator get
-    the one of --annotator.
+    the one of --annotator. A file without answers, but with the column answerability, labels questions.
 
     \b
     ragboard labels import labels.jsonl --design random
     """
+    table = read_table(file)
+    if has_question_labels(table):
+        of_questions = import_question_labels(store, file, table, annotator=annotator)
+        if as_json:
+            print_json(of_questions)
+            return
+        click.echo(
+            f"{of_questions.added:,} labels of questions imported from {of_questions.rows:,} rows;"
+            f" {of_questions.unchanged:,} already imported"
+        )
+        if of_questions.without_a_run:
+            click.echo(f"  {of_questions.without_a_run:,} of questions that no run of the store asks", err=True)
+        return
     imported = import_labels(store, file, annotator=annotator, design=design)
     if as_json:
         print_json(imported)

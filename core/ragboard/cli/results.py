@@ -37,6 +37,7 @@ from ragboard.analysis import (
     resolve_spec,
     start_with,
     topic_in_words,
+    truthfulness_shares,
     why_not_triggered,
 )
 from ragboard.analysis.verdict_style import verdict_words
@@ -56,7 +57,11 @@ __all__ = ["diagnose_run", "diagnosis_json", "export", "list_hallucinations", "p
 MAX_WRONG = 10
 """Maximum number of wrong refusals and answers to print."""
 
-REFUSAL_SOURCES = {"file": "run file", "judge": "judge, by whether a sentence of the passages helps"}
+REFUSAL_SOURCES = {
+    "labels": "labels of people",
+    "file": "run file",
+    "judge": "judge, by whether a sentence of the passages helps",
+}
 
 
 @click.command()
@@ -64,33 +69,39 @@ REFUSAL_SOURCES = {"file": "run file", "judge": "judge, by whether a sentence of
 @click.option(
     "--from",
     "source",
-    type=click.Choice(["file", "judge"]),
-    help="Who says which questions can be answered.  [default: the run file, else the judge]",
+    type=click.Choice(list(REFUSAL_SOURCES)),
+    help="Who says which questions can be answered.  [default: labels of people, then the run file; else the judge]",
 )
 @click.option("--compat", is_flag=True, help="Count a share of nothing as 0, as Trust-Score does.")
 @store_option
 @as_json
-def refusals(run: str, source: Literal["file", "judge"] | None, compat: bool, store: Store, as_json: bool) -> None:
+def refusals(
+    run: str, source: Literal["labels", "file", "judge"] | None, compat: bool, store: Store, as_json: bool
+) -> None:
     """Count which refusals of a RUN were right: answered and refused questions by whether they can be answered.
 
     \b
     ragboard refusals bm25-k3
     ragboard refusals bm25-k3 --from judge --json
     """
-    report = refusal_report(store, store.resolve(run), source=source, compat=compat)
+    ref = store.resolve(run)
+    report, truthfulness = refusal_report(store, ref, source=source, compat=compat), truthfulness_shares(store, ref)
     if as_json:
-        print_json(report)
+        print_json({**asdict(report), "truthfulness": truthfulness})
         return
     click.echo(one_line(f"{report.run}: which answers refuse: judge {report.judge}"))
-    click.echo(f"which questions can be answered: {REFUSAL_SOURCES[report.source]}")
+    sources = ", ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in report.sources.items())
+    click.echo(f"which questions can be answered: {sources}")
     rows = [[name, *(f"{count:,}" for count in row.values())] for name, row in report.counts.items()]
     print_table(["question", *BEHAVIOURS], rows)
     if report.unknown:
-        click.echo(f"{report.unknown:,} samples are not counted: it is unknown whether their question can be answered")
+        click.echo(f"not counted, because it is unknown whether the question can be answered: {report.unknown:,}")
     for rate in report.rates:
         click.echo(str(rate))
     for name, value in report.scores.items():
         click.echo(f"trust_score.{name}: {'undefined' if value is None else f'{value:.3f}'}")
+    for shares in truthfulness:
+        click.echo(one_line(str(shares)))
     for one in report.wrong[:MAX_WRONG]:
         click.echo(one_line(f"  {one.answerability}, {one.behaviour}: {one.sample_id}: {one.question}"))
     if len(report.wrong) > MAX_WRONG:
@@ -382,7 +393,7 @@ def export(
     ragboard export bm25-k3 bm25-rerank-k5 --what pairs -o pairs.csv
     """
     refs = tuple(map(store.resolve, runs))
-    write_export(store, refs, what=what, kind=kind, out=out, unscored=unscored, force=force)
+    write_export(store, refs, table_name=what, kind=kind, out=out, unscored=unscored, force=force)
 
 
 @click.command()

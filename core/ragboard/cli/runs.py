@@ -18,6 +18,7 @@ from ragboard.analysis import (
     SampleReport,
     UnscoredPolicy,
     breakdown,
+    bundling,
     columns,
     leaderboard,
     metric_descriptions,
@@ -27,6 +28,7 @@ from ragboard.analysis import (
     run_summary,
     sample_report,
     self_agreement,
+    truthfulness_shares,
 )
 from ragboard.analysis.verdict_style import verdict_words
 from ragboard.cli.options import (
@@ -251,16 +253,22 @@ def show(
     summary = run_summary(store, ref, unscored=unscored)
     groups = _groups(store, ref, summary, by, unscored) if by else {}
     people, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
+    shares, bundled = truthfulness_shares(store, ref), bundling(store, ref)
     if as_json:
-        print_json({**run_json(summary), "people": people, "self_agreement": draws, "groups": groups})
+        data = {"people": people, "self_agreement": draws, "bundling": bundled, "truthfulness": shares}
+        print_json({**run_json(summary), **data, "groups": groups})
         return
     _print_run(summary, people)
+    for share in shares:
+        click.echo(one_line(str(share)))
     for spec, found in groups.items():
         for group in found:
             shown = "unscored" if group.mean is None else estimate_text(group.mean, group.interval, ".2f")
             click.echo(one_line(f"{spec}, {by} {group.value}: {shown} {group.scored}/{group.total}"))
     for line in (*draws.replies, *draws.metrics) if draws else ():
         click.echo(one_line(f"self-agreement: {line}"))
+    for line in (*bundled.replies, *bundled.scores) if bundled else ():
+        click.echo(one_line(f"compat: {line}"))
     evaluations = run_evaluations(store, ref.run_id)
     for one in evaluations if len(evaluations) > 1 else ():
         click.echo(one_line(f"evaluation {ref.name}@{one.judged.evaluation_id}: {one}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragboard.datasets.datasets import Dataset, DatasetVersion, dataset_of, datasets
 from ragboard.datasets.nugget_files import export_nuggets, import_nuggets
+from ragboard.datasets.nugget_writer import NuggetSource, WrittenNuggets, write_nuggets
 from ragboard.datasets.nuggets import (
     AnswerNugget,
     NuggetTable,
@@ -12,8 +13,7 @@ from ragboard.datasets.nuggets import (
     nugget_table,
     save_nuggets,
 )
-from ragboard.datasets.rewriting import RewrittenQuestions, rewrite_questions
-from ragboard.datasets.writing import NuggetSource, WrittenNuggets, write_nuggets
+from ragboard.datasets.question_rewriter import RewrittenQuestions, rewrite_questions
 from ragboard.store.queries.nuggets import DatasetQuestion, NuggetList
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The datasets of a store. A dataset is known by its name; runs under one name may ask different sets of questions."""
+"""The datasets of a store. A dataset is identified by its name; its runs may have different sets of questions."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ __all__ = ["Dataset", "DatasetVersion", "dataset_of", "datasets"]
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetVersion:
-    """One set of questions under a dataset's name, and the runs that ask it."""
+    """One set of questions of a dataset, and the runs that have these questions."""
 
     key: str
-    """A digest of the questions, of 4 hexadecimal digits."""
+    """The first 4 hexadecimal digits of a digest of the questions."""
     runs: tuple[str, ...]
-    """Names, newest first."""
+    """Names of runs, newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """The questions that runs share."""
+    """The runs with the same dataset name, and all their questions."""
 
     name: str
     runs: tuple[RunOfDataset, ...]
     """Newest first."""
     questions: tuple[DatasetQuestion, ...]
-    """In the order of the newest run; those that only older runs ask follow."""
+    """Questions of the newest run first, in its order; then those that only older runs have."""
 
     @property
     def versions(self) -> tuple[DatasetVersion, ...]:
-        """Its sets of questions, that of the newest run first."""
+        """Its sets of questions; the newest run's comes first."""
         keys = dict.fromkeys(run.version for run in self.runs)
         return tuple(
             DatasetVersion(key=key[:4], runs=tuple(run.name for run in self.runs if run.version == key)) for key in keys
@@ -51,35 +51,35 @@ class Dataset:
 
     @property
     def with_nuggets(self) -> int:
-        """The number of questions with nuggets."""
+        """Number of questions with nuggets."""
         return sum(question.nuggets is not None for question in self.questions)
 
     @property
     def approved(self) -> int:
-        """The number of questions whose nuggets a person approved."""
+        """Number of questions whose nuggets were approved by a person."""
         return sum(question.nuggets is not None and question.nuggets.approved for question in self.questions)
 
 
 def datasets(store: Store) -> Sequence[DatasetRow]:
-    """Return all datasets with their sizes, that of the newest run first."""
+    """Return all datasets with their sizes; the newest run's dataset comes first."""
     with store.database.read() as connection:
         return dataset_rows(connection)
 
 
 def dataset_of(store: Store, name: str) -> Dataset:
-    """Return the dataset with this name, or that of the run with this name.
+    """Return the dataset with this name, or the dataset of the run with this name.
 
-    Raises NotFoundError if there is neither.
+    Raises NotFoundError if there is no such dataset or run.
     """
     with store.database.read() as connection:
-        found = dataset_name(connection, name)
-        if found is None:
-            names = [one.name for one in dataset_rows(connection)]
+        dataset = dataset_name(connection, name)
+        if dataset is None:
+            names = [row.name for row in dataset_rows(connection)]
             near = get_close_matches(name, names, n=3) or names[:5]
             known = f"there are {', '.join(near)}" if near else "the store is empty"
             raise NotFoundError(f"no dataset or run is called {name!r}; {known}")
         return Dataset(
-            name=found,
-            runs=tuple(dataset_runs(connection, found)),
-            questions=tuple(dataset_questions(connection, found)),
+            name=dataset,
+            runs=tuple(dataset_runs(connection, dataset)),
+            questions=tuple(dataset_questions(connection, dataset)),
         )

@@ -1,4 +1,4 @@
-"""Files of nuggets: one question per line, in the form of AutoNuggetizer's files."""
+"""Files of nuggets: JSON Lines with one question per line, like AutoNuggetizer's files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["ImportedNuggets", "export_nuggets", "import_nuggets"]
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedNuggets:
-    """The questions whose nuggets were read from a file."""
+    """How many questions with nuggets were imported from a file."""
 
     questions: int
     unknown: int
-    """Those that no run in the store asks; they are stored and serve the runs that will."""
+    """Number of questions that no run in the store has yet; their nuggets are stored for later runs."""
 
 
 def export_nuggets(dataset: Dataset) -> Iterator[str]:
-    """Yield a line of JSON for each question with nuggets: `query`, `history` if there is one, and `nuggets`."""
+    """Yield a JSON line for each question with nuggets; `import_nuggets` reads these lines."""
     for number, question in enumerate(dataset.questions, 1):
         if question.nuggets is None:
             continue
@@ -49,20 +49,20 @@ def export_nuggets(dataset: Dataset) -> Iterator[str]:
 
 
 def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNuggets:
-    """Store the nuggets of a file as the newest version of each question, all or none.
+    """Store the nuggets of a file as the newest version for each question.
 
-    A line has `query` (or `question`), `nuggets`, and may have `history`, `author` and `approved`. `author` names the
-    author of lines that do not. Raises RunFileError, with the line, for one that cannot be read.
+    A line has `query` (or `question`) and `nuggets`, and optionally `history`, `author` and `approved`. `author` is the
+    author of lines without one. Raises RunFileError for a line that cannot be read; then nothing is stored.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise RunFileError(path, f"{error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise RunFileError(path, "is not UTF-8") from error
+        raise RunFileError(path, "not UTF-8") from error
     read = [_read(path, number, line, author) for number, line in enumerate(lines, 1) if line.strip()]
     if not read:
-        raise RunFileError(path, "has no line; expected one JSON object for each question")
+        raise RunFileError(path, "is empty; expected one JSON object per question")
     with store.database.write() as connection:
         asked = asked_questions(connection)
         append_lists(
@@ -86,7 +86,7 @@ def _read(path: Path, number: int, line: str, author: str) -> _Line:
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise RunFileError(path, f"is not JSON: {error}", line=number) from error
+        raise RunFileError(path, f"invalid JSON: {error}", line=number) from error
     if not isinstance(row, dict):
         raise RunFileError(path, "expected a JSON object with `query` and `nuggets`", line=number)
     question = row.get("query", row.get("question"))
@@ -100,11 +100,11 @@ def _read(path: Path, number: int, line: str, author: str) -> _Line:
         raise RunFileError(path, str(error), line=number, field="nuggets") from error
     if nuggets is None:
         raise RunFileError(path, "has no `nuggets`; expected a list of texts with their importance", line=number)
-    by = row.get("author")
+    row_author = row.get("author")
     return _Line(
         question=question,
         history=history_json(history),
         nuggets=checked,
-        author=by if isinstance(by, str) and by.strip() else author or path.name,
+        author=row_author if isinstance(row_author, str) and row_author.strip() else author or path.name,
         approved=row.get("approved") is True,
     )

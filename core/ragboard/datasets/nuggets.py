@@ -1,4 +1,4 @@
-"""The nuggets of a dataset's questions, and which of them the answers of its runs state."""
+"""The nuggets of a dataset's questions, and which nuggets the answers of its runs state."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ MAX_LENGTH = 500
 def save_nuggets(
     store: Store, question: DatasetQuestion, nuggets: Iterable[Nugget], *, author: str, approved: bool
 ) -> None:
-    """Store a new version of the nuggets of a question; earlier ones are kept.
+    """Store a new version of the nuggets of a question; earlier versions are kept.
 
-    Raises SettingError for a blank author, a blank, repeated or very long nugget, or too many of them.
+    Raises SettingError for a blank author, for a blank, repeated or very long nugget, and for too many nuggets.
     """
     checked = check_nuggets(nuggets)
     if not author.strip():
-        raise SettingError("give your name, so that others know whose nuggets these are")
+        raise SettingError("nuggets need the name of their author; enter your name")
     with store.database.write() as connection:
         append_nuggets(
             connection,
@@ -59,7 +59,7 @@ def approve_nuggets(store: Store, question: DatasetQuestion, *, author: str) -> 
 
 
 def check_nuggets(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
-    """Return the nuggets with runs of spaces as one. Raises SettingError for those that cannot be stored."""
+    """Return the nuggets with white space normalised. Raises SettingError for nuggets that cannot be stored."""
     checked = tuple(replace(nugget, text=" ".join(nugget.text.split())) for nugget in nuggets)
     seen: set[str] = set()
     for number, nugget in enumerate(checked, 1):
@@ -68,10 +68,10 @@ def check_nuggets(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
         if len(nugget.text) > MAX_LENGTH:
             raise SettingError(f"nugget {number} has {len(nugget.text):,} characters, expected at most {MAX_LENGTH}")
         if nugget.text.casefold() in seen:
-            raise SettingError(f"nugget {number} is there twice: {nugget.text:.60}")
+            raise SettingError(f"nugget {number} repeats an earlier one: {nugget.text:.60}")
         seen.add(nugget.text.casefold())
     if len(checked) > MAX_NUGGETS:
-        raise SettingError(f"{len(checked)} nuggets, expected at most {MAX_NUGGETS}")
+        raise SettingError(f"there are {len(checked)} nuggets, expected at most {MAX_NUGGETS}")
     return checked
 
 
@@ -85,19 +85,17 @@ class AnswerNugget:
 
 @dataclass(frozen=True, kw_only=True)
 class RunNuggets:
-    """The labels of one run's answer to a question, by nugget text; a text that was not judged is missing."""
+    """Which nuggets one run's answer to a question states."""
 
     run: str
     sample_id: str | None
     """None if the nuggets of the run's answer were not judged."""
     judge: str | None
     labels: dict[str, AnswerNugget]
+    """By text of the nugget; nuggets that were not judged are missing."""
 
     def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
-        """Return the nugget scores of the answer by metric name, from its labels.
-
-        Unscored if a nugget was not judged.
-        """
+        """Return the scores of the answer by nugget metric; unscored if a nugget was not judged."""
         if any(nugget.text not in self.labels for nugget in nuggets):
             return dict.fromkeys(NUGGET_METRICS, Unscored(reason="skipped", detail="not judged with these nuggets"))
         assigned = tuple(
@@ -119,7 +117,7 @@ NUGGET_METRICS = {spec: metric for spec, metric in METRICS.items() if isinstance
 
 @dataclass(frozen=True, kw_only=True)
 class NuggetTable:
-    """The nuggets of one question, and which of them the answer of each run states."""
+    """The nuggets of one question, and which nuggets the answer of each run states."""
 
     nuggets: Sequence[Nugget]
     runs: Sequence[RunNuggets]
@@ -133,19 +131,19 @@ def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> N
     judged = [run.evaluation_id for run in dataset.runs if run.evaluation_id]
     with store.database.read() as connection:
         rows = assigned_rows(connection, judged, question.question, history_json(question.history))
-    found: dict[str, RunNuggets] = {}
+    by_run: dict[str, RunNuggets] = {}
     names = {run.run_id: run for run in dataset.runs}
     for row in rows:
         run = names[row.run_id]
-        mine = found.setdefault(
+        of_run = by_run.setdefault(
             row.run_id, RunNuggets(run=run.name, sample_id=row.sample_id, judge=run.judge, labels={})
         )
-        if mine.sample_id == row.sample_id:
-            mine.labels[row.nugget] = AnswerNugget(label=row.label, reason=row.reason)
+        if of_run.sample_id == row.sample_id:
+            of_run.labels[row.nugget] = AnswerNugget(label=row.label, reason=row.reason)
     return NuggetTable(
         nuggets=question.nuggets.nuggets if question.nuggets else (),
         runs=[
-            found.get(run.run_id, RunNuggets(run=run.name, sample_id=None, judge=None, labels={}))
+            by_run.get(run.run_id, RunNuggets(run=run.name, sample_id=None, judge=None, labels={}))
             for run in dataset.runs
         ],
     )

@@ -1,8 +1,7 @@
-"""Runs `ragboard evaluate` in its own process and follows its status file."""
+"""Start `ragboard evaluate` in its own process, and follow its status file."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.identity import Choice, evaluation_of, header_data
+from ragboard.evaluation.journal import write_header
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
 from ragboard.evaluation.progress import Progress, live_evaluation, read_progress, write_progress
@@ -116,9 +116,9 @@ def start_evaluation(
     panel, metrics, options = _resolve_choice(choice, context, key, headers)
     evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
     _refuse_second(store, evaluation.id)
-    header = store.journal_path(evaluation.id).with_suffix(".json")
-    header.parent.mkdir(parents=True, exist_ok=True)
-    header.write_text(json.dumps(header_data(evaluation, options), indent=1), encoding="utf-8")
+    journal = store.journal_path(evaluation.id)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    write_header(journal, header_data(evaluation, options))
     total = min(store.sample_count(run.run_id), options.sample or sys.maxsize)
     command = evaluation_command(store, run, choice, context)
     environment = evaluation_environment(choice.judge_options, key, headers)
@@ -163,18 +163,18 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """
     read_headers((line for line in headers.splitlines() if line.strip()), ":", "the headers")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAGBOARD_")}
     if not forwards_key(judge_options):
-        kept.pop(KEY, None)
+        environment.pop(KEY, None)
     address = {"OPENAI_BASE_URL": judge_options.base_url} if judge_options.base_url else {}
     secrets = ({KEY: key} if key else {}) | ({SECRET_HEADERS: headers} if headers else {})
-    return kept | address | secrets | {"PYTHONIOENCODING": "utf-8"}
+    return environment | address | secrets | {"PYTHONIOENCODING": "utf-8"}
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Return whether this process's own key is forwarded: only if the judge's server is the one that the key is for."""
-    own = _own_address()
-    return KEY in os.environ and (judge_options.base_url or own).strip().rstrip("/") == own.rstrip("/")
+    """Return whether this process's key is passed on: only if the judge's server is the one that the key is for."""
+    own_url = _default_base_url()
+    return KEY in os.environ and (judge_options.base_url or own_url).strip().rstrip("/") == own_url.rstrip("/")
 
 
 def destination(judge_options: JudgeOptions) -> str:
@@ -182,7 +182,7 @@ def destination(judge_options: JudgeOptions) -> str:
 
     Empty if nothing leaves this machine.
     """
-    address = (judge_options.base_url or _own_address()).strip()
+    address = (judge_options.base_url or _default_base_url()).strip()
     return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
 
 
@@ -193,7 +193,7 @@ def planning_panel(judge_options: JudgeOptions) -> Panel:
     return panel_named(judge_options, evaluation_environment(judge_options, UNSENT))
 
 
-def _own_address() -> str:
+def _default_base_url() -> str:
     return (os.environ.get("OPENAI_BASE_URL") or OFFICIAL).strip()
 
 

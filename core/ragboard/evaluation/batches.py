@@ -1,4 +1,4 @@
-"""Evaluations in batches: which tasks are asked in batches, at what prices, and where batches are recorded."""
+"""Evaluations in batches: which tasks are batched, at what prices, and where batches are recorded."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
 
 def batched_models(panel: Panel) -> tuple[str, ...]:
     """Return the models that an evaluation by these judges asks in batches."""
-    found = (judge for judge in panel.members if batch_endpoint(judge))
-    return tuple(dict.fromkeys(judge.model for judge in found if isinstance(judge, ModelJudge)))
+    judges = (judge for judge in panel.members if batch_endpoint(judge))
+    return tuple(dict.fromkeys(judge.model for judge in judges if isinstance(judge, ModelJudge)))
 
 
 def prices_in_batches(panel: Panel, prices: Prices) -> Prices:
@@ -41,8 +41,8 @@ def record_path(journal: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class _Answered:
-    """Whether the journal has the answer to a task; a failure is none for a retry."""
+class _IsAnswered:
+    """Returns whether the journal has the reply to a task; for a retry, a failure does not count."""
 
     journal: Journal
 
@@ -53,11 +53,11 @@ class _Answered:
 
 @contextmanager
 def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> Generator[tuple[BatchQueue, ...]]:
-    """Send the requests of the judges in batches, where their endpoint says so.
+    """In the block, send the requests of judges in batches if their endpoint is set to that.
 
-    The record of submitted batches is deleted at the end of an evaluation that nothing stopped.
+    The record of submitted batches is deleted at the end, unless the evaluation was stopped.
     """
-    record = BatchRecord(record_path(path), is_answered=_Answered(journal), retry=budget.options.retry)
+    record = BatchRecord(record_path(path), is_answered=_IsAnswered(journal), retry=budget.options.retry)
     endpoints = {id(endpoint): endpoint for judge in panel.members if (endpoint := batch_endpoint(judge))}
     queues = tuple(BatchQueue(endpoint, record, budget.count_at_server) for endpoint in endpoints.values())
     with ExitStack() as stack:

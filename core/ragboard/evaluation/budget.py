@@ -1,7 +1,7 @@
-"""Counts calls and cost, and stops an evaluation when a limit is reached or every task fails.
+"""Count calls and cost, and stop an evaluation when a limit is reached or every task fails.
 
-A request is counted before it is sent: as one call and, under a cost limit, at the most it may cost. Once it is
-answered, its actual cost replaces that amount. Concurrent requests therefore cannot exceed the limits, unless a call
+A request is counted before it is sent: as one call and, under a cost limit, with its maximum cost. Once it is answered,
+its actual cost replaces that amount. Concurrent requests therefore cannot exceed the limits, unless a call
 costs more than was reserved (see `Budget.over_limit`).
 """
 
@@ -40,9 +40,9 @@ class _Reservation:
     """The amount set aside for a request in progress."""
 
     dollars: float
-    """The most it may cost, if `bounded`; else the most its prompt may cost."""
+    """Maximum cost of the request if `bounded`, else of its prompt; US dollars."""
     likely: float
-    """US dollars that its prompt alone is likely to cost."""
+    """Likely cost of its prompt alone in US dollars."""
     prompt_bytes: int
     bounded: bool
     """Whether the length of its reply is limited or can be estimated from earlier ones."""
@@ -91,7 +91,7 @@ class Budget:
 
     @classmethod
     def for_panel(cls, options: EvaluationOptions, panel: Panel) -> Budget:
-        """Return a fresh budget for these judges.
+        """Return a new budget for these judges.
 
         Raises SettingError for a cost limit if a model has no known price.
         """
@@ -113,7 +113,7 @@ class Budget:
         return over if over > TOLERANCE * (limit or 0.0) else 0.0
 
     def allows(self) -> bool:
-        """Return whether anything more may be asked; sets `stopped` if not."""
+        """Return whether more may be asked; sets `stopped` if not."""
         if not self.stopped:
             self.stopped = self._limit_reached()
         return not self.stopped
@@ -140,9 +140,9 @@ class Budget:
         """
         options = self.options
         planned = sum(model.calls for model in options.expected) / max(1, options.planned_samples)
-        answered = self.calls - self._in_progress
-        calls_per_sample = answered / done if done else planned
-        if options.max_calls is not None and answered + (in_progress + 1) * calls_per_sample > options.max_calls:
+        answered_calls = self.calls - self._in_progress
+        calls_per_sample = answered_calls / done if done else planned
+        if options.max_calls is not None and answered_calls + (in_progress + 1) * calls_per_sample > options.max_calls:
             return False
         cost = self.cost or 0.0
         planned_cost = (options.planned_cost or 0.0) / max(1, options.planned_samples) if self.batched else 0.0
@@ -150,7 +150,7 @@ class Budget:
         return options.max_cost is None or cost + in_progress * cost_per_sample <= options.max_cost
 
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
-        """Count a request about to be sent; under a cost limit, wait until enough is left for it.
+        """Count a request before it is sent; under a cost limit, wait until enough is left for it.
 
         Raises LimitReachedError if it may not be sent.
         """
@@ -292,7 +292,8 @@ class TaskMeter:
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
         """Count an answered call, as `Meter` describes."""
-        exchange = replace(exchange, batch=type(task) in self.budget.batched)
+        if type(task) in self.budget.batched:
+            exchange = replace(exchange, batch=True)
         self.exchanges.append(exchange)
         reservation, self._open_reservation = self._open_reservation, None
         self.budget.settle(task, exchange, reservation)

@@ -1,7 +1,7 @@
-"""The cache: replies of models, shared by the evaluations of a store.
+"""The cache of models' replies, shared by the evaluations of a store.
 
-An SQLite file beside the database, because several processes write it at the same time. A reply is stored under the key
-of its task, which includes everything that could change the reply; failures are not cached.
+It is an SQLite file beside the database, because several processes write it at the same time. A reply is stored under
+the key of its task, which includes everything that could change the reply. Failures are not cached.
 
 An evaluation claims a key before it calls the model; other evaluations then wait for the reply. A claim names the
 journal of its evaluation, and is valid while a process has that journal open.
@@ -32,14 +32,14 @@ WAIT_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
-) WITHOUT ROWID
+)
 """
 CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedFrom:
-    """The cached replies of one judge to one type of task."""
+    """The number, size and age of the cached replies of one judge to one type of task."""
 
     judge: str
     task: str
@@ -57,12 +57,13 @@ class AnswerCache:
         self._path = path
         self._connection = connection
         self._journal = journal
+        self._claimed: set[str] = set()
 
     def get(self, key: str) -> Reply | None:
         """Return the reply with this task key; None if there is none, or if it is malformed."""
         with _store_errors(self._path):
-            found = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
-            row = found.fetchone()
+            cursor = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            row = cursor.fetchone()
         if row is None:
             return None
         task, reply = row
@@ -74,14 +75,15 @@ class AnswerCache:
     def has(self, key: str) -> bool:
         """Return whether there is an entry with this task key."""
         with _store_errors(self._path):
-            found = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
-            return found.fetchone() is not None
+            cursor = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
+            return cursor.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Store a reply; all processes see it."""
+        """Store a reply, which all processes see, and release the claim on it."""
         row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
         with _store_errors(self._path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+            self._delete_claim(key)
 
     def claim(self, key: str) -> bool:
         """Claim the key for this evaluation; False while another evaluation holds it."""
@@ -89,22 +91,31 @@ class AnswerCache:
             return True
         with _store_errors(self._path), self._connection:
             mine = (bytes.fromhex(key), self._journal.name)
-            self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine)
+            if self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine).rowcount:
+                self._claimed.add(key)
+                return True
             (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
             if name != self._journal.name and not is_being_written(self._journal.parent / Path(str(name)).name):
                 self._connection.execute("UPDATE claims SET journal = ? WHERE key = ?", mine[::-1])
-                return True
-        return bool(name == self._journal.name)
+                name = self._journal.name
+        if name == self._journal.name:
+            self._claimed.add(key)
+        return key in self._claimed
 
     def release(self, key: str) -> None:
-        """Release this evaluation's claim on the key."""
-        if self._journal:
+        """Release this evaluation's claim on the key, if it still has one."""
+        if key in self._claimed:
             with _store_errors(self._path), self._connection:
-                mine = (bytes.fromhex(key), self._journal.name)
-                self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
+                self._delete_claim(key)
+
+    def _delete_claim(self, key: str) -> None:
+        if self._journal and key in self._claimed:
+            mine = (bytes.fromhex(key), self._journal.name)
+            self._connection.execute("DELETE FROM claims WHERE key = ? AND journal = ?", mine)
+            self._claimed.discard(key)
 
     def release_all(self) -> None:
-        """Release the claims that are left from when this evaluation was killed."""
+        """Release the claims that this evaluation left behind when it was killed."""
         with _store_errors(self._path), self._connection:
             self._connection.execute(CLAIMS)
             if self._journal:
@@ -172,13 +183,13 @@ def _store_errors(path: Path) -> Generator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path}: cannot use the cache: {error}; --no-cache works without it") from error
+        raise StoreError(f"{path}: cannot use the cache: {error}; evaluate without it with --no-cache") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
     try:
-        # SQLite does not wait where two processes change the mode of a new file at once.
+        # SQLite does not wait if two processes change the mode of a new file at the same time.
         with FileLock(path.with_name(f"{path.name}.lock"), timeout=WAIT_SECONDS):
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -42,8 +42,8 @@ from ragboard.tasks import (
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
 ReplySource = Literal["asked", "shared", "elsewhere", "nobody"]
-"""asked: a model was called for this sample; shared: a model was called for another sample with the same task;
-elsewhere: the reply was taken from the cache, another evaluation made the call; nobody: no model was needed."""
+"""asked: a model was called for this sample; shared: it was called for another sample with the same task; elsewhere:
+the reply is from the cache, because another evaluation made the call; nobody: no model was needed."""
 
 
 _SOURCES: dict[ReplySource, str] = {
@@ -137,8 +137,8 @@ class SampleCalls:
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
     """Return the judge tasks of a sample, in the order in which they were answered.
 
-    `known`: the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the run
-    has no such sample.
+    `known` has the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the
+    run has no such sample.
     """
     position, sample = store.sample(run, sample_id)
     if not run.evaluations:
@@ -196,7 +196,7 @@ class _CallsBuilder:
         return cls(
             sample=sample,
             judges=evaluation.judge.split(" + "),
-            identity={kind: str(who) for kind, who in evaluation.identity.items()},
+            identity={kind: str(judge) for kind, judge in evaluation.identity.items()},
             prices=store.prices_used(evaluation.id),
             prompts=_read_prompts(judge_options or JudgeOptions()),
             redaction=redaction_of(judge_options.redact if judge_options else ()),
@@ -252,8 +252,8 @@ class _CallsBuilder:
     def _describe(self, task: Task) -> str:
         """Describe the task; second and later draws, and second and later replies in a draw, are numbered."""
         description = task.describe(self.sample)
-        further, own = divmod(task.draw, DRAW_STEP)
-        numbers = [f"draw {further + 1}"] * (further > 0) + [f"reply {own + 1}"] * (own > 0)
+        draw_number, reply_number = divmod(task.draw, DRAW_STEP)
+        numbers = [f"draw {draw_number + 1}"] * (draw_number > 0) + [f"reply {reply_number + 1}"] * (reply_number > 0)
         return f"{description} ({', '.join(numbers)})" if numbers else description
 
     def _source(self, identity: str, entry: JournalEntry, task: Task | None) -> ReplySource:

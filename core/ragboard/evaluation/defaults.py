@@ -1,4 +1,4 @@
-"""The metrics of an evaluation that names none, and the sizes of replies that are assumed before any is known."""
+"""Defaults: the metrics of an evaluation that names none, and the assumed sizes of replies."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from ragboard.tasks import RateAnswer, Sizes
 __all__ = ["LIKELY", "WORST", "default_metrics", "judged_in_file"]
 
 LIKELY = Sizes()
+"""Sizes of replies for the expected cost."""
 WORST = Sizes(
     statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
 )
+"""Sizes of replies for the maximum cost."""
 
 
 def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Faithfulness, answer relevance and context relevance, each in the way that these judges are good at.
+    """Return faithfulness, answer relevance and context relevance, in the variants that suit these judges.
 
     A rule-based judge writes poor questions, so it rates the relevance of an answer directly. Metrics in `judged` are
-    left out: the judge of the tool that wrote the run file has asked for them already.
+    left out, because the run file has verdicts for them.
     """
     rating = panel.find_judge(RateAnswer)
-    found = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
-    return tuple(metric for metric in found if metric.spec not in judged)
+    defaults = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
+    return tuple(metric for metric in defaults if metric.spec not in judged)
 
 
 def judged_in_file(store: Store, run_id: str) -> frozenset[str]:
     """Return the names of metrics that the verdicts in the run's file score; empty if the file has none."""
-    from_file = (one for one in store.evaluations(run_id) if "imported" in one.identity)
-    return frozenset(spec for one in from_file for spec in one.metrics)
+    imported = (evaluation for evaluation in store.evaluations(run_id) if "imported" in evaluation.identity)
+    return frozenset(spec for evaluation in imported for spec in evaluation.metrics)

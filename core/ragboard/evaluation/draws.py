@@ -1,4 +1,4 @@
-"""Independent draws: chat models are asked again for the same judgements, to see how sure they are."""
+"""Independent draws: ask chat models again for the same judgements, to measure how consistent they are."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["ITEM_COLUMNS", "Draws", "is_redrawn"]
 ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "verdicts": (("side", "statement", "target"), "label"),
     "judgements": (("about", "number"), "says"),
-    "assignments": (("number",), "label"),
+    "assignments": (("number", "compat"), "label"),
     "sentences": (("rank", "start"), "chosen"),
 }
-"""The tables of replies that are compared between draws: the columns that name what is judged, and the reply's."""
+"""The tables of replies that are compared between draws: the columns that identify a judgement, and its reply."""
 
 
 def is_redrawn(kind: type[Task]) -> bool:
     """Return whether further draws ask this type of task again.
 
-    They share the statements, so that verdicts on the same statements can be compared; and texts have one embedding.
+    Statements are not drawn again, because draws compare verdicts on the same statements; nor are embeddings.
     """
     return kind is not ExtractStatements and kind.role != "embed"
 
@@ -51,23 +51,25 @@ class Draws:
         draws: int | None,
         earlier: Mapping[str, int],
     ) -> Draws:
-        """Draw the `named` metrics `draws` times, and the others as often as they were drawn `earlier`.
+        """Return draws with `draws` for each of the `named` metrics; others have as many as they had `earlier`.
 
         Raises SettingError if no named metric asks a chat model for something that can be drawn again.
         """
-        made = cls(tuple(metrics), dict(earlier), panel)
+        earlier_draws = cls(tuple(metrics), dict(earlier), panel)
         if draws is None or draws == 1:
-            return made
-        drawable = [metric.spec for metric in named if made.redrawn_needs(metric.needs())]
+            return earlier_draws
+        drawable = [metric.spec for metric in named if earlier_draws.redrawn_needs(metric.needs())]
         if not drawable:
             raise SettingError(
                 "--draws has no effect: no chat model judges these metrics, and other judges always reply the same;"
                 " name one with --judge openai:MODEL"
             )
-        return cls(made.metrics, {**earlier, **{spec: max(draws, earlier.get(spec, 1)) for spec in drawable}}, panel)
+        return cls(
+            earlier_draws.metrics, {**earlier, **{spec: max(draws, earlier.get(spec, 1)) for spec in drawable}}, panel
+        )
 
     def needs(self) -> list[tuple[Need[Any], ...]]:
-        """Return the needs of all metrics, and then those of each further draw."""
+        """Return the needs of all metrics for each draw; the first draw has all of them."""
         return self.needs_of(self.metrics)
 
     def needs_of(self, metrics: Sequence[Metric]) -> list[tuple[Need[Any], ...]]:
@@ -76,7 +78,10 @@ class Draws:
         return [
             tuple(
                 dict.fromkeys(
-                    need for one in metrics if not draw or draw < self.counts.get(one.spec, 1) for need in one.needs()
+                    need
+                    for metric in metrics
+                    if draw == 0 or draw < self.counts.get(metric.spec, 1)
+                    for need in metric.needs()
                 )
             )
             for draw in range(most)
@@ -102,7 +107,7 @@ class Draws:
                     yield metric.spec, draw, scored.value
 
     def compared(self, results: Sequence[NeedResults]) -> list[NeedResults]:
-        """Return the results to compare, by draw: those of needs with several draws that ask for judgements."""
+        """Return by draw the results that are compared: of needs that ask for judgements in several draws."""
         if len(results) < 2:
             return []
         judged = [

@@ -33,6 +33,7 @@ from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NO_JUDGE, Panel
 from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
+from ragboard.metrics.citations import CitedSentences
 from ragboard.metrics.partition import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
@@ -84,7 +85,7 @@ _COLUMNS = {
     " completion_price real",
     "answer_places": "position int, place long",
     "judgements": "position int, about text, number int, says text, value real, reason text",
-    "assignments": "position int, number int, nugget text, importance text, label text, reason text",
+    "assignments": "position int, number int, nugget text, importance text, label text, reason text, compat bool",
     "score_draws": "position int, metric text, draw int, value real",
     "verdict_draws": "position int, kind text, item text, draw int, label text",
 }
@@ -201,8 +202,9 @@ def _store_errors(path: Path) -> Generator[None]:
 
 def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
     origins = stored_claim_classes(results)
+    citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
-        if isinstance(found, Unscored):
+        if isinstance(found, Unscored) or need in citing[1:]:  # numbers read in two ways: only the first is stored
             continue
         for table, row in need.rows(found):
             yield table, (position, *row)
@@ -356,7 +358,7 @@ def evaluate_run(
         shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
         work: SampleLoop | ClusterResults
         if options.ray:
-            from ragboard.evaluation.cluster import delete_shards, evaluate_on_cluster
+            from ragboard.evaluation.cluster import evaluate_on_cluster
 
             work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results)
         else:
@@ -377,6 +379,8 @@ def evaluate_run(
         counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
         load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
         if options.ray:
+            from ragboard.evaluation.cluster import delete_shards
+
             delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,

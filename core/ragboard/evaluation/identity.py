@@ -1,4 +1,4 @@
-"""The identity of evaluations, and the header of their journals.
+"""The identity of evaluations, and the header files of their journals.
 
 An evaluation is identified by the judges and prompts that its metrics use, and by nothing else: an unused judge, or a
 task type that a new version adds, does not change it.
@@ -33,7 +33,7 @@ class Choice:
     metrics: tuple[str, ...]
     judge_options: JudgeOptions = field(default_factory=JudgeOptions)
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By the names of `options.LIMITS`; a missing name means no limit."""
+    """Limits by their names in `options.LIMITS`; a missing name means no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,45 +53,45 @@ class Header:
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
-    """For each task type that these metrics can ask, everything but the task that could change the reply."""
+    """Return the judge's identity by name of task type, for the task types that these metrics can ask."""
     return panel.identity(_tasks(metrics))
 
 
 def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
-    """For each metric, the names of the task types that it can ask."""
+    """Return the names of the task types that each metric can ask, by metric."""
     return {metric.spec: tuple(sorted(kind.__name__ for kind in _tasks([metric]))) for metric in metrics}
 
 
 def evaluation_of(
     store: Store, run_id: str, panel: Panel, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """Return the evaluation of a run that these metrics by these judges belong to.
+    """Return the evaluation of a run to which these metrics, scored by these judges, belong.
 
-    That is an existing one, finished or not, if all its metrics use these judges; it then continues with its own
-    metrics and these. Of several, it is the one that shares most task types with these metrics, then the newest. If
-    there is none, it is a new one. Metrics without a judge have an evaluation of their own. `known`: metrics by name,
-    to look up those of existing evaluations.
+    An existing evaluation, finished or not, is continued with these metrics if all its own metrics use these judges. Of
+    several, the one that shares most task types with these metrics is chosen, then the newest. Otherwise the evaluation
+    is new. Metrics without a judge have an evaluation of their own. `known` has the metrics by name, to look up those
+    of existing evaluations.
     """
     setup = judge_setup(panel, metrics)
     panel_identity = panel.identity()
     existing = tuple(_candidates(store, run_id))
-    setups = {one.id: _setup_in_use(one, known) for one in existing}
+    setups = {evaluation.id: _setup_in_use(evaluation, known) for evaluation in existing}
     matching = [
-        one
-        for one in existing
-        if bool(setups[one.id]) == bool(setup)
-        and all(panel_identity.get(task) == judge for task, judge in setups[one.id].items())
+        evaluation
+        for evaluation in existing
+        if bool(setups[evaluation.id]) == bool(setup)
+        and all(panel_identity.get(task) == judge for task, judge in setups[evaluation.id].items())
     ]
-    found = max(matching, key=lambda one: len(setups[one.id].keys() & setup.keys()), default=None)
-    identity = {**setups[found.id], **setup} if found else setup
+    continued = max(matching, key=lambda evaluation: len(setups[evaluation.id].keys() & setup.keys()), default=None)
+    identity = {**setups[continued.id], **setup} if continued else setup
     answering = panel.judges_answering(identity)
     return Evaluation(
-        id=found.id if found else _new_id(run_id, setup, setups),
+        id=continued.id if continued else _new_id(run_id, setup, setups),
         run_id=run_id,
         judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NO_JUDGE,
         heuristic=panel.rule_based(identity),
         identity=identity,
-        metrics=tuple(dict.fromkeys((*(found.metrics if found else ()), *(metric.spec for metric in metrics)))),
+        metrics=tuple(dict.fromkeys((*(continued.metrics if continued else ()), *(metric.spec for metric in metrics)))),
     )
 
 
@@ -103,7 +103,7 @@ def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
     """Yield the evaluations of a run, newest first: those in the store, then those that never finished."""
     finished = store.evaluations(run_id)
     yield from finished
-    ids = {one.id for one in finished}
+    ids = {evaluation.id for evaluation in finished}
     for path in sorted(store.journal_path("any").parent.glob("*.json")):
         header = read_header(path)
         if header and header.run_id == run_id and header.evaluation_id not in ids:
@@ -128,9 +128,9 @@ def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[s
 
 
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
-    """Return a digest of run and judges.
+    """Return a new id: a digest of run and judges.
 
-    If an evaluation that got other judges since has that id, a numbered digest.
+    If the id is taken by an evaluation whose judges changed since, the digest includes a number.
     """
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
@@ -177,5 +177,5 @@ def _choice(header: Mapping[str, Any]) -> Choice | None:
         return None
     limits = header.get("limits") or {}
     if any(name not in LIMITS or type(limit) not in (int, float) for name, limit in limits.items()):
-        raise ValueError("limits")
+        raise ValueError("a limit is unknown or not a number")
     return Choice(metrics=tuple(header["metrics"]), judge_options=options_from_json(header["judging"]), limits=limits)

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from errno import ENOSPC
 from io import RawIOBase
 from pathlib import Path
@@ -33,6 +33,7 @@ __all__ = [
     "open_journal",
     "open_reader",
     "read_entries",
+    "write_header",
 ]
 
 SYNC_SECONDS = 0.5
@@ -327,6 +328,12 @@ def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
 _FIELDS = {"said": "text", "cut": "truncated"}
 """Fields of `Exchange` by their keys in the journal, where the two differ."""
 
+_KEYS = {
+    next((key for key, renamed in _FIELDS.items() if renamed == each.name), each.name): each.name
+    for each in fields(Exchange)
+}
+"""All fields of `Exchange` by their keys in the journal."""
+
 _FLAGS = ("cut", "batch")
 """Keys that a line has only if they are true."""
 
@@ -362,8 +369,7 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
     """Return the fields of an exchange by their keys in the journal."""
-    keys = {name: key for key, name in _FIELDS.items()}
-    data = {keys.get(name, name): value for name, value in asdict(exchange).items()}
+    data = {key: getattr(exchange, name) for key, name in _KEYS.items()}
     return {key: value for key, value in data.items() if value or key not in _FLAGS}
 
 
@@ -385,7 +391,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
-        path.with_suffix(".json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))
         return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
@@ -393,6 +399,13 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
         raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:
         raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def write_header(path: Path, header: Mapping[str, object]) -> None:
+    """Write the header beside the journal at `path`, atomically, since other processes may be reading it."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(header, indent=1), encoding="utf-8")
+    draft.replace(path.with_suffix(".json"))
 
 
 def is_being_written(path: Path) -> bool:

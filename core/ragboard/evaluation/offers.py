@@ -1,4 +1,4 @@
-"""The metrics that some judges can score on some samples, with the expected cost and time."""
+"""The metrics that a judge setup can score on some samples, with the expected cost and time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
+from ragboard.metrics.ragchecker import Recall
 from ragboard.metrics.retrieval import NO_IDS, ranking
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
@@ -36,13 +37,16 @@ __all__ = [
 ]
 
 TIMED_SAMPLES = 5
-"""Maximum number of samples that are judged to measure the time."""
+"""Maximum number of samples that are judged to estimate the duration."""
 PLANNED_SAMPLES = 100
-"""Maximum number of samples that calls and cost are planned on."""
+"""Maximum number of samples from which calls and cost are estimated."""
 MAX_TIMING_SECONDS = 0.5
 """Seconds of judging after which no further sample is timed."""
 STARTUP_SECONDS = 5.0
 """Seconds until the process of an evaluation starts judging, measured on two busy cores."""
+
+REFERENCE_METRIC = Recall()
+"""The metric that is offered for samples with a reference: the share of its statements that the answer makes."""
 
 COLUMNS: Mapping[str, str] = {
     "answer": "an answer",
@@ -58,7 +62,7 @@ ROLES: Mapping[Role, str] = {
     "extract": "a judge that splits texts into statements",
     "verify": "a judge that verifies statements",
 }
-"""What each role needs, as messages name it."""
+"""What fills each role, as messages name it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,25 +87,25 @@ class Contents:
 
     def __str__(self) -> str:
         """`60 questions with answers, 4.8 passages each and references`; `294 answers to 98 questions, with ...`."""
-        shown = self.columns["contexts"]
-        mean = f"{self.passages / shown:.2g}" if shown else ""
-        each = f"{mean} passage{'' if mean == '1' else 's'} each"
+        with_passages = self.columns["contexts"]
+        mean = f"{self.passages / with_passages:.2g}" if with_passages else ""
+        passages_each = f"{mean} passage{'' if mean == '1' else 's'} each"
         repeated = self.questions < self.samples
         all_answered = self.columns["answer"] == self.samples
         counts = {
             "answers": 0 if repeated and all_answered else self.columns["answer"],
-            each: shown,
+            passages_each: with_passages,
             "references": self.columns["reference"],
             "gold passages": self.gold,
             "earlier turns": self.histories,
         }
-        words = [f"{what}{self._of(count)}" for what, count in counts.items() if count]
-        listed = " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+        parts = [f"{noun}{self._of(count)}" for noun, count in counts.items() if count]
+        contents = " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
         questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
         if repeated:
             rows = f"{self.samples:,} {'answers to' if all_answered else 'rows about'} {questions}"
-            return f"{rows}, with {listed}" if listed else rows
-        return f"{questions} with {listed}" if listed else f"{questions} and nothing else"
+            return f"{rows}, with {contents}" if contents else rows
+        return f"{questions} with {contents}" if contents else f"{questions} and nothing else"
 
     def _of(self, count: int) -> str:
         return "" if count == self.samples else f" (for {count:,})"
@@ -129,13 +133,13 @@ class Offer:
 
 
 def contents_of(samples: Iterable[Sample]) -> Contents:
-    """Count the contents of samples in one pass."""
+    """Count the contents of samples, in one pass."""
     columns = dict.fromkeys(COLUMNS, 0)
     count = passages = histories = gold = 0
     questions = set[tuple[str, tuple[Turn, ...]]]()
     without_ids = False
     examples: list[Sample] = []
-    chance = random.Random(0)  # noqa: S311
+    rng = random.Random(0)  # noqa: S311
     for sample in samples:
         count += 1
         questions.add((sample.question, sample.history))
@@ -146,11 +150,11 @@ def contents_of(samples: Iterable[Sample]) -> Contents:
         ranked = ranking(sample)
         gold += not (isinstance(ranked, Unscored) and ranked.reason == "skipped")
         without_ids = without_ids or (isinstance(ranked, Unscored) and ranked.detail == NO_IDS)
-        place = chance.randrange(count)
+        index = rng.randrange(count)
         if len(examples) < TIMED_SAMPLES:
             examples.append(sample)
-        elif place < TIMED_SAMPLES:
-            examples[place] = sample
+        elif index < TIMED_SAMPLES:
+            examples[index] = sample
     return Contents(
         samples=count,
         questions=len(questions),
@@ -191,27 +195,34 @@ def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> d
 
 def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
     """Return a sentence on the metrics that cannot be scored and what to do; empty if all can be scored."""
-    bad = [metric for metric in metrics if metric.spec in refused]
-    if not bad:
+    unscorable_metrics = [metric for metric in metrics if metric.spec in refused]
+    if not unscorable_metrics:
         return ""
-    first = f"{bad[0].label} {refused[bad[0].spec]}"
-    if len(bad) == 1:
+    first = f"{unscorable_metrics[0].label} {refused[unscorable_metrics[0].spec]}"
+    if len(unscorable_metrics) == 1:
         return f"{first}. Remove it, or choose another judge or run."
-    other = "1 other metric" if len(bad) == 2 else f"{len(bad) - 1} other metrics"
-    return f"{first}, and {other} cannot be scored either. Remove them, or choose another judge or run."
+    others = "1 other metric" if len(unscorable_metrics) == 2 else f"{len(unscorable_metrics) - 1} other metrics"
+    return f"{first}, and {others} cannot be scored either. Remove them, or choose another judge or run."
 
 
 def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Return the default metrics for these judges that can score some of these samples, without those in `judged`."""
-    return tuple(metric for metric in default_metrics(panel, judged) if not why_unscorable(metric, contents, panel))
+    """Return the metrics to offer first: the defaults for these judges, and `REFERENCE_METRIC` if there are references.
+
+    Without those that can score none of these samples, and without those in `judged`.
+    """
+    metrics = default_metrics(panel, judged)
+    if contents.columns["reference"] and REFERENCE_METRIC.spec not in judged:
+        metrics = (*metrics, REFERENCE_METRIC)
+    return tuple(metric for metric in metrics if not why_unscorable(metric, contents, panel))
 
 
 def make_offer(
     samples: Sequence[Sample], panel: Panel, prices: Prices | None = None, judged: Collection[str] = ()
 ) -> Offer | None:
-    """Return the offer of these judges for samples that are not stored yet; None if no default metric can be scored.
+    """Return the metrics that these judges can score on samples that are not stored yet, with cost and time.
 
-    Metrics in `judged` are not offered, because the file of the samples has verdicts for them.
+    None if no default metric can be scored. Metrics in `judged` are left out, because the run file has verdicts for
+    them.
     """
     contents = contents_of(samples)
     metrics = scorable_defaults(contents, panel, judged)
@@ -249,7 +260,7 @@ def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel
 
 
 def duration_in_words(seconds: float | None) -> str:
-    """`about 10 s`; empty if the time is unknown."""
+    """Return the duration in words: `about 10 s`; empty if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 100:

@@ -13,7 +13,7 @@ from ragboard.prices import Prices, read_prices
 __all__ = ["LIMITS", "EvaluationOptions", "ModelEstimate"]
 
 LIMITS = ("sample", "seed", "draws", "max_calls", "max_cost", "max_minutes")
-"""The options that say how many samples are evaluated and how often, and that limit the calls, cost and time."""
+"""The options that set the number of samples and draws, and the limits of calls, cost and time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class ModelEstimate:
     embedding: bool
     calls: int
     tokens: int
-    """Of prompts and replies."""
+    """Tokens of prompts and replies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,19 +57,19 @@ class EvaluationOptions:
     max_calls: int | None = None
     """Maximum number of requests to models, including retries and requests without a reply."""
     max_cost: float | None = None
-    """Maximum cost in US dollars. The most that a request may cost is reserved before it is sent."""
+    """Maximum cost in US dollars. The maximum cost of a request is reserved before it is sent."""
     max_minutes: float | None = None
     prices: Prices = field(default_factory=read_prices)
     expected: Sequence[ModelEstimate] = ()
     """The plan's estimate for each model, stored with the actual calls and tokens."""
     planned_samples: int = 1
-    """Samples that `expected` is for; gives the planned calls per sample."""
+    """Number of samples that `expected` is for, from which the planned calls per sample follow."""
     planned_cost: float | None = None
     """The plan's cost of these samples in US dollars; None if unknown."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     """Metrics by name. Metrics that the evaluation already has are recomputed if they are among these."""
     judge_options: JudgeOptions | None = None
-    """Stored, so that the evaluation can be resumed by its id. None for judges built in Python."""
+    """Stored to resume the evaluation by its id. None for judges built in Python."""
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""

@@ -1,7 +1,7 @@
 """Estimates the calls, tokens and cost of an evaluation before anything is sent.
 
-A plan resolves the samples exactly as the evaluation does, but with simulated replies. It asks the same tasks, once and
-in the same batches, so the plan and the evaluation cannot diverge.
+A plan resolves the needs of the samples exactly as the evaluation does, but with simulated replies. It asks the same
+tasks, each once and in the same batches, so plan and evaluation cannot diverge.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ __all__ = [
 
 
 class EmbeddedSizes(Sizes):
-    """Sizes that take the statements of a text from the embedded judge."""
+    """Assumed sizes of replies; the embedded judge splits texts into statements."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
         """Return the statements of the text, and whether the text refuses to answer."""
-        found = extract(text)
-        return [statement.text for statement in found.statements], found.refuses
+        extraction = extract(text)
+        return [statement.text for statement in extraction.statements], extraction.refuses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Assumptions:
         """Raise SettingError for values out of range."""
         counts = (self.samples, self.expected.statements, self.expected.reference_statements)
         if any(count is not None and count < 1 for count in counts):
-            raise SettingError("a plan needs at least one sample, and one statement where their number is given")
+            raise SettingError("a plan needs at least one sample; a number of statements must be at least 1")
         if min(self.characters_per_token, self.dense_characters_per_token) <= 0:
             raise SettingError(f"{self.characters_per_token:g} characters per token: expected more than 0")
 
@@ -93,7 +93,7 @@ class UsageEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedTasks:
-    """The tasks that some metrics would ask if they were evaluated alone."""
+    """The tasks that some metrics would ask."""
 
     tasks: int
     """Tasks without a stored answer, for models and local judges."""
@@ -111,9 +111,9 @@ class Plan:
     looked_at: int
     """Number of simulated samples; if less than `samples`, all figures are extrapolated from them."""
     metrics: Mapping[str, PlannedTasks]
-    """Each metric on its own: a task that several metrics share counts in each of them."""
+    """The tasks of each metric alone; a task that several metrics share counts for each."""
     total: PlannedTasks
-    """All metrics together: a shared task counts once, so this may be less than the sum."""
+    """The tasks of all metrics together; a shared task counts once, so this may be less than the sum."""
     models: tuple[ModelEstimate, ...]
     """The expected calls and tokens of each model, for all metrics together."""
     batched: Mapping[str, float]
@@ -154,8 +154,8 @@ def plan_run(
 
     Answers in the evaluation's journal, and models' replies in the store's cache (unless `cache` is False), cost
     nothing. A task that failed is not asked again, as in `evaluate_run`. `afresh` ignores all earlier answers.
-    `sample`: plan for this number of samples. `draws`: as in `EvaluationOptions`. `known`: metrics by name, to look up
-    those that the evaluation already has. Raises JudgeError if a role is not filled.
+    `sample` and `draws` are as in `EvaluationOptions`. `known` has the metrics by name, to look up those that the
+    evaluation already has. Raises JudgeError if a role is not filled.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
@@ -168,7 +168,7 @@ def plan_run(
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
         answers = KnownAnswers(journal, shared)
         count = store.sample_count(run_id)
-        drawn = _drawn((one for _, one in store.samples(run_id)), count, assumed)
+        drawn = _draw((sample_of_run for _, sample_of_run in store.samples(run_id)), count, assumed)
         tallies = wait_for(_simulate_samples(drawn, count, metrics, drawing, assumed, answers))
     tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
     return tallies.plan(panel, priced, assumed)
@@ -188,7 +188,7 @@ def plan_samples(
     """
     assumed = assumptions or Assumptions()
     check_roles(panel, metrics)
-    drawn = _drawn(samples, len(samples), assumed)
+    drawn = _draw(samples, len(samples), assumed)
     answers = KnownAnswers(None, None)
     drawing = Draws(tuple(metrics), {}, panel)
     tallies = wait_for(_simulate_samples(drawn, len(samples), metrics, drawing, assumed, answers))
@@ -234,21 +234,21 @@ class KnownAnswers:
 
 @dataclass(frozen=True)
 class TaskEstimate:
-    """A task's known or simulated answer, and its estimated calls and tokens."""
+    """A task's stored or simulated reply, and its estimated calls and tokens."""
 
     key: bytes
     reply: Reply | Failure
     known: bool
-    """Whether the answer is stored, so that no judge is asked."""
+    """Whether the reply is stored; then no judge is asked."""
     own: bool = False
-    """Whether it is in this evaluation's journal, which decides how other tasks are batched."""
+    """Whether the reply is in this evaluation's journal, which affects how other tasks are combined."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
 
 @dataclass
 class _Tally:
-    """The tasks that some needs ask, each counted once."""
+    """Counts of the tasks that some needs ask, each counted once."""
 
     seen: set[bytes] = field(default_factory=set[bytes])
     tasks: int = 0
@@ -406,10 +406,13 @@ async def _simulate_samples(
     assumed: Assumptions,
     answers: KnownAnswers,
 ) -> _RunTallies:
-    """Tally samples drawn from `count`: `metrics` each alone, and all metrics of `draws` together."""
-    alone = {metric.spec: tuple(draws.needs_of([metric])) for metric in metrics}
+    """Count the tasks of the samples: of each of `metrics` alone, and of all metrics of `draws` together.
+
+    `count` is the number of samples in the run.
+    """
+    needs_by_metric = {metric.spec: tuple(draws.needs_of([metric])) for metric in metrics}
     everything = tuple(draws.needs())
-    groups = dict.fromkeys((*alone.values(), everything))
+    groups = dict.fromkeys((*needs_by_metric.values(), everything))
     estimators = [
         Estimator(
             draws,
@@ -427,13 +430,13 @@ async def _simulate_samples(
         for estimator in estimators:
             await estimator.count_sample(sample)
     expected, worst = (estimator.tallies for estimator in estimators)
-    return _RunTallies(count, looked_at, alone, everything, expected, worst)
+    return _RunTallies(count, looked_at, needs_by_metric, everything, expected, worst)
 
 
-def _drawn(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
+def _draw(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
     """Return a random sample of at most `assumed.samples` samples, in the order of the run."""
-    wanted = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
-    return (sample for position, sample in enumerate(samples) if position in wanted)
+    positions = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
+    return (sample for position, sample in enumerate(samples) if position in positions)
 
 
 def _local_judges(panel: Panel) -> Iterator[str]:
@@ -441,7 +444,7 @@ def _local_judges(panel: Panel) -> Iterator[str]:
 
 
 def plan_in_words(plan: Plan) -> str:
-    """Calls, tokens and cost in a line: `240 calls, 139,755 tokens, $0.03`."""
+    """Return calls, tokens and cost in a line: `240 calls, 139,755 tokens, $0.03`."""
     usage = plan.total.expected
     calls = usage.chat_calls + usage.embedding_calls
     if not calls:
@@ -457,7 +460,7 @@ def _dollars(cost: float) -> str:
 
 
 def plan_notes(plan: Plan) -> tuple[str, ...]:
-    """Notes on the figures, one line each: assumptions and missing prices."""
+    """Return notes on the figures, one line each: assumptions and missing prices."""
     assumed = plan.assumptions
     likely, worst = assumed.expected, assumed.worst
     notes = [

@@ -1,4 +1,4 @@
-"""The progress of evaluations: a status file that other processes read, and the state of each evaluation."""
+"""The progress of evaluations: a status file that other processes read, and the state derived from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 START_SECONDS = 60.0
-"""Seconds after which a process without a status file counts as failed to start."""
+"""A process that has written no status after this many seconds counts as failed to start."""
 
 MIN_WINDOW_SECONDS = 2.0
 """A rate over a shorter window is not shown."""
@@ -45,11 +45,12 @@ MIN_WINDOW_SECONDS = 2.0
 LiveState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
 
 HEARTBEAT_SECONDS = 0.25
-PROBLEMS = 5
+"""Minimum seconds between two updates of the status file."""
+MAX_PROBLEMS = 5
 """Maximum number of kinds of failure in the status file."""
 
 WINDOW_SECONDS = 30.0
-"""The window over which a rate is measured."""
+"""Seconds over which a rate is measured."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Seconds = Annotated[float, Field(ge=0, le=1e11)]
@@ -57,16 +58,16 @@ Seconds = Annotated[float, Field(ge=0, le=1e11)]
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of an evaluation. Times are seconds since the epoch, by the clock as it was at the start."""
+    """The progress of an evaluation. Times are seconds since the epoch, unaffected by changes of the clock."""
 
     state: Literal["starting", "running", "finished", "stopped", "failed"]
     """starting: its process was started and has not written its status yet."""
     pid: Count
     done: Count
-    """Samples; of `total`."""
+    """Number of samples that are done."""
     total: Count
     asked: Count = 0
-    """Tasks answered by a judge, from the journal (`replayed`), from the cache, and failed."""
+    """Tasks answered by a judge; the next three count those from the journal, from the cache, and failed ones."""
     replayed: Count = 0
     cached: Count = 0
     failed: Count = 0
@@ -94,7 +95,7 @@ _PROGRESS = TypeAdapter(Progress)
 
 
 class StatusFile:
-    """Keeps the status file of a running evaluation up to date, and writes there how the evaluation ended."""
+    """Updates the status file of a running evaluation, and writes there how it ended."""
 
     def __init__(self, path: Path, total: int, watch: Callable[[Progress], None], budget: Budget) -> None:
         self._path = path
@@ -135,7 +136,7 @@ class StatusFile:
             self._progress = replace(self._progress, state="stopped", message="stopped; run the same command to resume")
         else:
             self._progress = replace(self._progress, state="failed", message=str(error))
-        self._progress = replace(self._progress, updated=self._moment())
+        self._progress = replace(self._progress, updated=self._now())
         with suppress(StoreError) if error else nullcontext():
             self._write()
 
@@ -156,25 +157,25 @@ class StatusFile:
 
     def beat(self, tally: Tally) -> None:
         """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago; always after the last sample."""
-        if self._moment() - self._progress.updated >= HEARTBEAT_SECONDS or self._progress.done >= self._progress.total:
+        if self._now() - self._progress.updated >= HEARTBEAT_SECONDS or self._progress.done >= self._progress.total:
             self.update(tally)
 
     def update(self, tally: Tally) -> None:
         """Update the file, and stop the evaluation if the user asked for it."""
         budget = self._budget
-        since, done_then = self._window(self._moment())
+        since, done_then = self._window(self._now())
         self._progress = replace(
             self._progress,
             asked=tally.asked,
             replayed=tally.replayed,
             cached=tally.cached,
             failed=tally.failed,
-            problems=dict(tally.problems.most_common(PROBLEMS)),
+            problems=dict(tally.problems.most_common(MAX_PROBLEMS)),
             calls=budget.calls,
             tokens=budget.tokens,
             cost=budget.cost,
             at_server=budget.at_server,
-            updated=self._moment(),
+            updated=self._now(),
             since=since,
             done_then=done_then,
         )
@@ -183,7 +184,7 @@ class StatusFile:
         if stop_file(self._path).exists():
             budget.stop_by_user()
 
-    def _moment(self) -> float:
+    def _now(self) -> float:
         """Return the current time, unaffected by changes of the clock since the start."""
         return self._zero + time.monotonic()
 
@@ -223,7 +224,7 @@ def read_progress(path: Path) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveEvaluation:
-    """The state of an evaluation, also of one that ended, according to its files; whichever process runs or ran it."""
+    """The state of a running or ended evaluation, read from its files; any process may run it."""
 
     evaluation_id: str
     run_id: str
@@ -250,8 +251,8 @@ class LiveEvaluation:
     @property
     def seconds_left(self) -> float | None:
         """The estimated seconds left at the current rate; None without a rate."""
-        left = self.progress.total - self.progress.done
-        return 60 * left / self.rate if self.rate else None
+        remaining = self.progress.total - self.progress.done
+        return 60 * remaining / self.rate if self.rate else None
 
 
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
@@ -260,8 +261,8 @@ def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvalua
     `now`: the machine's monotonic clock.
     """
     folder = store.journal_path("any").parent
-    found = (_live(status, now) for status in folder.glob("*.status.json"))
-    return tuple(sorted(filter(None, found), key=lambda live: -live.progress.started))
+    states = (_live(status, now) for status in folder.glob("*.status.json"))
+    return tuple(sorted(filter(None, states), key=lambda live: -live.progress.started))
 
 
 def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) -> LiveEvaluation | None:
@@ -297,13 +298,13 @@ def _live(status: Path, now: float | None) -> LiveEvaluation | None:
 
 
 def _state(progress: Progress, status: Path, journal: Path, now: float) -> tuple[Progress, LiveState]:
-    """Return the state, with the progress that it goes by."""
+    """Return the state, and the progress from which it follows."""
     if progress.state == "starting":
         return progress, "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
     if progress.state == "running" and is_being_written(journal):
         return progress, "stopping" if stop_file(status).exists() else "running"
     if progress.state == "running":
-        # Its process is gone. One that ends in order writes how it ended before it releases the journal, which may have
-        # happened since the status was read.
+        # The process is gone. A process that ends normally writes its final status before it releases the journal; that
+        # may have happened since the status was read.
         progress = read_progress(status) or progress
     return progress, "interrupted" if progress.state == "running" else progress.state

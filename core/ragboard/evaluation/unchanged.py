@@ -1,4 +1,4 @@
-"""Recognises an evaluation with nothing left to do, whose journal then need not be read again."""
+"""Recognise an evaluation with nothing left to do, whose journal need not be read again."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def input_digest(
 ) -> str | None:
     """Return a digest of everything that the results of an evaluation depend on.
 
-    That is the replies in the journal, the metrics and the code that computes them, the samples and their nuggets, the
-    prices and the judge options. None if there is no journal, or if a metric is not ragboard's own, because its code
-    may depend on anything.
+    That is the replies in the journal, the metrics and the code that computes them, the samples with the nuggets and
+    labels of their questions, the prices and the judge options. None if there is no journal, or if a metric is not
+    ragboard's own, because its code may depend on anything.
     """
     if any(type(metric).__module__.partition(".")[0] != "ragboard" for metric in draws.metrics):
         return None
@@ -62,7 +62,7 @@ def input_digest(
         sorted(draws.counts.items()),
         [positions.start, positions.stop] if isinstance(positions, range) else list(positions),
         [journal.st_size, journal.st_mtime_ns],
-        store.last_nugget_list(),
+        store.last_question_changes(),
         {model: asdict(price) for model, price in options.prices.items()},
         options.judge_options and options_to_json(options.judge_options),
     ]

@@ -1,4 +1,4 @@
-"""Processes that answer tasks in parallel, for judges that compute in Python and would keep one core busy."""
+"""Worker processes for judges that compute in Python, which would otherwise use only one core."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.tasks import Failure, Reply, Task
 __all__ = ["MIN_SAMPLES", "WORKER_BATCH", "WorkerPool"]
 
 MIN_SAMPLES = 1000
-"""Number of samples from which workers are started by default; below, starting them takes longer than it saves."""
+"""By default, workers are started from this number of samples; for fewer, starting them takes longer than it saves."""
 
 WORKER_BATCH = 128
 """Maximum number of tasks that a worker gets at a time."""

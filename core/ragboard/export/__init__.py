@@ -42,7 +42,7 @@ __all__ = [
     "write_table",
 ]
 
-OF_ONE_RUN: Mapping[str, Callable[[Store, RunRef], bytes]] = MappingProxyType(
+TOOL_FORMATS: Mapping[str, Callable[[Store, RunRef], bytes]] = MappingProxyType(
     {
         "ragchecker": ragchecker_bytes,
         "ragas": ragas_bytes,
@@ -50,41 +50,42 @@ OF_ONE_RUN: Mapping[str, Callable[[Store, RunRef], bytes]] = MappingProxyType(
         **{kind: partial(feedback_bytes, kind=kind) for kind in FEEDBACK_FORMATS},
     }
 )
-"""Formats of other tools, which take one run."""
+"""The formats of other tools, which take one run, with the function that writes them."""
 
-FORMATS = (*TABLE_FORMATS, *OF_ONE_RUN)
+FORMATS = (*TABLE_FORMATS, *TOOL_FORMATS)
 
 
 def export(
     store: Store,
     runs: Sequence[RunRef],
     *,
-    what: str,
+    table_name: str,
     kind: str | None,
     out: Path | None,
     unscored: UnscoredPolicy = "excluded",
     force: bool = False,
 ) -> None:
-    """Write a table to a file or standard output; without `kind`, in the format of the file extension, or as CSV.
+    """Write a table, or one run in the format of another tool, to a file or standard output.
 
-    `what` is one of `TABLES`; `unscored` says how samples without a score count in its means. The formats of other
-    tools (`OF_ONE_RUN`) contain one run, and need no `what`. Raises SettingError if the table cannot be written, for
-    the wrong number of runs, and for an existing file, unless `force`.
+    `kind` is one of `FORMATS`; None: the format of the file extension, else CSV. `table_name` is one of `TABLES`, and
+    ignored for formats of other tools. `unscored` says how samples without a score count in the table's means. Raises
+    SettingError if the file cannot be written, if it exists (unless `force`), and for the wrong number of runs.
     """
     if out:
         check_output(out, force=force)
-    if kind is None or kind not in OF_ONE_RUN:
-        write_table(table(store, what, runs, unscored=unscored), kind=kind, out=out, force=force)
+    if kind is None or kind not in TOOL_FORMATS:
+        write_table(table(store, table_name, runs, unscored=unscored), kind=kind, out=out, force=force)
     elif len(runs) == 1:
-        _write(OF_ONE_RUN[kind](store, runs[0]), out, force=force)
+        _write(TOOL_FORMATS[kind](store, runs[0]), out, force=force)
     else:
         raise SettingError(f"the format {kind} takes one run, not {len(runs)}")
 
 
 def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None, force: bool = False) -> None:
-    """Write a table to a file or standard output; without `kind`, in the format of the file extension, or as CSV.
+    """Write a table to a file or standard output.
 
-    Raises SettingError if it cannot be written, and for an existing file, unless `force`.
+    `kind` is one of `TABLE_FORMATS`; None: the format of the file extension, else CSV. Raises SettingError if the file
+    cannot be written, or if it exists (unless `force`).
     """
     extension = out.suffix.removeprefix(".") if out else "csv"
     _write(table_bytes(frame, kind or (extension if extension in TABLE_FORMATS else "csv")), out, force=force)

@@ -1,4 +1,4 @@
-"""Rows in ARES's format for synthetic data: tab-separated, ARES's columns first, then ours."""
+"""Synthetic data in ARES's format: tab-separated values, ARES's columns first, then ragboard's."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ COLUMNS: tuple[str, ...] = (
     "negative",
 )
 OPTIONAL_COLUMNS: dict[str, str] = {"Contradictory_Answer": "contradictory", "run": "run"}
-"""Columns that are written only if a row has a value, with the attribute that they contain."""
+"""Columns that are written only if a row has a value, each with the attribute of AresRow that it contains."""
 
 
 def ares_tsv(rows: Iterable[AresRow]) -> str:
-    """Return the text of the file; `document_index` numbers the documents in order of appearance.
+    """Return the rows as the text of a file; `document_index` numbers the documents in order of appearance.
 
-    The columns for contradictory answers (of ARES's few-shot files) and for runs are left out if they are empty.
+    Empty optional columns are left out: contradictory answers (as in ARES's few-shot files) and runs.
     """
     numbers: dict[str, int] = {}
     text = io.StringIO()
-    kept = tuple(rows)
+    all_rows = tuple(rows)
     columns = (
         *COLUMNS,
-        *(column for column, attribute in OPTIONAL_COLUMNS.items() if any(getattr(row, attribute) for row in kept)),
+        *(column for column, attribute in OPTIONAL_COLUMNS.items() if any(getattr(row, attribute) for row in all_rows)),
     )
     writer = csv.DictWriter(text, columns, delimiter="\t", lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for row in kept:
+    for row in all_rows:
         writer.writerow(_cells(row, numbers.setdefault(row.document, len(numbers))))
     return text.getvalue()
 

@@ -26,6 +26,7 @@ from ragboard.store import RunRef, Store
 __all__ = ["PAIRS", "comparison_report"]
 
 PAIRS = 20
+"""Default number of pairs that are shown in full."""
 
 
 def comparison_report(
@@ -37,17 +38,17 @@ def comparison_report(
     metric: str = "",
     unscored: UnscoredPolicy = "excluded",
 ) -> str:
-    """Report B compared with A as an HTML file, with `samples` pairs in full, largest losses in `metric` first.
+    """Return a report of B compared with A as HTML, with `samples` pairs in full, largest losses in `metric` first.
 
-    By default, `metric` is the first that got worse, or else the first. `unscored` says how samples without a score
-    count in the differences. The file is self-contained, as that of `run_report`. Raises NotFoundError if a run was
-    deleted or the runs do not share the metric.
+    `metric`: by default the first that got worse, else the first. `unscored` says how samples without a score count in
+    the differences. Like that of `run_report`, the file is self-contained. Raises NotFoundError if a run was deleted or
+    the runs do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
-    by = metric or _default_metric(compared)
-    rows = pair_rows(store, a, b, pairing, PairQuery(metric=by, limit=samples)).rows if by else ()
+    sorted_by = metric or _default_metric(compared)
+    rows = pair_rows(store, a, b, pairing, PairQuery(metric=sorted_by, limit=samples)).rows if sorted_by else ()
     pairs = [pair_report(store, a, b, pairing, row.sample_a) for row in rows]
     return render(
         "comparison.html",
@@ -55,35 +56,35 @@ def comparison_report(
         compared=compared,
         reach=max(_magnitudes(compared), default=0.0) or 1.0,
         known=metric_descriptions(store),
-        by=by,
+        by=sorted_by,
         pairs=[(row, pair, _words(pair)) for row, pair in zip(rows, pairs, strict=True)],
         identities={"A": judge_identity(store, a), "B": judge_identity(store, b)},
     )
 
 
 def _default_metric(compared: Comparison) -> str:
-    """Return the first metric that got worse, else the first with a scored pair; empty without any."""
-    paired = [one for one in compared.metrics if one.pairs]
-    return next((one.metric for one in paired if one.change == "worse"), paired[0].metric if paired else "")
+    """Return the first metric that got worse, else the first with a scored pair; empty if there is none."""
+    paired = [metric for metric in compared.metrics if metric.pairs]
+    return next((metric.metric for metric in paired if metric.change == "worse"), paired[0].metric if paired else "")
 
 
 def _magnitudes(compared: Comparison) -> Iterator[float]:
     """Yield the absolute values of the differences and of the bounds of their intervals."""
-    for found in (metric.pairs for metric in compared.metrics if metric.pairs):
-        yield abs(found.difference)
-        if isinstance(found.interval, Interval):
-            yield from (abs(found.interval.low), abs(found.interval.high))
+    for pairs in (metric.pairs for metric in compared.metrics if metric.pairs):
+        yield abs(pairs.difference)
+        if isinstance(pairs.interval, Interval):
+            yield from (abs(pairs.interval.low), abs(pairs.interval.high))
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """Return the shortened answers by side: HTML tag and text of each stretch, `del` only in A, `ins` only in B."""
-    tags = {"same": "span", "gone": "del", "new": "ins"}
+    """Return the shortened answers of A and B as (HTML tag, text) pieces: `mark` if only this side has the text."""
+    tags = {"same": "span", "gone": "mark", "new": "mark"}
     answers: dict[str, list[tuple[str, str]]] = {}
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:
-        room, answers[side] = MAX_CHARACTERS, []
+        characters_left, answers[side] = MAX_CHARACTERS, []
         for change in side_of(pair.answers, side):
-            if room > 0:
-                answers[side].append((tags[change.kind], change.text[:room]))
-                room -= len(change.text)
+            if characters_left > 0:
+                answers[side].append((tags[change.kind], change.text[:characters_left]))
+                characters_left -= len(change.text)
     return answers

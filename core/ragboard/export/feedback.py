@@ -1,7 +1,7 @@
-"""Scores for the tool that a run's file came from: a line per score, as the tool's own API or SDK takes it.
+"""Scores in the formats of the tools that runs come from: one line per score, as the tool's API or SDK accepts it.
 
-A score goes to the trace (LangSmith: run) of its sample, known by the column that the tool's file has for it, else by
-the sample's id. Unscored samples get no line: none of these tools has a score that is missing for a reason.
+A score belongs to the trace (in LangSmith: run) of its sample. The id of the trace is in a column of the tool's file,
+else it is the sample's id. Unscored samples are left out: none of these tools can store why a score is missing.
 """
 
 from __future__ import annotations
@@ -24,82 +24,86 @@ __all__ = ["FEEDBACK_FORMATS", "deepeval_bytes", "feedback_bytes", "ragas_bytes"
 
 PAGE_SIZE = 1000
 MAX_STATEMENTS = 10
-"""Most unsupported statements in a comment."""
+"""Maximum number of unsupported statements in a comment."""
 MAX_COMMENT = 1000
-"""Most characters of a comment."""
-OF_STATEMENTS = ("ragas.faithfulness", "ragchecker.faithfulness", "ragchecker.hallucination")
+"""Maximum number of characters of a comment."""
+STATEMENT_METRICS = ("ragas.faithfulness", "ragchecker.faithfulness", "ragchecker.hallucination")
 """Metrics whose comments list the statements that the passages do not support."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredSample:
-    """One score of one sample."""
+class SampleScore:
+    """One score of one sample, with all that a tool stores of it."""
 
     trace: str
-    """The tool's id of the trace."""
+    """The tool's id of the sample's trace."""
     metric: str
     score: Score
     comment: str
     judge: str
     rule_based: bool
     key: str
-    """The same for the same score of the same evaluation, so that sending it twice replaces it."""
+    """Identifies the score: a tool that gets the same key again replaces the score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackFormat:
-    """How a tool takes scores."""
+    """The format in which a tool accepts scores."""
 
     tool: str
     columns: tuple[str, ...]
-    """Columns that hold the tool's id of a sample's trace, the first found counts; else the sample's id."""
+    """Columns that may contain the id of a sample's trace, in order of precedence."""
     trace: re.Pattern[str]
-    """What such an id looks like."""
-    line: Callable[[ScoredSample], Mapping[str, Any]]
+    """Matches the id of a trace."""
+    line: Callable[[SampleScore], Mapping[str, Any]]
+    """Converts a score to the object that the tool accepts."""
 
 
-def _langsmith(one: ScoredSample) -> Mapping[str, Any]:
+def _langsmith(sample_score: SampleScore) -> Mapping[str, Any]:
     return {
-        "id": str(uuid5(NAMESPACE_URL, one.key)),
-        "run_id": one.trace,
-        "trace_id": one.trace,
-        "key": one.metric,
-        "score": one.score.value,
-        "comment": one.comment,
-        "feedback_source": {"type": "api" if one.rule_based else "model", "metadata": {"judge": one.judge}},
+        "id": str(uuid5(NAMESPACE_URL, sample_score.key)),
+        "run_id": sample_score.trace,
+        "trace_id": sample_score.trace,
+        "key": sample_score.metric,
+        "score": sample_score.score.value,
+        "comment": sample_score.comment,
+        "feedback_source": {
+            "type": "api" if sample_score.rule_based else "model",
+            "metadata": {"judge": sample_score.judge},
+        },
     }
 
 
-def _langfuse(one: ScoredSample) -> Mapping[str, Any]:
+def _langfuse(sample_score: SampleScore) -> Mapping[str, Any]:
     return {
-        "id": one.key,
-        "traceId": one.trace,
-        "name": one.metric,
-        "value": one.score.value,
+        "id": sample_score.key,
+        "traceId": sample_score.trace,
+        "name": sample_score.metric,
+        "value": sample_score.score.value,
         "dataType": "NUMERIC",
-        "comment": one.comment,
-        "metadata": {"judge": one.judge},
+        "comment": sample_score.comment,
+        "metadata": {"judge": sample_score.judge},
     }
 
 
-def _mlflow(one: ScoredSample) -> Mapping[str, Any]:
+def _mlflow(sample_score: SampleScore) -> Mapping[str, Any]:
     return {
-        "trace_id": one.trace,
-        "assessment_name": one.metric,
-        "source": {"source_type": "CODE" if one.rule_based else "LLM_JUDGE", "source_id": one.judge},
-        "feedback": {"value": one.score.value},
-        "rationale": one.comment,
+        "trace_id": sample_score.trace,
+        "assessment_name": sample_score.metric,
+        "source": {"source_type": "CODE" if sample_score.rule_based else "LLM_JUDGE", "source_id": sample_score.judge},
+        "feedback": {"value": sample_score.score.value},
+        "rationale": sample_score.comment,
     }
 
 
-def _phoenix(one: ScoredSample) -> Mapping[str, Any]:
+def _phoenix(sample_score: SampleScore) -> Mapping[str, Any]:
     return {
-        "trace_id": one.trace,
-        "name": one.metric,
-        "annotator_kind": "CODE" if one.rule_based else "LLM",
-        "result": {"score": one.score.value, "explanation": one.comment},
-        "metadata": {"judge": one.judge},
-        "identifier": one.key,
+        "trace_id": sample_score.trace,
+        "name": sample_score.metric,
+        "annotator_kind": "CODE" if sample_score.rule_based else "LLM",
+        "result": {"score": sample_score.score.value, "explanation": sample_score.comment},
+        "metadata": {"judge": sample_score.judge},
+        "identifier": sample_score.key,
     }
 
 
@@ -124,34 +128,34 @@ FEEDBACK_FORMATS: Mapping[str, FeedbackFormat] = MappingProxyType(
 
 
 def feedback_bytes(store: Store, run: RunRef, kind: str) -> bytes:
-    """Return the scores of a run as JSON Lines in the tool's format, `kind` of `FEEDBACK_FORMATS`.
+    """Return the scores of a run as JSON Lines in the format `kind`, a key of `FEEDBACK_FORMATS`.
 
-    Raises SettingError if the run was not evaluated, or a sample has no id of that tool.
+    Raises SettingError if the run was not evaluated, or if a sample has no trace id of that tool.
     """
     form = FEEDBACK_FORMATS[kind]
-    lines = [json.dumps(form.line(one), ensure_ascii=False) for one in _scored(store, run, form)]
+    lines = [json.dumps(form.line(sample_score), ensure_ascii=False) for sample_score in _scored(store, run, form)]
     if not lines:
         raise SettingError(f"{run.name}: no sample has a score; evaluate the run first")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _scored(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[ScoredSample]:
-    judged = {spec: one.judged for spec, one in run_summary(store, run).metrics.items()}
+def _scored(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[SampleScore]:
+    judged = {spec: summary.judged for spec, summary in run_summary(store, run).metrics.items()}
     unsupported = _unsupported(store, run)
     for sample, outcomes in scored_samples(store, run):
         for spec, score in outcomes.items():
             if not isinstance(score, Score):
                 continue
-            by = judged[spec]
-            statements = unsupported.get(sample.id, ()) if spec.startswith(OF_STATEMENTS) else ()
-            yield ScoredSample(
+            judge_setup = judged[spec]
+            statements = unsupported.get(sample.id, ()) if spec.startswith(STATEMENT_METRICS) else ()
+            yield SampleScore(
                 trace=_trace(sample, run, form),
                 metric=spec,
                 score=score,
                 comment="\n".join((score.counted, *(f"- {text}" for text in statements)))[:MAX_COMMENT],
-                judge=by.judge if by else "",
-                rule_based=bool(by and by.heuristic),
-                key=f"ragboard/{by.evaluation_id if by else run.run_id}/{spec}/{sample.id}",
+                judge=judge_setup.judge if judge_setup else "",
+                rule_based=bool(judge_setup and judge_setup.heuristic),
+                key=f"ragboard/{judge_setup.evaluation_id if judge_setup else run.run_id}/{spec}/{sample.id}",
             )
 
 
@@ -166,31 +170,31 @@ def scored_samples(store: Store, run: RunRef) -> Iterator[tuple[Sample, Mapping[
 
 
 def _trace(sample: Sample, run: RunRef, form: FeedbackFormat) -> str:
-    named = next((str(sample.metadata[name]) for name in form.columns if sample.metadata.get(name)), sample.id)
-    if not form.trace.fullmatch(named):
+    trace = next((str(sample.metadata[name]) for name in form.columns if sample.metadata.get(name)), sample.id)
+    if not form.trace.fullmatch(trace):
         raise SettingError(
-            f"{run.name}: sample {sample.id} has no id of {form.tool}, so its scores have nowhere to go; import a file"
-            f" of {form.tool}, or one with the column {form.columns[0]}"
+            f"{run.name}: sample {sample.id} has no trace id of {form.tool}; import a file exported from {form.tool},"
+            f" or add a column {form.columns[0]}"
         )
-    return named
+    return trace
 
 
 def _unsupported(store: Store, run: RunRef) -> dict[str, list[str]]:
-    """Return the statements of each answer that its passages do not support, by sample."""
+    """Return the first unsupported statements of each answer, with their verdicts, by sample id."""
     with store.database.read() as connection:
         frame = statement_frame(connection, run)
     frame = frame[(frame["side"] == "response") & (frame["target"] == "joint") & (frame["label"] != "supported")]
-    found: dict[str, list[str]] = {}
+    by_sample: dict[str, list[str]] = {}
     for sample, label, text in zip(frame["sample_id"], frame["label"], frame["statement"], strict=True):
-        if len(found.setdefault(sample, [])) < MAX_STATEMENTS:
-            found[sample].append(f"{label}: {text}")
-    return found
+        if len(by_sample.setdefault(sample, [])) < MAX_STATEMENTS:
+            by_sample[sample].append(f"{label}: {text}")
+    return by_sample
 
 
 def ragas_bytes(store: Store, run: RunRef) -> bytes:
-    """Return the samples as JSON Lines with ragas's columns, and a column for each metric; null if unscored.
+    """Return the samples as JSON Lines with the columns of ragas, and one per metric (null if unscored).
 
-    RAGAS's metrics have ragas's own names.
+    Metrics of the RAGAS paper are named as in the ragas library.
     """
     specs = tuple(run_summary(store, run).metrics)
     lines: list[str] = []
@@ -203,13 +207,13 @@ def ragas_bytes(store: Store, run: RunRef) -> bytes:
             "reference_contexts": None if sample.reference_contexts is None else list(sample.reference_contexts),
         }
         scores = {_ragas_name(spec): _value(outcomes.get(spec)) for spec in specs}
-        given = {name: value for name, value in row.items() if value is not None}
-        lines.append(json.dumps(given | scores, ensure_ascii=False))
+        columns = {name: value for name, value in row.items() if value is not None}
+        lines.append(json.dumps(columns | scores, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def deepeval_bytes(store: Store, run: RunRef) -> bytes:
-    """Return the run as a test run of DeepEval, in JSON: a test case per sample, with its scores and their reasons."""
+    """Return the run as a DeepEval test run in JSON: one test case per sample, with its scores and their reasons."""
     summary = run_summary(store, run)
     cases: list[dict[str, Any]] = []
     for order, (sample, outcomes) in enumerate(scored_samples(store, run)):
@@ -221,7 +225,7 @@ def deepeval_bytes(store: Store, run: RunRef) -> bytes:
             "retrievalContext": _texts(sample),
             "context": None if sample.reference_contexts is None else list(sample.reference_contexts),
             "order": order,
-            "metricsData": [_metric_data(spec, one, summary) for spec, one in outcomes.items()],
+            "metricsData": [_metric_data(spec, outcome, summary) for spec, outcome in outcomes.items()],
         }
         cases.append({name: value for name, value in case.items() if value is not None})
     settings = {name: value if isinstance(value, str) else json.dumps(value) for name, value in summary.config.items()}
@@ -231,10 +235,10 @@ def deepeval_bytes(store: Store, run: RunRef) -> bytes:
 
 def _metric_data(spec: str, outcome: Outcome, summary: RunSummary) -> dict[str, Any]:
     judged = summary.metrics[spec].judged
-    found: dict[str, Any] = {"name": spec, "evaluationModel": judged.judge if judged else None}
+    data: dict[str, Any] = {"name": spec, "evaluationModel": judged.judge if judged else None}
     if isinstance(outcome, Score):
-        return found | {"score": outcome.value, "reason": outcome.counted}
-    return found | {"error": f"unscored: {outcome.reason} ({outcome.detail})"}
+        return data | {"score": outcome.value, "reason": outcome.counted}
+    return data | {"error": f"unscored: {outcome.reason} ({outcome.detail})"}
 
 
 def _texts(sample: Sample) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""HTML reports: templates whose values are all escaped, without scripts and external resources."""
+"""Rendering of HTML reports: all values are escaped, and there are no scripts and no external resources."""
 
 from __future__ import annotations
 
@@ -63,10 +63,9 @@ _DATA = {
 
 
 def render(template: str, title: str, **values: object) -> str:
-    """Render one of `templates/` with these values, as a complete document.
+    """Return a complete document: one of `templates/` with these values, made `readable`.
 
-    Raises UndefinedError if a value is missing. Characters that are not valid in UTF-8, and control characters that
-    reorder text, are replaced (`readable`).
+    Raises UndefinedError if the template uses a value that is missing.
     """
     environment = _environment()
     style = environment.get_template("report.css").render()
@@ -95,8 +94,8 @@ def _environment() -> Environment:
     environment.filters.update(cut=cut, thousands="{:,}".format, plain=_plain)
     functions: tuple[Callable[..., object], ...] = (
         *(
-            across,
             answer_marked,
+            chart_x,
             ci_text,
             cost_texts,
             cut_note,
@@ -122,11 +121,7 @@ def _version() -> str:
 
 
 def readable(text: str) -> str:
-    """Replace characters that a UTF-8 file or a page cannot contain; all positions stay.
-
-    Control characters and unpaired surrogates become replacement characters; characters that reorder text become
-    harmless.
-    """
+    """Replace characters that a UTF-8 file or a page cannot contain, or that reorder text. Positions do not change."""
     return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", strip_bidi_controls(text))
 
 
@@ -136,16 +131,16 @@ def _plain(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Shorten a text to what a report shows."""
+    """Shorten a text to `MAX_CHARACTERS`."""
     return text[:MAX_CHARACTERS]
 
 
 def cut_note(text: str) -> str:
-    """Return a note on the hidden rest of a text; empty if all of it is shown."""
+    """Say how much of a text is shown; empty if all of it is."""
     return f"The first {MAX_CHARACTERS:,} of {len(text):,} characters are shown." if len(text) > MAX_CHARACTERS else ""
 
 
-def across(value: float, low: float, high: float) -> str:
+def chart_x(value: float, low: float, high: float) -> str:
     """Return the x position of a value on a chart whose axis, from `low` to `high`, goes from x = 6 to x = 234."""
     share = (min(max(value, low), high) - low) / ((high - low) or 1)
     return f"{6 + 228 * share:.1f}"
@@ -153,12 +148,13 @@ def across(value: float, low: float, high: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A part of a text, and the statements whose mark ends after it: number from 1 and style."""
+    """A part of a text that is marked throughout in one style, or not at all."""
 
     text: str
     style: VerdictStyle | None = None
     """None if it is not marked."""
     ends: tuple[tuple[int, VerdictStyle], ...] = ()
+    """The statements whose mark ends after this part: number (from 1) and style."""
 
 
 def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Marked]:
@@ -166,20 +162,20 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Ma
     return _marked(
         cut(answer),
         [
-            ((one.statement.span.start, one.statement.span.end), number, statement_style(one))
-            for number, one in enumerate(statements, 1)
-            if one.statement.span
+            ((judged.statement.span.start, judged.statement.span.end), number, statement_style(judged))
+            for number, judged in enumerate(statements, 1)
+            if judged.statement.span
         ],
     )
 
 
 def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[Marked], list[str]]:
-    """Return the shortened passage, with its evidence marked by statement, and how the evidence was found."""
+    """Return the shortened passage with its evidence marked, and how the evidence was found, in words."""
     evidence: list[tuple[Offsets, int, VerdictStyle]] = []
     sources: dict[str, None] = {}
-    for number, one in enumerate(statements, 1):
-        single = one.single.get(passage.rank) if one.verdict is None else None
-        verdict = one.verdict or (single if single and single.label != "unsupported" else None)
+    for number, judged in enumerate(statements, 1):
+        single = judged.single.get(passage.rank) if judged.verdict is None else None
+        verdict = judged.verdict or (single if single and single.label != "unsupported" else None)
         for mark in verdict.evidence if verdict else ():
             if verdict and mark.rank == passage.rank:
                 evidence.append(((mark.start, mark.end), number, evidence_style(verdict, mark)))
@@ -193,7 +189,7 @@ def _marked(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> li
     last = 0
     for piece in covered_pieces({index: span for index, (span, _, _) in enumerate(marks)}, len(text)):
         worst = min(
-            (marks[member][2] for member in piece.members), key=lambda one: CSS_CLASSES_WORST_FIRST.index(one.css)
+            (marks[member][2] for member in piece.members), key=lambda style: CSS_CLASSES_WORST_FIRST.index(style.css)
         )
         ending = [marks[member][1:] for member in piece.members if marks[member][0][1] == piece.end]
         parts.append(Marked(text[last : piece.start]))
@@ -203,7 +199,7 @@ def _marked(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> li
 
 
 def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
-    """Notes on a statement: the judge's reason, the passages, the claim class, the score, and labels."""
+    """Return notes on a statement: the judge's reason, the passages, the claim class, the score, and labels."""
     reason = judged.verdict.reason if judged.verdict else ""
     ranks = {passage.rank for passage in sample.contexts or ()}
     notes = [reason, support_sentence(judged, ranks), CLAIM_CLASSES[judged.origin] if judged.origin else ""]
@@ -214,6 +210,6 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
-    """Number of statements by verdict; without a joint verdict, the verdicts of single passages count."""
+    """Count statements by verdict; without a joint verdict, the verdicts of single passages count."""
     icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

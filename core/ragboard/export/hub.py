@@ -1,4 +1,4 @@
-"""Runs as a data set on the Hugging Face hub: samples with their scores, statements with their verdicts, and a card."""
+"""Upload of runs to the Hugging Face hub as a dataset: samples with scores, statements with verdicts, and a card."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from ragboard.store.queries.statements import statement_frame
 __all__ = ["HUB", "push_runs"]
 
 HUB = "hf:"
+"""Prefix of a target on the hub."""
 
 
 def push_runs(store: Store, runs: Sequence[RunRef], target: str, *, public: bool = False) -> str:
-    """Upload runs to the data set `hf:OWNER/NAME` in one commit, and return its URL.
+    """Upload runs to the dataset `hf:OWNER/NAME` in one commit, and return its URL.
 
-    A data set that does not exist is created, private unless `public`. Files of other runs in it stay. The token is
-    that of `hf auth login` or `HF_TOKEN`; `HF_ENDPOINT` names another hub. Raises SettingError for an invalid target
-    and without the package `huggingface_hub`, RagboardError if the hub refuses.
+    A dataset that does not exist is created, private unless `public` is set. Files of other runs in it are kept. The
+    token is that of `hf auth login` or `HF_TOKEN`; `HF_ENDPOINT` names another hub. Raises SettingError for an invalid
+    target or without the package `huggingface_hub`, RagboardError if the hub refuses the upload.
     """
     name = target.removeprefix(HUB)
     if not target.startswith(HUB) or not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise SettingError(f"{target!r} is no data set of the hub: expected hf:OWNER/NAME")
+        raise SettingError(f"{target!r} is not a dataset on the hub: expected hf:OWNER/NAME")
     if not runs:
-        raise SettingError("there is no run to push")
+        raise SettingError("there is no run to push; name at least one")
     try:
         hub, errors = import_module("huggingface_hub"), import_module("huggingface_hub.errors")
     except ModuleNotFoundError as error:
@@ -44,7 +45,7 @@ def push_runs(store: Store, runs: Sequence[RunRef], target: str, *, public: bool
     try:
         api.create_repo(name, repo_type="dataset", private=not public, exist_ok=True)
         api.create_commit(name, operations, commit_message=message, repo_type="dataset")
-    except ValueError as error:  # of the hub's own rules for names
+    except ValueError as error:  # the name breaks a rule of the hub
         raise SettingError(f"cannot push to {name}: {_first_line(error)}") from error
     except (errors.HTTPError, OSError) as error:
         raise RagboardError(f"{api.endpoint}: cannot push to {name}: {_first_line(error)}") from error
@@ -70,10 +71,10 @@ def _lines(rows: Iterator[dict[str, Any]]) -> bytes:
 
 def _samples(store: Store, run: RunRef, summary: RunSummary) -> Iterator[dict[str, Any]]:
     for sample, outcomes in scored_samples(store, run):
-        contexts = [{"id": one.id, "text": one.text} for one in sample.contexts or ()]
+        contexts = [{"id": passage.id, "text": passage.text} for passage in sample.contexts or ()]
         row = {"run": run.name, "id": sample.id, "question": sample.question, "answer": sample.answer}
         scores = {spec: outcomes.get(spec) for spec in summary.metrics}
-        values = {spec: one.value if isinstance(one, Score) else None for spec, one in scores.items()}
+        values = {spec: outcome.value if isinstance(outcome, Score) else None for spec, outcome in scores.items()}
         yield {**row, "reference": sample.reference, "contexts": contexts, **values}
 
 
@@ -85,7 +86,7 @@ def _statements(store: Store, run: RunRef) -> Iterator[dict[str, Any]]:
 
 
 def _card(summaries: Sequence[RunSummary]) -> str:
-    """Return a data set card: two tables for the hub's viewer, and the means."""
+    """Return a dataset card: two tables for the hub's viewer, and the means."""
     lines = ["---", "tags:", "- ragboard", "- rag", "configs:"]
     for name in ("samples", "statements"):
         lines += [f"- config_name: {name}", f'  data_files: "{name}/*.jsonl"']
@@ -102,5 +103,5 @@ def _card(summaries: Sequence[RunSummary]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return the text as it is in a cell of a Markdown table."""
+    """Return the text escaped for a cell of a Markdown table."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(text.split()))

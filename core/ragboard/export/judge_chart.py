@@ -41,13 +41,13 @@ class _Row:
 
     @property
     def name(self) -> str:
-        """The name, cut to the room there is."""
+        """The label, shortened to fit."""
         return self.label if len(self.label) <= MAX_NAME_CHARACTERS else f"{self.label[: MAX_NAME_CHARACTERS - 1]}…"
 
 
 def judge_chart(bench: JudgeBench) -> str:
-    """Return the chart as SVG with its own light and dark style; it loads nothing and has no script."""
-    figures = [each for line in bench.lines for each in (*line.by_set.values(), line.mean)]
+    """Return the chart as SVG with a light and a dark style, without scripts and external resources."""
+    figures = [bench_figures for line in bench.lines for bench_figures in (*line.by_set.values(), line.mean)]
     lowest = min([0.5, *(value for figure in figures for value in _bounds(figure))])
     start = max(math.floor(lowest * 10), 0) / 10
     rows = list(_rows(bench, start))
@@ -78,8 +78,8 @@ def _x(value: float, start: float) -> float:
 
 def _rows(bench: JudgeBench, start: float) -> Iterator[_Row]:
     groups = [
-        (each.name, [(line, line.by_set[each.name]) for line in bench.lines if each.name in line.by_set])
-        for each in bench.sets
+        (bench_set.name, [(line, line.by_set[bench_set.name]) for line in bench.lines if bench_set.name in line.by_set])
+        for bench_set in bench.sets
     ]
     if len(bench.sets) > 1:
         groups.append(("mean over sets", [(line, line.mean) for line in bench.lines]))

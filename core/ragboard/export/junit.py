@@ -1,4 +1,4 @@
-"""Quality gates as a JUnit XML file, which CI servers show as tests."""
+"""Quality gates as JUnit XML, which CI servers show as tests."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ragboard.analysis import GateResult, gate_text
 __all__ = ["junit_xml"]
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold."""
+"""Matches characters that XML 1.0 cannot contain."""
 
 
 def junit_xml(run: str, gated: Sequence[GateResult]) -> str:
     """Return a test case for each gate; a failed gate is a failure, an inconclusive one is skipped with the reason."""
-    failed = sum(one.verdict == "fail" for one in gated)
-    skipped = sum(one.verdict == "inconclusive" for one in gated)
+    failed = sum(result.verdict == "fail" for result in gated)
+    skipped = sum(result.verdict == "inconclusive" for result in gated)
     counts = {"tests": str(len(gated)), "failures": str(failed), "errors": "0", "skipped": str(skipped), "time": "0"}
     suites = ET.Element("testsuites", {"name": "ragboard", **counts})
     suite = ET.SubElement(suites, "testsuite", {"name": _allowed(run), **counts})
-    for one in gated:
-        sign = ">=" if one.fail == "below" else "<="
-        name = _allowed(f"{one.metric} {sign} {one.threshold:g}")
+    for result in gated:
+        sign = ">=" if result.fail == "below" else "<="
+        name = _allowed(f"{result.metric} {sign} {result.threshold:g}")
         case = ET.SubElement(suite, "testcase", {"classname": _allowed(f"ragboard.{run}"), "name": name, "time": "0"})
-        text = _allowed(gate_text(one))
-        if one.verdict == "fail":
+        text = _allowed(gate_text(result))
+        if result.verdict == "fail":
             ET.SubElement(case, "failure", {"message": text, "type": "QualityGate"}).text = text
-        elif one.verdict == "inconclusive":
+        elif result.verdict == "inconclusive":
             ET.SubElement(case, "skipped", {"message": text})
         else:
             ET.SubElement(case, "system-out").text = text

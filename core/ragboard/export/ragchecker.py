@@ -1,4 +1,4 @@
-"""A run in RAGChecker's output format: claims, the four verdict tables, and its metrics.
+"""Export of a run in RAGChecker's output format: claims, the four verdict tables, and RAGChecker's metrics.
 
 Tables that were not judged are null, which RAGChecker and `ragboard import` read as not computed yet.
 """
@@ -33,10 +33,11 @@ Key = tuple[int, Side]
 
 @dataclass(frozen=True, kw_only=True)
 class _Results:
-    """The results of an evaluation, by position and side."""
+    """The results of an evaluation, by sample position and side."""
 
     claims: Mapping[Key, list[str]]
     extracted: frozenset[Key]
+    """The texts that were split into claims."""
     labels: Mapping[tuple[int, Side, str], Mapping[int, Label]]
     """For each target, the verdict on each judged statement, by number from 0."""
     scores: Mapping[int, Mapping[str, float]]
@@ -48,22 +49,26 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     Means are over the scored samples, in percent. Raises SettingError if RAGChecker's metrics were not evaluated.
     """
     with store.database.read() as connection:
-        found = _found(connection, _evaluation(connection, run))
-    if not found.scores:
+        results = _read_results(connection, _evaluation(connection, run))
+    if not results.scores:
         raise SettingError(f"{run.name}: no sample has a metric of RAGChecker; evaluate it first: --metrics ragchecker")
-    items = [_item(position, sample, found) for position, sample in store.samples(run.run_id)]
-    output = {"results": items, "metrics": _means(found)}
+    items = [_item(position, sample, results) for position, sample in store.samples(run.run_id)]
+    output = {"results": items, "metrics": _means(results)}
     return json.dumps(output, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
 def _evaluation(connection: Connection, run: RunRef) -> str | None:
-    """Return the evaluation with most of the shown RAGChecker metrics; None without any."""
+    """Return the evaluation from which most of the run's RAGChecker metrics are; None if it has no such metrics."""
     metrics = evaluated_metrics(connection, run.evaluations)
-    shown = [one for one, spec in metrics if spec.startswith("ragchecker.") and run.evaluation_of(spec) == one]
+    shown = [
+        evaluation_id
+        for evaluation_id, spec in metrics
+        if spec.startswith("ragchecker.") and run.evaluation_of(spec) == evaluation_id
+    ]
     return max(run.evaluations, key=shown.count, default=None)
 
 
-def _found(connection: Connection, evaluation: str | None) -> _Results:
+def _read_results(connection: Connection, evaluation: str | None) -> _Results:
     return _Results(
         claims=claims_by_side(connection, evaluation),
         extracted=split_sides(connection, evaluation),
@@ -72,7 +77,7 @@ def _found(connection: Connection, evaluation: str | None) -> _Results:
     )
 
 
-def _item(position: int, sample: Sample, found: _Results) -> dict[str, Any]:
+def _item(position: int, sample: Sample, results: _Results) -> dict[str, Any]:
     contexts = sample.contexts
     documents = None if contexts is None else [{"doc_id": passage.id, "text": passage.text} for passage in contexts]
     return {
@@ -81,46 +86,46 @@ def _item(position: int, sample: Sample, found: _Results) -> dict[str, Any]:
         "gt_answer": sample.reference,
         "response": sample.answer,
         "retrieved_context": documents,
-        **{column: _claims(sample, found, (position, side)) for side, column in CLAIMS.items()},
-        **_tables(position, sample, found),
-        "metrics": _by_name(found.scores.get(position, {})),
+        **{column: _claims(sample, results, (position, side)) for side, column in CLAIMS.items()},
+        **_tables(position, sample, results),
+        "metrics": _by_name(results.scores.get(position, {})),
     }
 
 
-def _claims(sample: Sample, found: _Results, key: Key) -> list[Any] | None:
+def _claims(sample: Sample, results: _Results, key: Key) -> list[Any] | None:
     """Return a side's claims, in the form of the run file if they are from it; None if claims were not extracted."""
     side = key[1]
-    given = _given(sample).get(side)
-    if given is not None and list(given) == found.claims.get(key, []):
+    file_claims = _claims_in_file(sample).get(side)
+    if file_claims is not None and list(file_claims) == results.claims.get(key, []):
         column: list[Any] = list(sample.metadata[CLAIMS[side]])  # type: ignore[arg-type]
         return column
-    return found.claims.get(key, [] if key in found.extracted else None)
+    return results.claims.get(key, [] if key in results.extracted else None)
 
 
-def _given(sample: Sample) -> Mapping[Side, tuple[str, ...]]:
+def _claims_in_file(sample: Sample) -> Mapping[Side, tuple[str, ...]]:
     try:
         return read_file_verdicts(sample).claims
     except UnusableError:
         return {}
 
 
-def _tables(position: int, sample: Sample, found: _Results) -> dict[str, list[Any] | None]:
+def _tables(position: int, sample: Sample, results: _Results) -> dict[str, list[Any] | None]:
     tables: dict[str, list[Any] | None] = {}
     for (side, against), column in CELLS.items():
-        claims = _claims(sample, found, (position, side))
+        claims = _claims(sample, results, (position, side))
         if against != "passages":
-            tables[column] = _column(found, (position, side, against), claims)
+            tables[column] = _column(results, (position, side, against), claims)
         elif sample.contexts is None:
             tables[column] = None
         else:
             ranks = [f"passage:{passage.rank}" for passage in sample.contexts]
-            tables[column] = _rows([_column(found, (position, side, rank), claims) for rank in ranks], claims)
+            tables[column] = _rows([_column(results, (position, side, rank), claims) for rank in ranks], claims)
     return tables
 
 
-def _column(found: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
+def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
     """Return one target's verdict on each claim; None unless all were judged."""
-    labels = found.labels.get(key, {})
+    labels = results.labels.get(key, {})
     return (
         None
         if claims is None or len(labels) < len(claims)
@@ -137,18 +142,18 @@ def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[lis
 
 
 def _by_name(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores by RAGChecker's names; those with `compat` are used only if there are no others."""
-    found: dict[str, float] = {}
+    """Return the scores by RAGChecker's names; a metric with `compat` is used only if there is none without."""
+    by_name: dict[str, float] = {}
     for metric in RAGCHECKER_METRICS:
-        kept = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))
-        if kept is not None:
-            found[metric.name] = kept
-    return found
+        score = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))
+        if score is not None:
+            by_name[metric.name] = score
+    return by_name
 
 
-def _means(found: _Results) -> dict[str, dict[str, float]]:
+def _means(results: _Results) -> dict[str, dict[str, float]]:
     values: dict[str, list[float]] = {}
-    for scores in found.scores.values():
+    for scores in results.scores.values():
         for name, value in _by_name(scores).items():
             values.setdefault(name, []).append(value)
     groups: dict[str, dict[str, float]] = {f"{group}_metrics": {} for group in ("overall", "retriever", "generator")}

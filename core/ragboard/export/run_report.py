@@ -31,16 +31,16 @@ MAX_STATEMENTS = 100
 
 
 def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: UnscoredPolicy = "excluded") -> str:
-    """Report one run as an HTML file, with `samples` samples in full, most unsupported statements first.
+    """Return a report of one run as HTML, with `samples` samples in full, most unsupported statements first.
 
-    `unscored` says how samples without a score count in the means; the file says so too. The file is self-contained: no
-    scripts and no external resources. The same store gives the same file. Raises NotFoundError if the run was deleted.
+    `unscored` says how samples without a score count in the means. The file is self-contained: no scripts and no
+    external resources. The same store gives the same file. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run, unscored=unscored)
     metrics = {**summary.metrics, **summary.file_scores}
     query = SampleQuery(column=next(iter(metrics), ""), order="worst", limit=samples)
     reports = [sample_report(store, run, row.sample_id) for row in sample_rows(store, run, query).rows]
-    found = hallucinations(store, HallucinationQuery(runs=(run,), limit=MAX_STATEMENTS))
+    unsupported = hallucinations(store, HallucinationQuery(runs=(run,), limit=MAX_STATEMENTS))
     return render(
         "run.html",
         f"{summary.name} · ragboard",
@@ -50,8 +50,8 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
         spreads={spec: distribution(store, run, spec) for spec in metrics},
         ragas=ragas_score(summary.metrics),
         policy=POLICIES[unscored],
-        found=found,
-        verdicts=[(found.labels.get(label, 0), style.css, style) for label, style in VERDICT_STYLES.items()],
+        found=unsupported,
+        verdicts=[(unsupported.labels.get(label, 0), style.css, style) for label, style in VERDICT_STYLES.items()],
         origins=[(summary.origins.get(origin, 0), _style(origin), words) for origin, words in CLAIM_CLASSES.items()],
         reports=reports,
         anchors={report.sample.id: f"s{number}" for number, report in enumerate(reports, 1)},
@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """CSS classes: solid if a relevant passage supports the claims, pale if an irrelevant one, framed if none."""
+    """Return CSS classes: solid if a relevant passage supports the claims, pale if an irrelevant one, else framed."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

@@ -1,4 +1,4 @@
-"""Reports as tables; missing numbers are empty, and a column has the reason."""
+"""Runs, metrics, comparisons and pairs as tables. Missing numbers are empty, and another column has the reason."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
     return _frame(rows, _METRICS)
 
 
-def comparison_frame(found: Comparison) -> pd.DataFrame:
+def comparison_frame(compared: Comparison) -> pd.DataFrame:
     """Return one row per metric of two runs; differences are B minus A."""
-    about = {"a": found.a.name, "b": found.b.name, "unscored_count_as": found.policy}
-    return _frame([about | _compared(one) for one in found.metrics], _COMPARED)
+    about = {"a": compared.a.name, "b": compared.b.name, "unscored_count_as": compared.policy}
+    return _frame([about | _compared(metric) for metric in compared.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
     """Return one row per metric and pair; the difference is B minus A."""
-    return _frame([{"metric": metric} | _pair(row) for metric, found in rows.items() for row in found], _PAIRS)
+    return _frame([{"metric": metric} | _pair(row) for metric, pairs in rows.items() for row in pairs], _PAIRS)
 
 
 def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -134,31 +134,36 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
     )
 
 
-def _compared(one: MetricComparison) -> dict[str, Any]:
+def _compared(metric: MetricComparison) -> dict[str, Any]:
     about = {
-        "metric": one.metric,
-        "label": one.label,
-        "direction": one.direction,
-        "p_holm": one.p,
-        "change": one.change,
-        "pairs": one.pairs.n if one.pairs else 0,
-        "only_a": one.scored_only_a,
-        "only_b": one.scored_only_b,
-        "neither": one.scored_in_neither,
-        "unscored_a": _counts(one.reasons_a),
-        "unscored_b": _counts(one.reasons_b),
-        "unscored_note": one.note,
+        "metric": metric.metric,
+        "label": metric.label,
+        "direction": metric.direction,
+        "p_holm": metric.p,
+        "change": metric.change,
+        "pairs": metric.pairs.n if metric.pairs else 0,
+        "only_a": metric.scored_only_a,
+        "only_b": metric.scored_only_b,
+        "neither": metric.scored_in_neither,
+        "unscored_a": _counts(metric.reasons_a),
+        "unscored_b": _counts(metric.reasons_b),
+        "unscored_note": metric.note,
     }
-    found = one.pairs
-    if found is None:
+    difference = metric.pairs
+    if difference is None:
         return about | {"no_interval": "no pair is scored on both sides"}
     return (
         about
-        | {"mean_a": found.first, "mean_b": found.second, "difference": found.difference, "p": found.p}
-        | {"b_higher": found.sign.wins, "equal": found.ties, "b_lower": found.sign.losses}
-        | {"detectable": found.detectable}
-        | _extremes("difference", one.bounds)
-        | _interval(found.interval)
+        | {
+            "mean_a": difference.first,
+            "mean_b": difference.second,
+            "difference": difference.difference,
+            "p": difference.p,
+        }
+        | {"b_higher": difference.sign.wins, "equal": difference.ties, "b_lower": difference.sign.losses}
+        | {"detectable": difference.detectable}
+        | _extremes("difference", metric.bounds)
+        | _interval(difference.interval)
     )
 
 
@@ -186,10 +191,10 @@ def _reason(outcome: Outcome) -> str:
     return "" if isinstance(outcome, Score) else ": ".join(filter(None, (outcome.reason, outcome.detail)))
 
 
-def _interval(found: Interval | NoInterval) -> dict[str, Any]:
-    if isinstance(found, NoInterval):
-        return {"no_interval": found.reason}
-    return {"low": found.low, "high": found.high, "level": found.level, "method": found.method}
+def _interval(interval: Interval | NoInterval) -> dict[str, Any]:
+    if isinstance(interval, NoInterval):
+        return {"no_interval": interval.reason}
+    return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}
 
 
 def _extremes(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
@@ -202,8 +207,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 TABLE_FORMATS = ("csv", "json", "jsonl", "parquet")
-ALL = 2**62
-"""No limit."""
+NO_LIMIT = 2**62
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """A spreadsheet reads a cell that begins with one of these as a formula."""
@@ -211,26 +215,26 @@ FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that can be exported."""
+    """A table that can be exported, and the number of runs that it takes."""
 
     min_runs: int
     max_runs: int
-    read: Callable[[Store, Sequence[RunRef], UnscoredPolicy], pd.DataFrame]
+    build: Callable[[Store, Sequence[RunRef], UnscoredPolicy], pd.DataFrame]
 
 
-def table(store: Store, what: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
-    """Build a table of these runs; `unscored` says how samples without a score count in its means.
+def table(store: Store, name: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
+    """Build the table `name`, a key of `TABLES`; `unscored` says how samples without a score count in its means.
 
     Raises SettingError for the wrong number of runs.
     """
-    wanted = TABLES[what]
-    if not wanted.min_runs <= len(runs) <= wanted.max_runs:
-        raise SettingError(f"the table {what} takes {_COUNT[wanted.max_runs]}, not {len(runs)}")
-    return wanted.read(store, runs, unscored)
+    chosen = TABLES[name]
+    if not chosen.min_runs <= len(runs) <= chosen.max_runs:
+        raise SettingError(f"the table {name} takes {_COUNT[chosen.max_runs]}, not {len(runs)}")
+    return chosen.build(store, runs, unscored)
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
-    """Return the table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run are prefixed with `'`.
+    """Return the table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run as formulas start with `'`.
 
     Raises SettingError for a table that cannot be written as Parquet.
     """
@@ -262,12 +266,12 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
 
 
 class _Rows(StringIO):
-    """Rows that end with a line feed. The writer uses CRLF, so it quotes cells with a carriage return."""
+    """CSV text with a line feed after each row; pandas writes CRLF, and then also quotes carriage returns."""
 
     END = "\r\n"
 
     def write(self, row: str) -> int:
-        """Keep a row."""
+        """Write a row that ends with `END`."""
         return super().write(f"{row.removesuffix(self.END)}\n")
 
 
@@ -304,20 +308,20 @@ def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFr
     pairing = pair_runs(store, a, b)
     specs = [metric.metric for metric in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(
-        {spec: pair_rows(store, a, b, pairing, PairQuery(metric=spec, limit=ALL)).rows for spec in specs}
+        {spec: pair_rows(store, a, b, pairing, PairQuery(metric=spec, limit=NO_LIMIT)).rows for spec in specs}
     )
 
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {
-        "samples": Table(min_runs=1, max_runs=1, read=_samples),
-        "statements": Table(min_runs=1, max_runs=1, read=_statements),
-        "runs": Table(min_runs=0, max_runs=ALL, read=_runs),
-        "metrics": Table(min_runs=0, max_runs=0, read=_metrics),
-        "comparison": Table(min_runs=2, max_runs=2, read=_comparison),
-        "pairs": Table(min_runs=2, max_runs=2, read=_pairs),
+        "samples": Table(min_runs=1, max_runs=1, build=_samples),
+        "statements": Table(min_runs=1, max_runs=1, build=_statements),
+        "runs": Table(min_runs=0, max_runs=NO_LIMIT, build=_runs),
+        "metrics": Table(min_runs=0, max_runs=0, build=_metrics),
+        "comparison": Table(min_runs=2, max_runs=2, build=_comparison),
+        "pairs": Table(min_runs=2, max_runs=2, build=_pairs),
     }
 )
 """The tables that can be exported, with the number of runs that each takes."""
 
-_COUNT = {0: "no run", 1: "one run", 2: "two runs", ALL: "any number of runs"}
+_COUNT = {0: "no run", 1: "one run", 2: "two runs", NO_LIMIT: "any number of runs"}

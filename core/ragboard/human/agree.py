@@ -201,7 +201,7 @@ def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = 
 
 def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
-    for item in labelled.items:
+    for item in labelled.items:  # the field names in this text must not change: ids of stored agreements depend on it
         text = (
             f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.sides!r}, said={item.human_ratings!r},"
             f" published={item.published!r})"
@@ -227,12 +227,12 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
 def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
     """Return the jobs to run concurrently: one per item, or for statements and passages one per answer or question."""
     if labelled.form == "passages":
-        return [partial(_passages, group, panel.name, runner) for group in by_answer(labelled)]
+        return [partial(_grade_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
-        return [partial(_statements, group, panel.name, runner) for group in by_answer(labelled)]
+        return [partial(_judge_statements, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.is_verdicts:
-        return [partial(_answer, numbered, panel.name, runner) for numbered in enumerate(labelled.items)]
-    return [partial(_item, numbered, selection, runner) for numbered in enumerate(labelled.items)]
+        return [partial(_judge_answer, numbered, panel.name, runner) for numbered in enumerate(labelled.items)]
+    return [partial(_score_item, numbered, selection, runner) for numbered in enumerate(labelled.items)]
 
 
 def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
@@ -246,7 +246,7 @@ def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
     return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_of)]
 
 
-async def _item(numbered: NumberedItem, selection: ScorerSelection, runner: TaskRunner) -> list[ScorerResult]:
+async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner: TaskRunner) -> list[ScorerResult]:
     """Score one item: every metric on each side, and GPT Ranking for a pair."""
     position, item = numbered
     metrics = [metric for dimension in item.human_ratings for _, metric in selection.metrics[dimension]]
@@ -270,10 +270,10 @@ async def _item(numbered: NumberedItem, selection: ScorerSelection, runner: Task
     ranked: list[Quality] = [
         quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_ratings
     ]
-    return [*results, *[await _ranked(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
+    return [*results, *[await _rank_pair(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
-async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
+async def _rank_pair(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """Score each side of a pair by the number of orders (0 to 2) in which the judge prefers it."""
     a, b = item.sides
     problem: Outcome | None = None
@@ -291,7 +291,7 @@ async def _ranked(position: int, item: Item, quality: Quality, ask: AnswerTask) 
     return ScorerResult(position=position, dimension=quality, scorer=GPT_RANKING, outcomes=tuple(outcomes))
 
 
-async def _statements(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
+async def _judge_statements(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Judge the statements or sentences of one answer."""
     (dimension,) = group[0][1].human_ratings
     sample = group[0][1].sides[0]
@@ -305,7 +305,7 @@ async def _statements(group: Sequence[NumberedItem], judge: str, runner: TaskRun
     ]
 
 
-async def _passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
+async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Grade the passages of one question, all in one task."""
     sample = group[0][1].sides[0]
     texts = tuple(item.sides[0].answer or "" for _, item in group)
@@ -325,7 +325,7 @@ async def _passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunne
     ]
 
 
-async def _answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
+async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Judge a whole answer: it is supported if all its statements are, and its score is the mean of their scores."""
     position, item = numbered
     sample = item.sides[0]

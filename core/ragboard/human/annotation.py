@@ -139,8 +139,8 @@ class AnnotationQueue:
     def in_words(self) -> str:
         """`12 of 40 statements, about 9 minutes left`."""
         unit = {"verdict": "statements", "grade": "answers", "preference": "pairs"}[self.kind]
-        left = self.required - self.labelled
-        time_left = f", {_time_left(left * self.seconds)}" if left else ""
+        remaining = self.required - self.labelled
+        time_left = f", {_time_left(remaining * self.seconds)}" if remaining else ""
         return f"{self.labelled:,} of {self.required:,} {unit}{time_left}"
 
     @property

@@ -191,23 +191,24 @@ def _pairs(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], ties: Ties
 ) -> BaselineComparison | None:
     pairs = {name: decided_pairs(data, dimension, name) for name in (main, *trivial)}
-    won = {
+    outcomes_by_scorer = {
         name: outcomes(list(pairs_of_scorer.values()), ties=ties, seed=data.seed)
         for name, pairs_of_scorer in pairs.items()
     }
     scored = [
-        at
-        for at, pair in pairs[main].items()
-        if all(outcome_by_id[pair.id] is not None for outcome_by_id in won.values())
+        position
+        for position, pair in pairs[main].items()
+        if all(outcome_by_id[pair.id] is not None for outcome_by_id in outcomes_by_scorer.values())
     ]
     if not scored:
         return None
-    ids, groups = [data.ids[at] for at in scored], [data.clusters[at] for at in scored]
-    # the coin counts with its expected accuracy, because a single toss can be lucky
-    correct = {name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids] for name, outcome_by_id in won.items()} | {
-        COIN: [0.5] * len(ids)
+    ids, groups = [data.ids[position] for position in scored], [data.clusters[position] for position in scored]
+    correct = {
+        name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids]
+        for name, outcome_by_id in outcomes_by_scorer.items()
     }
-    values = {name: sum(values_by_pair) / len(values_by_pair) for name, values_by_pair in correct.items()}
+    correct[COIN] = [0.5] * len(ids)  # its expected accuracy, because a single toss can be lucky
+    values = {name: sum(outcomes_of_pairs) / len(outcomes_of_pairs) for name, outcomes_of_pairs in correct.items()}
     best = max((*trivial, COIN), key=values.__getitem__)
     gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
     return BaselineComparison(
@@ -234,12 +235,19 @@ def _graded(
     means = data.means(dimension)
     threshold = good_from(data, dimension, at_least)
     scores = {name: graded_scores(data, dimension, name) for name in (main, *trivial)}
-    scored = [at for at in scores[main] if all(at in scores_by_position for scores_by_position in scores.values())]
-    good, groups = [means[at] >= threshold for at in scored], [data.clusters[at] for at in scored]
+    scored = [
+        position
+        for position in scores[main]
+        if all(position in scores_by_position for scores_by_position in scores.values())
+    ]
+    good, groups = (
+        [means[position] >= threshold for position in scored],
+        [data.clusters[position] for position in scored],
+    )
     if not 0 < sum(good) < len(good):
         return None
     columns: dict[str, list[float]] = {
-        name: [scores_by_position[at] for at in scored] for name, scores_by_position in scores.items()
+        name: [scores_by_position[position] for position in scored] for name, scores_by_position in scores.items()
     }
     if "shorter" in columns:
         columns["longer"] = [-score for score in columns["shorter"]]

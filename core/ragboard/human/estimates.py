@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.analysis.gates import resolve_spec
-from ragboard.analysis.metrics import described, in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
 from ragboard.human.annotation import LabelledQuantity, LabelledSamples, draw_of, labelled_samples
@@ -88,9 +88,9 @@ def estimate_runs(
 def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...]:
     """List the metrics of a run that an estimate can use: in [0, 1], higher is better."""
     with store.database.read() as connection:
-        known = described(connection)
+        descriptions = read_descriptions(connection)
     specs = in_order(run_summary(store, run).metrics)
-    return tuple(known[spec] for spec in specs if spec in known and _on_label_scale(known[spec]))
+    return tuple(descriptions[spec] for spec in specs if spec in descriptions and _on_label_scale(descriptions[spec]))
 
 
 def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
@@ -99,15 +99,15 @@ def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDe
     Raises SettingError if it has different settings in the runs, or is not in [0, 1] with higher values better.
     """
     with store.database.read() as connection:
-        known = described(connection)
+        descriptions = read_descriptions(connection)
     spec, *others = dict.fromkeys(resolve_spec(metric, tuple(run.metrics)) for run in runs)
     if others:
         raise SettingError(
             f"{metric!r} is {spec} in one run and {others[0]} in another; give the full name of one of them"
         )
-    if spec not in known or not _on_label_scale(known[spec]):
+    if spec not in descriptions or not _on_label_scale(descriptions[spec]):
         raise SettingError(f"{spec} cannot be used: estimates need a metric from 0 to 1 with higher values better")
-    return known[spec]
+    return descriptions[spec]
 
 
 def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:

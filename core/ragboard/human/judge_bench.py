@@ -307,8 +307,11 @@ def _labelled_set(labelled: LabelFile) -> _LabelledSet:
         items = [item for _, item in group]
         if any(map(_majority_label, items)):
             labelled_items += items
-    labels = map(_majority_label, labelled_items)
-    decided: dict[int, Label] = {position: label for position, label in enumerate(labels) if label}
+    decided: dict[int, Label] = {}
+    for position, item in enumerate(labelled_items):
+        label = _majority_label(item)
+        if label:
+            decided[position] = label
     return _LabelledSet(
         labelled=replace(labelled, items=tuple(labelled_items)),
         positions=tuple(decided),
@@ -350,7 +353,7 @@ def judge_bench(
     """
     _check_names("sets", [labelled.name for labelled in sets])
     _check_names("judges", [panel.name for panel in judges])
-    known = {labelled.name: _labelled_set(labelled) for labelled in sets}
+    labelled_sets = {labelled.name: _labelled_set(labelled) for labelled in sets}
     results: dict[str, dict[str, _SetResult]] = {}
     left_out: dict[str, dict[str, str]] = {}
     for panel in judges:
@@ -360,7 +363,7 @@ def judge_bench(
     reasons: list[str] = []
     for panel in judges:
         judged, stopped = results.setdefault(panel.name, {}), ""
-        for labelled_set in known.values():
+        for labelled_set in labelled_sets.values():
             if labelled_set.name in left_out[panel.name]:
                 continue
             if stopped:
@@ -387,16 +390,18 @@ def judge_bench(
                 rows=list(range(len(labelled_set.positions))),
                 scores=[baseline_scores[name] for baseline_scores in labelled_set.trivial],
             )
-            for labelled_set in known.values()
+            for labelled_set in labelled_sets.values()
         }
     panels = {panel.name: panel for panel in judges}
     return JudgeBench(
-        sets=tuple(labelled_set.describe() for labelled_set in known.values()),
+        sets=tuple(labelled_set.describe() for labelled_set in labelled_sets.values()),
         lines=tuple(
-            _bench_line(name, panels.get(name), judged, known, left_out.get(name, {}), seed)
+            _bench_line(name, panels.get(name), judged, labelled_sets, left_out.get(name, {}), seed)
             for name, judged in results.items()
         ),
-        differences=tuple(_difference(a.name, b.name, results, known, seed) for a, b in combinations(judges, 2)),
+        differences=tuple(
+            _difference(a.name, b.name, results, labelled_sets, seed) for a, b in combinations(judges, 2)
+        ),
         bins=BINS,
         seed=seed,
         stopped="; ".join(reasons),
@@ -429,7 +434,7 @@ def _load_result(store: Store, labelled_set: _LabelledSet, panel: Panel, agreed:
     """Load a judge's results on a set from the store; None if it judged no text."""
     data = load_agreement(store, agreement_named(store, agreed.agreement.id))
     verdict, score = (
-        {at: sides[0] for at, sides in data.outcomes.get((labelled_set.dimension, scorer.name), {}).items()}
+        {position: sides[0] for position, sides in data.outcomes.get((labelled_set.dimension, scorer.name), {}).items()}
         for scorer in judge_scorers(panel.name)
     )
     verdicts: dict[int, Score] = {}
@@ -499,18 +504,18 @@ def _bench_line(
     name: str,
     panel: Panel | None,
     judged: Mapping[str, _SetResult],
-    known: Mapping[str, _LabelledSet],
+    labelled_sets: Mapping[str, _LabelledSet],
     left_out: Mapping[str, str],
     seed: int,
 ) -> BenchLine:
-    truth = {key: [known[key].truth[row] for row in result.rows] for key, result in judged.items()}
-    groups = {key: [known[key].groups[row] for row in result.rows] for key, result in judged.items()}
+    truth = {key: [labelled_sets[key].truth[row] for row in result.rows] for key, result in judged.items()}
+    groups = {key: [labelled_sets[key].groups[row] for row in result.rows] for key, result in judged.items()}
 
     def auroc(key: str) -> Statistic:
         return auroc_of_rows(judged[key].scores, truth[key]), groups[key]
 
     def gain_over_overlap(key: str) -> Statistic:
-        overlap = [known[key].trivial[row][OVERLAP] for row in judged[key].rows]
+        overlap = [labelled_sets[key].trivial[row][OVERLAP] for row in judged[key].rows]
         return _auroc_difference(judged[key].scores, overlap, truth[key]), groups[key]
 
     def balanced_accuracy(key: str) -> Statistic:
@@ -529,12 +534,12 @@ def _bench_line(
         key: BenchFigures(
             sets=1,
             n=len(result.rows),
-            unscored=len(known[key].positions) - len(result.rows),
+            unscored=len(labelled_sets[key].positions) - len(result.rows),
             ranked_by=result.ranked_by,
             auroc=aurocs[key],
             better_by=gains.get(key),
             balanced_accuracy=accuracies.get(key),
-            verdicts=_verdicts(known[key], result),
+            verdicts=_verdicts(labelled_sets[key], result),
             calibration_error=errors.get(key),
             pooled_calibration_error=errors.get(key),
             cost=result.cost,
@@ -561,7 +566,9 @@ def _bench_line(
             pooled_calibration_error=pooled_calibration_error([scored[key] for key in sorted(scored)], bins=BINS)
             if scored
             else None,
-            cost=_total_cost([result.cost for result in judged.values() if result.cost], [known[key] for key in judged])
+            cost=_total_cost(
+                [result.cost for result in judged.values() if result.cost], [labelled_sets[key] for key in judged]
+            )
             if panel
             else None,
         ),
@@ -580,18 +587,22 @@ def _auroc_difference(
 
 
 def _difference(
-    a: str, b: str, results: Mapping[str, Mapping[str, _SetResult]], known: Mapping[str, _LabelledSet], seed: int
+    a: str,
+    b: str,
+    results: Mapping[str, Mapping[str, _SetResult]],
+    labelled_sets: Mapping[str, _LabelledSet],
+    seed: int,
 ) -> JudgeDifference:
     def difference(key: str) -> Statistic:
         result_a, result_b = results[a][key], results[b][key]
         scores_a = dict(zip(result_a.rows, result_a.scores, strict=True))
         scores_b = dict(zip(result_b.rows, result_b.scores, strict=True))
         rows = [row for row in scores_b if row in scores_a]
-        truth = [known[key].truth[row] for row in rows]
+        truth = [labelled_sets[key].truth[row] for row in rows]
         statistic = _auroc_difference([scores_b[row] for row in rows], [scores_a[row] for row in rows], truth)
-        return statistic, [known[key].groups[row] for row in rows]
+        return statistic, [labelled_sets[key].groups[row] for row in rows]
 
-    both = [key for key in known if key in results[a] and key in results[b]]
+    both = [key for key in labelled_sets if key in results[a] and key in results[b]]
     by_set, mean = _measures({key: partial(difference, key) for key in both}, seed)
     return JudgeDifference(a=a, b=b, by_set=by_set, mean=mean)
 

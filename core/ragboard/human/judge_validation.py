@@ -64,9 +64,9 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     """Compare the judge of a run's metric with labels and with baselines; None without labels.
 
     If the metric is computed from verdicts on statements, the labels of the run's own statements are used. Otherwise,
-    or without such labels, a stored agreement of the same judge on the same metric is used: the newest one about
-    answers of this run (grades, preferences between them, or labels of their statements), or else the newest, which is
-    about other answers.
+    or without such labels, a stored agreement of the same judge on the same metric is used: the one with the
+    largest share of labels about answers of this run (grades, preferences between them, or labels of their statements),
+    or else the newest, which is about other answers.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
@@ -83,8 +83,8 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         answers = own_answers(connection)
     own = {stored.agreement.id: answers.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
 
-    def distance(stored: StoredAgreement) -> tuple[bool, bool]:
-        return not own[stored.agreement.id], verdicts and not _verdict_dimension(stored)
+    def distance(stored: StoredAgreement) -> tuple[float, bool]:
+        return 1 - own[stored.agreement.id] / stored.items, verdicts and not _verdict_dimension(stored)
 
     for stored in sorted(agreements, key=distance):
         dimension = _dimension(stored, metric, verdicts=verdicts)
@@ -152,7 +152,7 @@ def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -
     run = store.resolve(agreement_id.removeprefix(RUN_LABELS))
     with store.database.read() as connection:
         rows = statements_with_labels(connection, run)
-    return {at: (rows[at].question, rows[at].text) for at in positions}
+    return {position: (rows[position].question, rows[position].text) for position in positions}
 
 
 def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
@@ -177,7 +177,7 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
     verdict, score = judge_scorers(judged.judge)
     outcomes: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
     items: list[Item] = []
-    for at, row in enumerate(rows):
+    for position, row in enumerate(rows):
         passages = tuple(Passage(id="", text=text, rank=rank) for rank, text in enumerate(row.passages, 1))
         item = Item(
             id=f"{row.sample_id}#{row.statement + 1}",
@@ -192,7 +192,7 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
             **dict(trivial_outcomes(item, SUPPORTED, 0)),
         }
         for name, outcome in by_scorer.items():
-            outcomes.setdefault((SUPPORTED, name), {})[at] = outcome
+            outcomes.setdefault((SUPPORTED, name), {})[position] = outcome
     name = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
     title = f"labels of {run.name}, judged by {judged.judge}" if run.chosen else f"labels of {run.name}"
     agreement = Agreement(

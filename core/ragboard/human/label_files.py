@@ -92,7 +92,7 @@ def import_labels(
     read = list(_read(path, annotator, design))
     labels = [label for labelled_row in read for label in labelled_row.labels]
     with store.database.read() as connection:
-        stored, known = imported_labels(connection), answer_keys_of_runs(connection)
+        stored, keys_of_runs = imported_labels(connection), answer_keys_of_runs(connection)
     new = [label for label in dict.fromkeys(labels) if _identity(label) not in stored]
     add_labels(store, {answer.key: answer for labelled_row in read for answer in labelled_row.answers}.values(), new)
     return LabelImportCounts(
@@ -100,7 +100,7 @@ def import_labels(
         added=len(new),
         unchanged=len(labels) - len(new),
         undecided=sum(labelled_row.undecided for labelled_row in read),
-        without_a_run=sum(label.answer_key not in known for label in labels),
+        without_a_run=sum(label.answer_key not in keys_of_runs for label in labels),
     )
 
 

@@ -202,7 +202,7 @@ def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> Pai
     """Compute the mean of values in [0, 1], given by sample of A; None if there are none."""
     if not values:
         return None
-    known = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])
-    if isinstance(known, Moments) and set(values.values()) <= {0.0, 1.0}:
-        return PairShare(share=known.mean, interval=wilson_interval(known.mean, known.n))
-    return PairShare(share=known.mean, interval=mean_interval(known, bounds=(0.0, 1.0)))
+    summary = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])
+    if isinstance(summary, Moments) and set(values.values()) <= {0.0, 1.0}:
+        return PairShare(share=summary.mean, interval=wilson_interval(summary.mean, summary.n))
+    return PairShare(share=summary.mean, interval=mean_interval(summary, bounds=(0.0, 1.0)))

@@ -166,14 +166,14 @@ def pair_verdicts(
 ) -> tuple[PairVerdict, ...]:
     """List the pairs in which annotators prefer a side: wrong ones first, then ties, unscored and right ones."""
     means, pairs = data.means(dimension), decided_pairs(data, dimension, scorer)
-    won = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
+    outcome_by_id = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     verdicts = (
         PairVerdict(
             position=position,
             item_id=pair.id,
             mean_vote=means[position],
             difference=_difference(pair, means[position]),
-            right=won[pair.id],
+            right=outcome_by_id[pair.id],
         )
         for position, pair in pairs.items()
     )
@@ -210,15 +210,15 @@ def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int,
 def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
     """Return the results of all scorers in a dimension, by name."""
     pairs = {scorer.name: decided_pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
-    won = {
+    outcomes_by_scorer = {
         name: outcomes(list(pairs_of_scorer.values()), ties=ties, seed=data.seed)
         for name, pairs_of_scorer in pairs.items()
     }
     groups = dict(zip(data.ids, data.clusters, strict=True))
     tests = {
-        name: mcnemar_test(won[reference], won[name], groups=groups)
+        name: mcnemar_test(outcomes_by_scorer[reference], outcomes_by_scorer[name], groups=groups)
         for name in pairs
-        if reference in won and name != reference
+        if reference in outcomes_by_scorer and name != reference
     }
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     cells: dict[str, PairCell] = {}

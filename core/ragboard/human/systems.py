@@ -178,18 +178,18 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
     labels, judged, _ = system.arrays()
     agreement: Interval | NoInterval
     accuracy: Interval | NoInterval = NoInterval(reason="there are no labels to compare the judge with", n=0)
-    remark = ""
+    warning = ""
     if labels.size:
         accuracy = wilson_interval(float(np.mean((judged >= THRESHOLD) == (labels >= THRESHOLD))), labels.size)
     if np.unique(judged).size < 2 or np.unique(labels).size < 2:
         agreement = NoInterval(reason="all scores, or all labels, are the same", n=labels.size)
         if np.unique(judged).size == 1 and np.unique(labels).size > 1:
-            remark = f"the judge is no better than chance: it gives {judged[0]:g} to every labelled sample"
+            warning = f"the judge is no better than chance: it gives {judged[0]:g} to every labelled sample"
     else:
         agreement = correlation_interval(judged, labels, kind="pearson")
         if isinstance(agreement, Interval) and agreement.low <= 0:
             correlation = estimate_text(agreement.estimate, agreement, ".2f")
-            remark = (
+            warning = (
                 f"the judge is not significantly better than chance: correlation of scores and labels {correlation}"
             )
     return SystemEstimate(
@@ -200,7 +200,7 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
         refusal=system.refusal,
         agreement=agreement,
         accuracy=accuracy,
-        notes=(*system.notes, *filter(None, [remark])),
+        notes=(*system.notes, *filter(None, [warning])),
     )
 
 
@@ -219,16 +219,18 @@ def _ordered(
     caution: str = "",
 ) -> SystemsReport:
     """Return a report of these estimates, with the differences and ranks of the systems that have an estimate."""
-    known = _estimates((estimate.name, estimate.best) for estimate in estimates)
-    by_name = {system.name: system for system in systems if system.name in known}
-    judged = [float(np.mean(list(by_name[name].scores.values()))) for name in known]
+    estimate_by_name = _estimates((estimate.name, estimate.best) for estimate in estimates)
+    by_name = {system.name: system for system in systems if system.name in estimate_by_name}
+    judged = [float(np.mean(list(by_name[name].scores.values()))) for name in estimate_by_name]
     return SystemsReport(
         systems=estimates,
         differences=tuple(difference(by_name[a], by_name[b], level) for a, b in combinations(by_name, 2)),
         ranking=rank_systems(
-            known, lambda a, b, confidence: difference(by_name[a], by_name[b], confidence).interval, level=level
+            estimate_by_name,
+            lambda a, b, confidence: difference(by_name[a], by_name[b], confidence).interval,
+            level=level,
         ),
-        tau=_kendall(judged, list(known.values())),
+        tau=_kendall(judged, list(estimate_by_name.values())),
         level=level,
         caution=caution,
     )
@@ -240,16 +242,16 @@ def _difference(a: System, b: System, level: float) -> SystemDifference:
     With few shared questions, the unpaired difference is more precise. The choice depends only on their number, not on
     the labels.
     """
-    gap = b - a
-    paired = _best(gap.means(level))
-    shared = len(gap.labels) >= MIN_SHARED * min(len(a.labels), len(b.labels))
+    difference = b - a
+    paired = _best(difference.means(level))
+    shared = len(difference.labels) >= MIN_SHARED * min(len(a.labels), len(b.labels))
     if isinstance(paired, PoweredMean) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
     mean_a, mean_b = (_best(system.means(level)) for system in (a, b))
     if not isinstance(mean_a, PoweredMean) or not isinstance(mean_b, PoweredMean):
         missing = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=missing)
-    interval = powered_difference(mean_a, mean_b, bounds=gap.bounds)
+    interval = powered_difference(mean_a, mean_b, bounds=difference.bounds)
     return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=interval)
 
 
@@ -311,10 +313,10 @@ def _pooled(system: System, labels: FloatArray, judged: FloatArray, level: float
 
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
     """Compute the difference of the judge's scores; the correction cancels out, because it is the same for both."""
-    gap = b - a
-    values = list(gap.scores.values())
+    difference = b - a
+    values = list(difference.scores.values())
     if values:
-        interval = mean_interval(moments(values), bounds=gap.bounds, level=level)
+        interval = mean_interval(moments(values), bounds=difference.bounds, level=level)
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=interval)
     sides = [list(system.scores.values()) for system in (b, a)]
     interval = group_difference(*sides, bounds=a.bounds, level=level).interval

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import cache
+from typing import Protocol, cast, runtime_checkable
 
 from ragboard.tasks import Exchange, Failure, OnCall, Reply, Task, ignore_call
 
@@ -19,6 +20,7 @@ __all__ = [
     "RequestEstimate",
     "RequestMeter",
     "RequestSize",
+    "meter_of",
 ]
 
 
@@ -128,6 +130,18 @@ class Meter(Protocol):
         ...
 
 
+def meter_of(on_call: OnCall) -> Meter | None:
+    """Return the callback if it is a meter, else None."""
+    kind: type = type(on_call)
+    return cast("Meter", on_call) if _is_meter(kind) else None
+
+
+@cache
+def _is_meter(kind: type) -> bool:
+    """Return whether a class is one of meters. Checking a protocol is slow, and this is asked for every request."""
+    return issubclass(kind, Meter)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
     """Counts the attempts to send one request; without a limit if `on_call` is not a `Meter`."""
@@ -138,13 +152,13 @@ class RequestMeter:
 
     async def admit(self) -> None:
         """Wait until the request may be sent, and count it. Raises LimitReachedError if no more may be sent."""
-        if isinstance(self.on_call, Meter):
-            await self.on_call.admit(self.task, self.size)
+        if meter := meter_of(self.on_call):
+            await meter.admit(self.task, self.size)
 
     def unanswered(self, *, may_be_billed: bool) -> None:
         """Count a request that got no reply. `may_be_billed`: the server may still charge for it."""
-        if isinstance(self.on_call, Meter):
-            self.on_call.unanswered(self.task, may_be_billed=may_be_billed)
+        if meter := meter_of(self.on_call):
+            meter.unanswered(self.task, may_be_billed=may_be_billed)
 
 
 @runtime_checkable

@@ -38,10 +38,9 @@ class Panel:
         """Return the judge for tasks of this type. Raises JudgeError if the judge of that role cannot answer them."""
         judge = self.find_judge(kind)
         if judge is None:
-            name = self._in_role(kind).name
-            raise JudgeError(
-                f"{name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {ROLE_OPTIONS[kind.role]}"
-            )
+            missing = self._in_role(kind)
+            option = ROLE_OPTIONS["ask" if missing.heuristic and kind.role != "embed" else kind.role]
+            raise JudgeError(f"{missing.name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {option}")
         return judge
 
     def find_judge(self, kind: type[Task]) -> Judge | None:

@@ -22,6 +22,7 @@ from ragboard.metrics.base import (
     Need,
     NeedResults,
     Row,
+    judgement_row,
     no_column,
 )
 from ragboard.metrics.ragas import no_statements
@@ -33,6 +34,7 @@ from ragboard.text.citations import By, Citation, CitationError, CitedSentence, 
 from ragboard.text.sentences import normal, sentence_spans, words_in
 
 __all__ = [
+    "ASKED_ALONE",
     "AlceF1",
     "AlcePrecision",
     "AlceRecall",
@@ -40,6 +42,7 @@ __all__ = [
     "CitedSentences",
     "EntailedSentence",
     "EntailedSentences",
+    "GradedSentence",
     "SentenceSupport",
     "SupportGrades",
     "SupportPrecision",
@@ -359,12 +362,20 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
         return EntailedSentence(recalled=True, citations=len(cited), precise=precise)
 
 
-Grades = tuple[tuple[Support | None, ...], ...]
-"""The grades of the citations of each sentence; None: the judge gave no usable reply."""
+ASKED_ALONE = "support by {}, asked alone"
+"""What a stored judgement with the grade of one citation is about; its number is that of the sentence, from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradedSentence:
+    """The citations of a sentence that count, each with its grade; None: the judge gave no usable reply."""
+
+    names: tuple[str, ...]
+    grades: tuple[Support | None, ...]
 
 
 @dataclass(frozen=True)
-class SupportGrades(Need[Grades]):
+class SupportGrades(Need[tuple[GradedSentence, ...]]):
     """How far each cited passage supports its sentence, graded one at a time as in TREC RAG."""
 
     citations: Literal["first", "all"] = "first"
@@ -373,12 +384,12 @@ class SupportGrades(Need[Grades]):
     def tasks(self) -> tuple[type[Task], ...]:
         return (GradeSupport,)
 
-    async def resolve(self, sample: Sample, ask: Ask) -> Grades | Unscored:
+    async def resolve(self, sample: Sample, ask: Ask) -> tuple[GradedSentence, ...] | Unscored:
         sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
         texts = {passage.rank: passage.text for passage in sample.contexts or ()}
-        grades: list[tuple[Support | None, ...]] = []
+        graded: list[GradedSentence] = []
         for sentence in sentences:
             cited = sentence.citations[: 1 if self.citations == "first" else None]
             tasks = [
@@ -391,8 +402,17 @@ class SupportGrades(Need[Grades]):
             )
             if skipped:
                 return skipped
-            grades.append(tuple(None if isinstance(reply, Unscored) else reply.support for reply in replies))
-        return tuple(grades)
+            grades: tuple[Support | None, ...] = tuple(
+                None if isinstance(reply, Unscored) else reply.support for reply in replies
+            )
+            graded.append(GradedSentence(names=tuple(citation.name for citation in cited), grades=grades))
+        return tuple(graded)
+
+    def rows(self, result: tuple[GradedSentence, ...], /) -> Iterable[Row]:
+        for number, sentence in enumerate(result, 1):
+            for name, grade in zip(sentence.names, sentence.grades, strict=True):
+                if grade is not None:
+                    yield judgement_row(ASKED_ALONE.format(f"[{name}]"), number, grade, WEIGHTS[grade])
 
 
 @dataclass(frozen=True)
@@ -568,7 +588,7 @@ class SupportMetric(CitationMetric):
         if not self.compat:
             return super().score(sample, results)
         graded = results.of(SupportGrades(self.citations, self.by))
-        outcome = self.mean(graded)
+        outcome = self.mean([sentence.grades for sentence in graded])
         if isinstance(outcome, Unscored):
             return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
         return outcome
@@ -599,7 +619,7 @@ class SupportPrecision(SupportMetric):
     """
 
     name: ClassVar[str] = "support_precision"
-    title: ClassVar[str] = "Citation support, precision"
+    title: ClassVar[str] = "Citation support (precision)"
     formula: ClassVar[str] = "sum of weights of sentences / sentences with a citation; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
@@ -618,7 +638,7 @@ class SupportRecall(SupportMetric):
     """
 
     name: ClassVar[str] = "support_recall"
-    title: ClassVar[str] = "Citation support, recall"
+    title: ClassVar[str] = "Citation support (recall)"
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:

@@ -94,7 +94,8 @@ class AnswerCheck(Need[CheckedAnswer]):
         return None
 
     def rows(self, result: CheckedAnswer, /) -> Iterable[Row]:
-        yield judgement_row("agreement with the reference", 1, result.truth, VALUES[result.truth], result.reason)
+        about = f"agreement with the reference{', as in CRAG' if self.compat else ''}"
+        yield judgement_row(about, 1, result.truth, VALUES[result.truth], result.reason)
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class Correctness(AspectCritique):
     """
 
     name: ClassVar[str] = "correctness"
-    title: ClassVar[str] = "Correctness, as the judge knows"
+    title: ClassVar[str] = "Correctness (as the judge knows)"
     direction: ClassVar[Direction] = "higher"
     definition: ClassVar[str] = "Is everything that the answer says true, as far as you know, without any error?"
 

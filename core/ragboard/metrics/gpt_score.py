@@ -78,7 +78,7 @@ class Faithfulness(GptScore):
     """How far the passages support the answer, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "faithfulness"
-    title: ClassVar[str] = "GPT Score, faithfulness"
+    title: ClassVar[str] = "GPT Score (faithfulness)"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     quality: ClassVar[Quality] = "faithfulness"
@@ -89,7 +89,7 @@ class AnswerRelevance(GptScore):
     """How well the answer answers the question, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "answer_relevance"
-    title: ClassVar[str] = "GPT Score, answer relevance"
+    title: ClassVar[str] = "GPT Score (answer relevance)"
     category: ClassVar[Category] = "relevance"
     requires: ClassVar[tuple[Column, ...]] = ("answer",)
     quality: ClassVar[Quality] = "answer_relevance"
@@ -100,7 +100,7 @@ class ContextRelevance(GptScore):
     """How far the passages contain what the question needs and nothing else, from 0 to 10, rated in one step."""
 
     name: ClassVar[str] = "context_relevance"
-    title: ClassVar[str] = "GPT Score, context relevance"
+    title: ClassVar[str] = "GPT Score (context relevance)"
     category: ClassVar[Category] = "focus"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     quality: ClassVar[Quality] = "context_relevance"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ragboard.answerability import ANSWERABILITY_COLUMNS, Answerability, answerability_of
+from ragboard.answerability import ANSWERABILITY_COLUMNS, answerability_of
 from ragboard.metrics.base import (
     Ask,
     Category,
@@ -25,7 +25,7 @@ from ragboard.metrics.base import (
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.refusal import refuses_in_full
 from ragboard.metrics.statements import ExtractedStatements, JointVerdicts, JudgedStatements, Statements
-from ragboard.records import Outcome, Sample, Score, Unscored
+from ragboard.records import Answerability, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
 
 __all__ = ["Behaviour", "Faithfulness", "NeedUnlessDecided", "RatingByAnswerability", "TurnBehaviour", "TurnRating"]
@@ -62,9 +62,10 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class TurnBehaviour(Need[Behaviour]):
-    """Whether the question can be answered (from the run file), and whether the answer refuses or asks back.
+    """Whether the question can be answered, and whether the answer refuses or asks back.
 
-    Skipped if the run file does not say whether the question can be answered, unless `compat` is set.
+    People's labels say whether the question can be answered, else the run file. Skipped if neither does, unless
+    `compat` is set.
     """
 
     compat: bool = False
@@ -74,12 +75,13 @@ class TurnBehaviour(Need[Behaviour]):
 
     async def resolve(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
         try:
-            answerability = answerability_of(sample.metadata)
+            answerability = sample.answerability or answerability_of(sample.metadata, compat=self.compat)
         except ValueError as error:
             return Unscored(reason="failed", detail=f"{error}; fix the run file")
         if answerability is None and not self.compat:
             columns = ", ".join(ANSWERABILITY_COLUMNS)
-            return Unscored(reason="skipped", detail=f"the run file has none of the columns {columns} for this sample")
+            detail = f"nobody labelled the question, and the run file has none of the columns {columns} for this sample"
+            return Unscored(reason="skipped", detail=detail)
         if missing := no_answer(sample):
             return missing
         if answerability == "underspecified":
@@ -203,12 +205,13 @@ class Faithfulness(AnswerabilityMetric):
     """Faithfulness where the question should be answered; elsewhere, whether the answer refuses or asks back.
 
     1 for refusing an unanswerable question or for asking what an underspecified one means, 0 for anything else there,
-    and 0 for refusing a question that has an answer. The run file says which questions these are (`answerability`,
-    `answerable` or `is_impossible`). `compat`: a question about which it says nothing counts as answerable.
+    and 0 for refusing a question that has an answer. People's labels of questions say which these are, else the run
+    file (`answerability`, `answerable` or `is_impossible`). `compat`: a question of which neither says it counts as
+    answerable.
     """
 
     name: ClassVar[str] = "faithfulness"
-    title: ClassVar[str] = "Faithfulness, by answerability"
+    title: ClassVar[str] = "Faithfulness (by answerability)"
     formula: ClassVar[str] = "supported / all statements, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
@@ -234,7 +237,7 @@ class RatingByAnswerability(AnswerabilityMetric):
     """
 
     name: ClassVar[str] = "rating"
-    title: ClassVar[str] = "Rating, by answerability"
+    title: ClassVar[str] = "Rating (by answerability)"
     formula: ClassVar[str] = "rating / 10, or 1 or 0 where the behaviour decides"
     category: ClassVar[Category] = "quality"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")

@@ -80,7 +80,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
 
     def rows(self, result: tuple[AssignedNugget, ...], /) -> Iterable[Row]:
         for number, nugget in enumerate(result):
-            yield "assignments", (number, nugget.text, nugget.importance, nugget.label, nugget.reason)
+            yield "assignments", (number, nugget.text, nugget.importance, nugget.label, nugget.reason, self.compat)
 
 
 VALUES: dict[str, float] = {"support": 1.0, "partial_support": 0.5}
@@ -150,7 +150,7 @@ class AllStrict(NuggetMetric):
     """The share of the question's nuggets that the answer states completely."""
 
     name: ClassVar[str] = "all_strict"
-    title: ClassVar[str] = "Nuggets, strict"
+    title: ClassVar[str] = "Nuggets (strict)"
     formula: ClassVar[str] = "stated / nuggets"
     strict: ClassVar[bool] = True
 
@@ -176,7 +176,7 @@ class VitalStrict(_VitalOnly):
     """The share of the question's vital nuggets that the answer states completely: the main score of TREC RAG 2024."""
 
     name: ClassVar[str] = "vital_strict"
-    title: ClassVar[str] = "Vital nuggets, strict"
+    title: ClassVar[str] = "Vital nuggets (strict)"
     formula: ClassVar[str] = "stated / vital nuggets"
     strict: ClassVar[bool] = True
 
@@ -199,7 +199,7 @@ class Weighted(_ByImportance):
     """
 
     name: ClassVar[str] = "weighted"
-    title: ClassVar[str] = "Nuggets, weighted"
+    title: ClassVar[str] = "Nuggets (weighted)"
     formula: ClassVar[str] = "sum of weight * (1 stated, 0.5 in part) / sum of weights; vital 1, okay 0.5"
 
 
@@ -208,6 +208,6 @@ class WeightedStrict(_ByImportance):
     """The share of the question's nuggets that the answer states completely; an okay nugget counts half a vital one."""
 
     name: ClassVar[str] = "weighted_strict"
-    title: ClassVar[str] = "Nuggets, weighted, strict"
+    title: ClassVar[str] = "Nuggets (weighted and strict)"
     formula: ClassVar[str] = "sum of weight of stated nuggets / sum of weights; vital 1, okay 0.5"
     strict: ClassVar[bool] = True

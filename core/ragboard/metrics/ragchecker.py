@@ -89,7 +89,7 @@ class Precision(RagcheckerMetric):
     """The share of the answer's claims that the reference supports."""
 
     name: ClassVar[str] = "precision"
-    title: ClassVar[str] = "Precision"
+    title: ClassVar[str] = "Answer precision"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the answer that the reference supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -107,7 +107,7 @@ class Recall(RagcheckerMetric):
     """The share of the reference's claims that the answer supports."""
 
     name: ClassVar[str] = "recall"
-    title: ClassVar[str] = "Recall"
+    title: ClassVar[str] = "Answer recall"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "claims of the reference that the answer supports / all claims of the reference"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -126,7 +126,7 @@ class F1(RagcheckerMetric):
     """The harmonic mean of precision and recall; 0 if both are 0."""
 
     name: ClassVar[str] = "f1"
-    title: ClassVar[str] = "F1"
+    title: ClassVar[str] = "Answer F1"
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "2 PR / (P + R) of precision and recall"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
@@ -213,7 +213,7 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
     """
 
     name: ClassVar[str] = "noise_sensitivity_in_relevant"
-    title: ClassVar[str] = "Noise sensitivity, relevant"
+    title: ClassVar[str] = "Noise sensitivity (relevant)"
     category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that some relevant passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
@@ -232,7 +232,7 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
     """The share of the answer's claims that are wrong and that only irrelevant passages support."""
 
     name: ClassVar[str] = "noise_sensitivity_in_irrelevant"
-    title: ClassVar[str] = "Noise sensitivity, irrelevant"
+    title: ClassVar[str] = "Noise sensitivity (irrelevant)"
     category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "wrong claims that only irrelevant passages support / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from ragboard.metrics.base import Ask, Need, no_column
 from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict, VerdictTarget
 from ragboard.tasks import ExtractStatements, Task, Verify
+from ragboard.text.citations import without_marks_of
 
 __all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
@@ -61,8 +62,11 @@ class Statements(Need[ExtractedStatements]):
         reply = await ask(ExtractStatements(question=sample.question, text=text, history=sample.history))
         if isinstance(reply, Unscored):
             return reply
+        texts = without_marks_of(text, sample.contexts or (), (statement.text for statement in reply.statements))
         statements = tuple(
-            Statement(side=side, text=statement.text, span=statement.span) for statement in reply.statements
+            Statement(side=side, text=plain, span=statement.span)
+            for plain, statement in zip(texts, reply.statements, strict=True)
+            if plain == statement.text or any(map(str.isalnum, plain))
         )
         return ExtractedStatements(side=side, statements=statements, refuses=reply.refuses)
 

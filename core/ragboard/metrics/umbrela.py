@@ -37,10 +37,14 @@ from ragboard.records import (
 )
 from ragboard.tasks import GradePassages, PassageGrades, Task
 
-__all__ = ["NDCG", "AveragePrecision", "GradedPassages", "Precision"]
+__all__ = ["GRADED_ALONE", "NDCG", "AveragePrecision", "GradedPassages", "Precision"]
 
 UMBRELA = "Upadhyay et al. 2024 (UMBRELA), arXiv 2406.06519"
 OPEN_RAG_EVAL = "Open RAG Eval 0.3, UMBRELA metric"
+
+
+GRADED_ALONE = f"{PASSAGE_GRADE}, each passage alone"
+"""What a stored judgement with the grade of a passage is about if each passage was asked about alone."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class GradedPassages(Need[PassageGrades]):
         return PassageGrades(grades=tuple(grades), reasons=tuple(reasons))
 
     def rows(self, result: PassageGrades, /) -> Iterable[Row]:
-        about = f"{PASSAGE_GRADE}, each passage alone" if self.alone else PASSAGE_GRADE
+        about = GRADED_ALONE if self.alone else PASSAGE_GRADE
         for rank, (grade, reason) in enumerate(zip(result.grades, result.reasons, strict=True), 1):
             yield judgement_row(about, rank, str(grade), float(grade), reason)
 

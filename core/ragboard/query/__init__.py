@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ragboard.query.running import QueryColumn, QueryLimits, QueryResult, run_query
+from ragboard.query.runner import QueryColumn, QueryLimits, QueryResult, run_query
 
 __all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]

@@ -1,7 +1,7 @@
-"""One query in a process of its own, which ends it: run as a file, so that it starts without the rest of ragboard.
+"""The child process that runs one SQL query. It is started as a file, without importing the rest of ragboard.
 
-A request comes as JSON on standard input; the result leaves as an Arrow stream on standard output, its schema
-saying what the columns are and whether rows were left out. What cannot be answered leaves as one line on
+It reads a request as JSON from standard input and writes the result as an Arrow stream to standard output; the schema's
+metadata has the DuckDB type of each column and whether rows were left out. If the query fails, it writes one line to
 standard error, and the exit code says why.
 """
 
@@ -20,7 +20,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 REFUSED, TOO_LONG, WRITER_WAITS, NO_MEMORY = 3, 4, 5, 6
-"""Exit codes. 3: the statement is not allowed or wrong; 4: it took too long; 5: a writer waits; 6: no memory."""
+"""Exit codes: the statement is forbidden or invalid; it took too long; another process waits to write; no memory."""
 
 ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 LOCKED_DOWN = {
@@ -31,24 +31,25 @@ LOCKED_DOWN = {
     "threads": "1",
     "lock_configuration": "true",
 }
-AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
-NESTED = ("list", "array", "struct", "tuple")
-LOOK_SECONDS = 0.1
+TYPES_AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
+"""DuckDB types without an equivalent in Arrow or Python, which are returned as text."""
+NESTED_TYPES = ("list", "array", "struct", "tuple")
+CHECK_SECONDS = 0.1
 """Seconds between checks for a waiting writer."""
-HELD_LOOKS = 8
-"""Checks with a closed gate in a row that mean that a writer waits; readers pass in milliseconds."""
-BATCH = 500
-"""Rows to fetch at a time."""
+LOCKED_CHECKS = 8
+"""Number of consecutive checks with a held lock that mean that a writer waits; readers hold it for milliseconds."""
+BATCH_ROWS = 500
+"""Number of rows fetched at a time."""
 
 
 class RefusedError(Exception):
-    """A statement that is not allowed; the message says what to do instead."""
+    """A forbidden or invalid statement; the message says what to write instead."""
 
 
 def main() -> None:
-    """Read one request, and write its result."""
+    """Read one request from standard input and write its result to standard output."""
     request = json.load(sys.stdin)
-    _bound_memory(request["memory"])
+    _limit_memory(request["memory"])
     try:
         connection = _open(request)
         result = _run(connection, request)
@@ -60,7 +61,7 @@ def main() -> None:
         _end(WRITER_WAITS, "")
     except duckdb.Error as error:
         busy = isinstance(error, duckdb.IOException) and any(sign in str(error) for sign in request["busy"])
-        _end(WRITER_WAITS if busy else REFUSED, "" if busy else _told(error))
+        _end(WRITER_WAITS if busy else REFUSED, "" if busy else _first_line(error))
     else:
         sys.stdout.buffer.write(result)
         sys.stdout.flush()
@@ -68,14 +69,14 @@ def main() -> None:
 
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Open the database read-only, through the gate if there is one."""
+    """Open the database read-only, under the store's lock file (see `ragboard.database`)."""
     config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
-    with _gate(request["gate"], request["wait"]):
+    with _lock(request["lock"], request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
 
 
-def _gate(path: str, wait: float) -> AbstractContextManager[object]:
-    """Hold the gate; if no file can be made, nobody writes either."""
+def _lock(path: str, wait: float) -> AbstractContextManager[object]:
+    """Hold the lock file. If it cannot be created, no other process can write either, and no lock is needed."""
     try:
         return FileLock(path, timeout=wait, is_singleton=False).acquire()
     except Timeout:
@@ -85,104 +86,109 @@ def _gate(path: str, wait: float) -> AbstractContextManager[object]:
 
 
 def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> bytes:
-    """Return the first rows of a result as an Arrow stream."""
-    statement = _only(connection, request["sql"])
-    import pyarrow as pa  # a third of the time that a process takes: not for what is refused
+    """Return the first rows of the result as an Arrow stream."""
+    statement = _only_statement(connection, request["sql"])
+    import pyarrow as pa  # slow, so not imported for a refused statement
 
-    _watch(request)
+    _start_watchdog(request)
     relation = connection.sql(statement)
-    reader = _readable(relation).to_arrow_reader(BATCH)
+    reader = _with_readable_types(relation).to_arrow_reader(BATCH_ROWS)
     limit, size = request["limit"], request["size"]
     batches: list[Any] = []
-    rows = held = 0
+    rows = size_so_far = 0
     more = False
     for batch in reader:
-        fitting = batch.slice(0, _fitting(batch, size - held))
+        fitting = batch.slice(0, _rows_that_fit(batch, size - size_so_far))
         batches.append(fitting)
-        rows, held = rows + fitting.num_rows, held + fitting.nbytes
+        rows, size_so_far = rows + fitting.num_rows, size_so_far + fitting.nbytes
         more = rows > limit or fitting.num_rows < batch.num_rows
         if more:
             break
     if more and not rows:
-        raise RefusedError(f"its first row alone takes more than {size:,} bytes: ask for less, with left(text, 1000)")
-    said = {"types": json.dumps([str(kind) for kind in relation.types]), "truncated": str(int(more))}
+        raise RefusedError(
+            f"the first row alone has more than {size:,} bytes: select fewer columns, or shorten texts with"
+            " left(text, 1000)"
+        )
+    metadata = {"types": json.dumps([str(kind) for kind in relation.types]), "truncated": str(int(more))}
     table = pa.Table.from_batches(batches, reader.schema).slice(0, limit)
-    table = table.rename_columns(_distinct(relation.columns)).replace_schema_metadata(said)
+    table = table.rename_columns(_distinct_names(relation.columns)).replace_schema_metadata(metadata)
     with pa.BufferOutputStream() as sink, pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     written: bytes = sink.getvalue().to_pybytes()
     return written
 
 
-def _readable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Return the relation with columns of unusual types as DuckDB's text."""
-    odd = [_odd(kind, AS_TEXT) for kind in relation.types]
-    if not any(odd):
+def _with_readable_types(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return the relation with columns of `TYPES_AS_TEXT` converted to text."""
+    as_text = [_contains_type(kind, TYPES_AS_TEXT) for kind in relation.types]
+    if not any(as_text):
         return relation
-    columns = (f"#{at}::VARCHAR AS c{at}" if is_odd else f"#{at} AS c{at}" for at, is_odd in enumerate(odd, 1))
+    columns = (f"#{n}::VARCHAR AS c{n}" if convert else f"#{n} AS c{n}" for n, convert in enumerate(as_text, 1))
     return relation.project(", ".join(columns))
 
 
-def _odd(kind: Any, odd: frozenset[str]) -> bool:
-    """Return whether a type is unusual, or contains an unusual one; a blob is unusual only there."""
-    if kind.id in odd:
+def _contains_type(kind: Any, names: frozenset[str]) -> bool:
+    """Return whether a type is one of these, or contains one of these or a blob."""
+    if kind.id in names:
         return True
-    made_of = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED else []
-    return any(_odd(part, odd | {"blob"}) for part in made_of)
+    parts = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED_TYPES else []
+    return any(_contains_type(part, names | {"blob"}) for part in parts)
 
 
-def _fitting(batch: Any, size: int) -> int:
-    """Count the rows of the batch that fit into these bytes."""
+def _rows_that_fit(batch: Any, size: int) -> int:
+    """Return the number of rows of the batch that fit into `size` bytes."""
     return bisect_right(range(1, batch.num_rows + 1), size, key=lambda rows: batch.slice(0, rows).nbytes)
 
 
-def _only(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """Return the statement if its type is allowed."""
-    found = connection.extract_statements(sql)
-    if len(found) != 1:
+def _only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """Parse the SQL. Raises RefusedError unless it is a single statement of an allowed type."""
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
         raise RefusedError(
-            f"{len(found)} statements: write one SELECT" if found else "there is no statement: write a SELECT"
+            f"{len(statements)} statements: write one SELECT" if statements else "there is no statement: write a SELECT"
         )
-    kind = found[0].type
+    kind = statements[0].type
     if kind == duckdb.StatementType.MULTI:
-        raise RefusedError("PIVOT needs its columns named here: PIVOT t ON c IN ('a', 'b') USING count(*)")
+        raise RefusedError("PIVOT needs its columns by name: PIVOT t ON c IN ('a', 'b') USING count(*)")
     if kind not in ALLOWED:
-        raise RefusedError(f"{kind.name} is not allowed: this console reads; write a SELECT, DESCRIBE, SHOW or EXPLAIN")
-    if found[0].named_parameters:
-        raise RefusedError("the statement has parameters: write their values")
-    return found[0]
+        raise RefusedError(
+            f"{kind.name} is not allowed because queries only read: write a SELECT, DESCRIBE, SHOW or EXPLAIN"
+        )
+    if statements[0].named_parameters:
+        raise RefusedError("the statement has parameters: write the values instead")
+    return statements[0]
 
 
-def _distinct(names: list[str]) -> list[str]:
-    """Number repeated names: `a`, `a_2`."""
-    found: list[str] = []
+def _distinct_names(names: list[str]) -> list[str]:
+    """Return the names, with numbers for repeated ones: `a`, `a_2`."""
+    distinct: list[str] = []
     for name in names:
-        number, one = 1, name
-        while one in found:
+        number, candidate = 1, name
+        while candidate in distinct:
             number += 1
-            one = f"{name}_{number}"
-        found.append(one)
-    return found
+            candidate = f"{name}_{number}"
+        distinct.append(candidate)
+    return distinct
 
 
-def _watch(request: dict[str, Any]) -> None:
-    """End this process at its time limit, or earlier if a writer waits."""
+def _start_watchdog(request: dict[str, Any]) -> None:
+    """Start a thread that ends this process at the time limit, or earlier if a writer waits."""
     threading.Thread(target=_end_in_time, args=(request, time.monotonic()), daemon=True).start()
 
 
-def _end_in_time(request: dict[str, Any], begun: float) -> None:
-    closed = 0
-    while (spent := time.monotonic() - begun) < request["seconds"]:
-        time.sleep(LOOK_SECONDS)
-        closed = closed + 1 if _closed(request["gate"]) else 0
-        if closed >= HELD_LOOKS and spent >= request["grace"]:
+def _end_in_time(request: dict[str, Any], start: float) -> None:
+    locked_checks = 0
+    while (elapsed := time.monotonic() - start) < request["seconds"]:
+        time.sleep(CHECK_SECONDS)
+        locked_checks = locked_checks + 1 if _is_locked(request["lock"]) else 0
+        if locked_checks >= LOCKED_CHECKS and elapsed >= request["grace"]:
             os._exit(WRITER_WAITS)
     os._exit(TOO_LONG)
 
 
-def _closed(gate: str) -> bool:
+def _is_locked(path: str) -> bool:
     try:
-        with FileLock(gate, timeout=0, is_singleton=False):
+        with FileLock(path, timeout=0, is_singleton=False):
             return False
     except Timeout:
         return True
@@ -190,7 +196,7 @@ def _closed(gate: str) -> bool:
         return False
 
 
-def _bound_memory(megabytes: int) -> None:
+def _limit_memory(megabytes: int) -> None:
     """Limit the memory of this process; on Windows and macOS only DuckDB's limit applies."""
     try:
         import resource
@@ -202,7 +208,7 @@ def _bound_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def _told(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 

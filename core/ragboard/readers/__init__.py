@@ -1,4 +1,4 @@
-"""Readers: from a run file to runs, with a report of how it was read."""
+"""Read run files as runs, with a report of how each file was read."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _base_run(
 def preview(
     path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10, table: Table | None = None
 ) -> Preview:
-    """What the file looks like: its columns, the fields they are read as, and the first rows. Raises RunFileError.
+    """Return a preview of a file: its columns, the fields they are read as, and the first rows. Raises RunFileError.
 
     `table` is the file as `read_table` has parsed it.
     """

@@ -1,4 +1,4 @@
-"""The tab-separated files that ARES reads and writes: a question, a document, an answer, and three labels."""
+"""Read ARES's tab-separated files: a question, a document, an answer and three labels per row."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def read_ares(path: Path) -> tuple[AresRow, ...]:
 
 
 def _column(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None:
+    column = next((name for name in names if name in columns), None)
+    if column is None:
         raise RunFileError(path, f"has the columns {', '.join(columns)}, expected one of {', '.join(names)}")
-    return found
+    return column
 
 
 def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer: str) -> AresRow:
@@ -87,14 +87,14 @@ def _row(path: Path, row: RawRow | BadRow, question: str, document: str, answer:
 
 
 def _text(cells: Mapping[str, JsonValue], column: str) -> str:
-    given = cells.get(column)
-    return "" if given is None else str(given)
+    cell = cells.get(column)
+    return "" if cell is None else str(cell)
 
 
 def _label(path: Path, row: RawRow, column: str) -> bool | None:
-    given = _text(row.cells, column).strip().casefold()
-    if given in _NONE:
+    word = _text(row.cells, column).strip().casefold()
+    if word in _NONE:
         return None
-    if given not in _YES | _NO:
-        raise RunFileError(path, f"{given!r}, expected Yes, No or nothing", line=row.line, field=column)
-    return given in _YES
+    if word not in _YES | _NO:
+        raise RunFileError(path, f"got {word!r}, expected Yes, No or nothing", line=row.line, field=column)
+    return word in _YES

@@ -1,4 +1,4 @@
-"""Rows of Parquet, Arrow and Excel files, bounded by the memory that they take."""
+"""Read the rows of Parquet, Arrow and Excel files, within a memory limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arrow_rows", "parquet_rows", "sheet_rows"]
 
-BATCH = 1024
+BATCH_ROWS = 1024
 """Number of rows that are read at a time."""
 BYTES_PER_VALUE = 64
 """Approximate bytes that a value takes in memory, besides its text."""
@@ -39,7 +39,7 @@ def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the names of the columns, and the rows.
 
-    Raises RunFileError if they are too large, pyarrow's own errors.
+    Raises RunFileError if they are too large, and pyarrow's own errors.
     """
     import pyarrow.parquet as pq
 
@@ -52,7 +52,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     taken = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(BATCH):
+        for batch in file.iter_batches(BATCH_ROWS):
             taken += sum(_size(column) for column in batch.columns)
             _check_memory(path, taken, size, limit)
             rows.extend(batch.to_pylist())
@@ -60,7 +60,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of an Arrow stream or file, as data sets of Hugging Face are kept.
+    """Return the columns and rows of an Arrow stream or file, the format of Hugging Face data sets.
 
     Raises RunFileError.
     """
@@ -91,9 +91,10 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Return whether an Arrow message is compressed, as its flatbuffer says; it may then be far larger than it looks.
+    """Return whether an Arrow message is compressed; it may then be far larger than it looks.
 
-    `Message.header`, for a dictionary its `data`, is a `RecordBatch`, of which `compression` is the fourth field.
+    Reads the message's flatbuffer: `compression` is the fourth field of the `RecordBatch` in `Message.header` (for a
+    dictionary, in the header's `data`).
     """
 
     def number(at: int, size: int, *, signed: bool = False) -> int:
@@ -120,12 +121,12 @@ def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tupl
         with zipfile.ZipFile(path) as archive:
             _check_memory(path, sum(member.file_size for member in archive.infolist()), size, expansion_limit(size))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # styles and extensions are not read, nothing is lost
+            warnings.simplefilter("ignore")  # warnings about styles and extensions, which are not read
             book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
             with closing(book):
                 titles = [worksheet.title for worksheet in book.worksheets]
                 chosen = book.worksheets[_sheet_number(path, sheet, titles)]
-                chosen.reset_dimensions()  # what the file says of its size may be wrong
+                chosen.reset_dimensions()  # the size that the file states may be wrong
                 lines = [
                     (number, cast("Sequence[Any]", row))
                     for number, row in enumerate(chosen.iter_rows(values_only=True), 1)
@@ -159,7 +160,7 @@ def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
 
 
 def _declared(file: ParquetFile) -> int:
-    """Return the minimum memory of the values, according to the file's own table of contents."""
+    """Return the minimum memory of the values, in bytes, according to the file's metadata."""
     groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
     chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
     values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
@@ -167,17 +168,17 @@ def _declared(file: ParquetFile) -> int:
 
 
 def _size(array: Any) -> int:
-    """Return the memory of the values of an array as Python objects; a text that values share is counted each time."""
+    """Return the memory of an array's values as Python objects, in bytes; shared texts count each time."""
     import pyarrow as pa
 
-    own = BYTES_PER_VALUE * len(array)
+    size = BYTES_PER_VALUE * len(array)
     if isinstance(array, pa.DictionaryArray):
-        return own + _size_of_texts(array)
+        return size + _size_of_texts(array)
     if isinstance(array, pa.StructArray):
-        return own + sum(_size(inner) for inner in array.flatten())
+        return size + sum(_size(inner) for inner in array.flatten())
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
-        return own + _size(array.flatten())
-    return own + int(array.nbytes)
+        return size + _size(array.flatten())
+    return size + int(array.nbytes)
 
 
 def _size_of_texts(array: Any) -> int:

@@ -1,4 +1,4 @@
-"""Reads the cells of a row as fields of a sample, and notes every conversion."""
+"""Read the cells of a row as fields of a sample, and note every conversion."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pat
 
 
 class BadCellError(ValueError):
-    """A cell that cannot be read as its field; the message says what the cell has and what was expected."""
+    """A cell that cannot be read as its field; the message says what it has and what was expected."""
 
     def __init__(self, field_name: str, message: str) -> None:
         self.field = field_name
@@ -110,12 +110,12 @@ class UniqueIds:
     taken: set[str] = field(default_factory=set[str])
     duplicates: Counter[str] = field(default_factory=Counter[str])
 
-    def assign(self, wanted: str) -> str:
-        """Return the id itself; if it is taken, `wanted#2` and so on."""
-        assigned = wanted
+    def assign(self, requested: str) -> str:
+        """Return the id itself; if it is taken, `ID#2` and so on."""
+        assigned = requested
         while assigned in self.taken:
-            self.duplicates[wanted] += 1
-            assigned = f"{wanted}#{self.duplicates[wanted] + 1}"
+            self.duplicates[requested] += 1
+            assigned = f"{requested}#{self.duplicates[requested] + 1}"
         self.taken.add(assigned)
         return assigned
 
@@ -168,7 +168,7 @@ def is_clean(value: Any, depth: int = 0) -> bool:
 
 
 def _to_text(value: Any, note: Note) -> str:
-    """Any other value as text. Raises BadCellError if it has no text form."""
+    """Return any other value as text. Raises BadCellError if it has no text form."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
@@ -180,61 +180,61 @@ def _to_text(value: Any, note: Note) -> str:
 
 def read_answer(value: JsonValue, note: Note) -> str | None:
     """Return the answer: a text, a message, or the last message of the assistant in a list of them."""
-    found = _parse_messages("answer", value, note)
-    if not _are_messages(found):
-        return read_text("answer", found, note)
-    said = [turn.text for turn in read_history("answer", found, note) if turn.role == "assistant"]
-    if not said:
+    content = _parse_messages("answer", value, note)
+    if not _are_messages(content):
+        return read_text("answer", content, note)
+    replies = [turn.text for turn in read_history("answer", content, note) if turn.role == "assistant"]
+    if not replies:
         raise BadCellError("answer", "no assistant message in the list, expected an answer")
     note("answer: the last message of the assistant taken")
-    return said[-1]
+    return replies[-1]
 
 
 def read_question(value: JsonValue, note: Note) -> Conversation:
     """Return the question: a text, a message, or the last message of the user in a list of messages."""
-    listed = _parse_messages("question", value, note)
-    if _are_messages(listed):
-        turns = read_history("question", listed, note)
+    content = _parse_messages("question", value, note)
+    if _are_messages(content):
+        turns = read_history("question", content, note)
         last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
             raise BadCellError("question", "got messages with none of the user among them, expected a question")
-        found = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
+        conversation = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
     else:
-        found = Conversation(question=read_text("question", listed, note) or "")
-    if not found.question.strip():
+        conversation = Conversation(question=read_text("question", content, note) or "")
+    if not conversation.question.strip():
         raise BadCellError("question", "is empty, expected a question")
-    return found
+    return conversation
 
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
     """Return the reference. Of a list, the first item is read, as ragas does."""
-    found = _parse_messages("reference", value, note)
-    listed = _parse_list(found, note) if written else found
-    texts = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
-    if not isinstance(listed, list) or _are_parts(listed) or (written and not texts):
-        return read_text("reference", found, note)
-    if len(listed) > 1:
+    content = _parse_messages("reference", value, note)
+    items = _parse_list(content, note) if written else content
+    texts = isinstance(items, list) and all(isinstance(item, str) for item in items)
+    if not isinstance(items, list) or _are_parts(items) or (written and not texts):
+        return read_text("reference", content, note)
+    if len(items) > 1:
         note("reference: the first of several taken")
-    return read_text("reference", listed[0], note) if listed else None
+    return read_text("reference", items[0], note) if items else None
 
 
 def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> tuple[Passage, ...] | None:
-    """Passages, ranked from 1, from a list of texts or of objects with a text; `written` if the cell is CSV text."""
+    """Return the passages in a list of texts or objects, ranked from 1; `written` if the cell is CSV text."""
     if value is None:
         return None
     items = _items(name, _parse_printed(name, value, note), note, written=written)
-    kept = [item for item in items if item is not None]
-    for _ in range(len(items) - len(kept)):
+    present = [item for item in items if item is not None]
+    for _ in range(len(items) - len(present)):
         note(f"{name}: null left out")
-    return tuple(_passage(name, rank, item, note) for rank, item in enumerate(kept, 1))
+    return tuple(_passage(name, rank, item, note) for rank, item in enumerate(present, 1))
 
 
 def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
-    """Turns from messages: objects with a role and a text, or plain texts that alternate, the user's first."""
+    """Return the turns in a list of messages: objects with role and text, or texts that alternate, the user's first."""
     value = _parse_printed(name, value, note)
     if isinstance(value, str):
-        listed = _parse_list(value, note)
-        value = _parse_messages(name, value, note) if listed is None else listed
+        parsed = _parse_list(value, note)
+        value = _parse_messages(name, value, note) if parsed is None else parsed
     if isinstance(value, str) or _is_message(value):
         note(f"{name}: one text read as a list of one")
         value = [value]
@@ -246,37 +246,42 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
 
 
 def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
-    """Nuggets from objects with a text and an importance (vital or okay), or from plain texts."""
+    """Return the nuggets in a list of texts, or of objects with a text and an importance (vital or okay).
+
+    The importance `failed`, which nuggetizer writes if its judge gave none, is read as none.
+    """
     value = _parse_list(value, note) or value
     if value is None:
         return None
     if not isinstance(value, list):
         raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of nuggets")
-    return tuple(_nugget(name, place, one) for place, one in enumerate(value, 1))
+    return tuple(_nugget(name, number, item) for number, item in enumerate(value, 1))
 
 
-def _nugget(name: str, place: int, value: JsonValue) -> Nugget:
-    given = value if isinstance(value, dict) else {"text": value}
-    text, importance = given.get("text"), given.get("importance")
+def _nugget(name: str, number: int, value: JsonValue) -> Nugget:
+    cells = value if isinstance(value, dict) else {"text": value}
+    text, importance = cells.get("text"), cells.get("importance")
     if not isinstance(text, str) or not text.strip():
-        raise BadCellError(name, f"nugget {place} has no text; expected a text, or an object with text and importance")
+        raise BadCellError(name, f"nugget {number} has no text; expected a text, or an object with text and importance")
     word = importance.strip().casefold() if isinstance(importance, str) else importance
+    if word in ("failed", ""):
+        word = None
     if word not in ("vital", "okay", None):
-        raise BadCellError(name, f"nugget {place}: got the importance {importance!r:.40}, expected vital or okay")
+        raise BadCellError(name, f"nugget {number}: got the importance {importance!r:.40}, expected vital or okay")
     return Nugget(text=" ".join(text.split()), importance=word)
 
 
 def messages_in(column: str, value: JsonValue) -> list[str]:
-    """The texts of the conversation in a cell: messages with roles, or plain texts in a column named like `history`.
+    """Return the texts of the conversation in a cell: messages with roles, or texts in a column named like `history`.
 
-    Empty if the cell holds none.
+    Empty if the cell has no conversation.
     """
-    listed = _parse_list(value, _ignore_note) if isinstance(value, str) else value
-    if not isinstance(listed, list) or not listed:
+    items = _parse_list(value, _ignore_note) if isinstance(value, str) else value
+    if not isinstance(items, list) or not items:
         return []
-    if _are_messages(listed) or (TURNS.search(column.lower()) and all(isinstance(one, str) for one in listed)):
+    if _are_messages(items) or (TURNS.search(column.lower()) and all(isinstance(item, str) for item in items)):
         try:
-            return [turn.text.strip() for turn in read_history(column, listed, _ignore_note)]
+            return [turn.text.strip() for turn in read_history(column, items, _ignore_note)]
         except BadCellError:
             return []
     return []
@@ -284,8 +289,8 @@ def messages_in(column: str, value: JsonValue) -> list[str]:
 
 def read_ids(value: JsonValue, note: Note) -> JsonValue:
     """Return a list of ids parsed from text; any other value unchanged."""
-    listed = _parse_list(value, note)
-    return value if listed is None else listed
+    ids = _parse_list(value, note)
+    return value if ids is None else ids
 
 
 def kind_of_value(value: Any) -> str:
@@ -302,27 +307,27 @@ def kind_of_value(value: Any) -> str:
 
 
 def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
-    which = f"message {index + 1}"
-    printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, which=f"{which} ")
+    position = f"message {index + 1}"
+    printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, position=f"{position} ")
     if printed and isinstance(turn, Mapping) and "role" not in turn:
         raise BadCellError(
-            name, f"{which} is a printed message without its role, expected an object with role and content"
+            name, f"{position} is a printed message without its role, expected an object with role and content"
         )
     if isinstance(turn, str):
         return Turn(role="assistant" if index % 2 else "user", text=turn)
     if not isinstance(turn, Mapping):
-        raise BadCellError(name, f"{which} is {kind_of_value(turn)}, expected an object or a text")
+        raise BadCellError(name, f"{position} is {kind_of_value(turn)}, expected an object or a text")
     message = _unwrap(turn)
     if not message.keys() & {*MESSAGE_TEXTS, "tool_calls"}:
-        raise BadCellError(name, f"{which} has no text, expected one of {', '.join(MESSAGE_TEXTS)}")
-    said = next((message[key] for key in MESSAGE_TEXTS if message.get(key) is not None), "")
-    given = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
-    role = ROLES.get(str(given).lower())
+        raise BadCellError(name, f"{position} has no text, expected one of {', '.join(MESSAGE_TEXTS)}")
+    content = next((message[key] for key in MESSAGE_TEXTS if message.get(key) is not None), "")
+    role_name = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
+    role = ROLES.get(str(role_name).lower())
     if role is None:
         note(f"{name}: message of an unknown role read as the user's")
-    if isinstance(said, str) or _are_parts(said):
-        return Turn(role=role or "user", text=read_text(name, said, note) or "")
-    return Turn(role=role or "user", text=json.dumps(said, ensure_ascii=False) if said else "")
+    if isinstance(content, str) or _are_parts(content):
+        return Turn(role=role or "user", text=read_text(name, content, note) or "")
+    return Turn(role=role or "user", text=json.dumps(content, ensure_ascii=False) if content else "")
 
 
 def read_text(name: str, value: JsonValue, note: Note) -> str | None:
@@ -351,23 +356,23 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
     raise BadCellError(name, f"got {kind_of_value(value)}, expected text{parts}")
 
 
-def _parse_printed(name: str, value: JsonValue, note: Note, which: str = "") -> JsonValue:
+def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") -> JsonValue:
     """Parse a printed object (a Python repr); any other value unchanged. Raises BadCellError if it is cut off."""
     if not isinstance(value, str) or not may_be_printed(value):
         return value
     try:
-        found = read_printed(value)
+        parsed = read_printed(value)
     except PrintedError as error:
-        raise BadCellError(name, f"{which}{error}") from error
-    if found is None:
+        raise BadCellError(name, f"{position}{error}") from error
+    if parsed is None:
         return value
     note(f"{name}: text taken from a printed object")
-    return clean(found, note)
+    return clean(parsed, note)
 
 
 def _parts_of(value: Mapping[str, JsonValue]) -> str:
     """Return how to read a text that is in the object, for an error message."""
-    texts = [key for key, one in value.items() if isinstance(one, str)]
+    texts = [key for key, cell in value.items() if isinstance(cell, str)]
     return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
 
 
@@ -376,27 +381,27 @@ def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
 
     Raises BadCellError for printed messages that cannot be read back.
     """
-    found = _parse_printed(name, value, note)
-    if not isinstance(found, str) or not found.lstrip().startswith(("[{", "{", "[")):
-        return found
-    listed = _parse_list(found, _ignore_note) or _parse_object(found)
-    if isinstance(listed, Mapping) and _is_message(listed):
+    content = _parse_printed(name, value, note)
+    if not isinstance(content, str) or not content.lstrip().startswith(("[{", "{", "[")):
+        return content
+    parsed = _parse_list(content, _ignore_note) or _parse_object(content)
+    if isinstance(parsed, Mapping) and _is_message(parsed):
         note(f"{name}: message written as text")
-        return listed
-    if isinstance(listed, list) and (_are_messages(listed) or _are_parts(listed)):
+        return parsed
+    if isinstance(parsed, list) and (_are_messages(parsed) or _are_parts(parsed)):
         note(f"{name}: messages written as text")
-        return listed
-    if PYTHON_MESSAGE.fullmatch(found.strip()):
+        return parsed
+    if PYTHON_MESSAGE.fullmatch(content.strip()):
         raise BadCellError(name, f"is a printed message that cannot be read back; {WRITE}")
-    if name == "question" and isinstance(listed, Mapping) and any(key in listed for key in QUESTION_KEYS):
-        raise BadCellError(name, f"got an object written as text, expected text{_parts_of(listed)}")
-    if isinstance(listed, Mapping):
+    if name == "question" and isinstance(parsed, Mapping) and any(key in parsed for key in QUESTION_KEYS):
+        raise BadCellError(name, f"got an object written as text, expected text{_parts_of(parsed)}")
+    if isinstance(parsed, Mapping):
         note(f"{name}: an object written as text, taken as it is; a path into its column reads a part")
-    return found
+    return content
 
 
 def _unwrap(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """The object inside LangChain's serialised form (`kwargs`, `data`) or LlamaIndex's node with a score (`node`)."""
+    """Return the object inside LangChain's serialised form (`kwargs`, `data`) or LlamaIndex's scored node (`node`)."""
     match item:
         case {"lc": _, "kwargs": Mapping() as inner}:
             return inner
@@ -430,7 +435,7 @@ def _ignore_note(_: str) -> None:
 
 
 def _is_message(value: JsonValue) -> bool:
-    """Return whether a value is an object with a role and something said."""
+    """Return whether a value is an object with a role and a text."""
     if not isinstance(value, Mapping):
         return False
     inner = _unwrap(value)
@@ -456,14 +461,14 @@ def _are_parts(value: JsonValue) -> bool:
 def _part_text(part: JsonValue) -> str | None:
     if not isinstance(part, Mapping) or "text" not in str(part.get("type", part.get("block_type", "text"))):
         return None
-    found = part.get("text", part.get("content"))
-    found = found.get("value") if isinstance(found, Mapping) else found
-    return found if isinstance(found, str) else None
+    text = part.get("text", part.get("content"))
+    text = text.get("value") if isinstance(text, Mapping) else text
+    return text if isinstance(text, str) else None
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
     if type(item) is str:
-        item = _parse_printed(name, item, note, which=f"passage {rank} ")
+        item = _parse_printed(name, item, note, position=f"passage {rank} ")
     if not isinstance(item, Mapping):
         text = read_text(name, item, note) or ""
         if _is_address(text):
@@ -480,8 +485,8 @@ def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
         if key not in used and value is not None:
             note(f"{name}: {key!r} of a passage left out")
     text = read_text(name, passage[text_key], note) or ""
-    word = text_key == "document" and isinstance(passage[text_key], str) and len(text.split()) == 1
-    if word or _is_address(text):
+    is_one_word = text_key == "document" and isinstance(passage[text_key], str) and len(text.split()) == 1
+    if is_one_word or _is_address(text):
         note(f"{name}: {NAMES_ONLY}")
     return Passage(
         id=str(passage[id_key] if id_key else rank),
@@ -500,13 +505,13 @@ def _score(value: JsonValue) -> float | None:
 
 def _items(name: str, value: JsonValue, note: Note, *, written: bool) -> Sequence[JsonValue]:
     if isinstance(value, str):
-        listed = _parse_list(value, note)
-        if listed is None:
+        items = _parse_list(value, note)
+        if items is None:
             note(f"{name}: one text read as a list of one")
             return [value] if value.strip() else []
         if not written:
             note(f"{name}: list written as text")
-        return listed
+        return items
     if isinstance(value, list):
         return value
     if isinstance(value, Mapping):
@@ -524,21 +529,21 @@ def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
         return None
     for read in (_numpy_list, parse, _python_list):
         try:
-            found: Any = read(body)
+            parsed: Any = read(body)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        if isinstance(found, list):
-            return cast("list[JsonValue]", clean(found, note))
+        if isinstance(parsed, list):
+            return cast("list[JsonValue]", clean(parsed, note))
     return None
 
 
 def _parse_object(text: str) -> JsonValue:
     """Parse an object, or a list of printed objects, written as JSON or Python text."""
     try:
-        found = parse(text)
+        parsed = parse(text)
     except (ValueError, RecursionError):
-        found = read_python(text)
-    return clean(found, _ignore_note)
+        parsed = read_python(text)
+    return clean(parsed, _ignore_note)
 
 
 def _numpy_list(body: str) -> list[Any] | None:
@@ -561,5 +566,5 @@ def _python_list(body: str) -> Any:
 
 def _literal(body: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an escape such as `\\d` is the concern of whoever wrote the file
+        warnings.simplefilter("ignore")  # an invalid escape such as `\\d` in the file
         return ast.literal_eval(body)

@@ -1,4 +1,4 @@
-"""Matches a file's columns to the fields of a sample, by name and by the format of the tool that wrote it."""
+"""Match a file's columns to the fields of a sample, by name and by the format of the tool that wrote the file."""
 
 from __future__ import annotations
 
@@ -39,22 +39,24 @@ MEANINGS: Mapping[str, str] = {
     "id": "an id of the sample",
     "metadata": "an object with all else",
 }
-"""What each field of a sample holds, in the order in which pages ask for it."""
+"""The meaning of each field of a sample, in the order of pages."""
 
-NAMED = 40
-"""Most columns that a message names, and most characters of each name."""
+MAX_LISTED = 40
+"""Maximum number of columns that a message lists, and maximum characters of each name."""
 
-_WHOSE = " model predicted generated actual system agent bot llm rag candidate"
-_WHAT = "answer response output prediction completion"
+_PREFIXES = " model predicted generated actual system agent bot llm rag candidate"
+_NOUNS = "answer response output prediction completion"
 _OTHER = "result results prediction predictions predictedanswers generation generatedtext hypothesis pred"
-ANSWER_NAMES = frozenset(f"{whose}{what}" for whose in _WHOSE.split(" ") for what in _WHAT.split()) | {*_OTHER.split()}
+ANSWER_NAMES = frozenset(f"{prefix}{noun}" for prefix in _PREFIXES.split(" ") for noun in _NOUNS.split()) | {
+    *_OTHER.split()
+}
 """Column names, without underscores, that suggest that a column `answer` beside them is the reference."""
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
     """Return the format and kind of the file, in words: `ragas (CSV)`, `table (JSONL)`."""
-    known = format_of(columns)
-    return f"{'ragboard' if ours else known.name if known else 'table'} ({kind})"
+    tool_format = format_of(columns)
+    return f"{'ragboard' if ours else tool_format.name if tool_format else 'table'} ({kind})"
 
 
 def match_columns(
@@ -74,36 +76,36 @@ def match_columns(
             raise RunFileError(path, f"has no column {column!r}; it has {list_columns(columns)}")
         if mapped.count(column) > 1:
             raise SettingError(f"two fields are mapped to the column {column!r}, expected each column once")
-    known = None if ours else format_of(columns)
-    meant = known.fields if known else {}
-    references = [column for column in columns if _plain(column) in FIELDS["reference"]]
-    for name, column in meant.items():
+    tool_format = None if ours else format_of(columns)
+    format_fields = tool_format.fields if tool_format else {}
+    references = [column for column in columns if _normalized(column) in FIELDS["reference"]]
+    for name, column in format_fields.items():
         better = name == "reference" and references and column not in references
         if name not in mapping and column in columns and column not in mapped and not better:
             matched[name] = column
     taken = {*matched.values(), *unclear_answer(columns, mapping, ours=ours)}
-    free = [column for column in reversed(columns) if column not in taken]
-    plain = {_plain(column): column for column in free} | {column: column for column in free}
+    unmatched = [column for column in reversed(columns) if column not in taken]
+    by_normalized = {_normalized(column): column for column in unmatched} | {column: column for column in unmatched}
     for name, names in FIELDS.items():
         if name not in mapping and name not in matched:
-            matched |= next(({name: plain[one]} for one in names if one in plain), {})
+            matched |= next(({name: by_normalized[alias]} for alias in names if alias in by_normalized), {})
     return matched
 
 
 def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
-    """Columns of which one may hold the system's answer and another the reference, most likely answer first.
+    """Return columns that may be the system's answer or the reference, the most likely answer first.
 
-    Haystack and LangChain's QA evaluation call the reference `answer`; most other tools call the system's answer so.
+    In Haystack and LangChain's QA evaluation, `answer` is the reference; in most other tools, the system's answer.
     Empty if the format decides, if the file is ragboard's own, or if the mapping leaves only one such column.
     """
-    known = format_of(columns)
-    if ours or "answer" in mapping or (known and "answer" in known.fields):
+    tool_format = format_of(columns)
+    if ours or "answer" in mapping or (tool_format and "answer" in tool_format.fields):
         return ()
-    plain = {_plain(column): column for column in reversed(columns) if column not in mapping.values()}
-    found = [plain[name] for name in FIELDS["answer"] if name in plain]
-    if "answer" in plain:
-        found += [column for name, column in plain.items() if name.replace("_", "") in ANSWER_NAMES]
-    unique = tuple(dict.fromkeys(found))
+    by_normalized = {_normalized(column): column for column in reversed(columns) if column not in mapping.values()}
+    candidates = [by_normalized[name] for name in FIELDS["answer"] if name in by_normalized]
+    if "answer" in by_normalized:
+        candidates += [column for name, column in by_normalized.items() if name.replace("_", "") in ANSWER_NAMES]
+    unique = tuple(dict.fromkeys(candidates))
     return unique if len(unique) > 1 else ()
 
 
@@ -115,9 +117,9 @@ def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[Col
 
 def list_columns(columns: Sequence[str]) -> str:
     """Return the first column names, separated by commas, for a one-line message."""
-    more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-    return ", ".join(" ".join(column.split())[:NAMED] for column in columns[:NAMED]) + more
+    more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
+    return ", ".join(" ".join(column.split())[:MAX_LISTED] for column in columns[:MAX_LISTED]) + more
 
 
-def _plain(column: str) -> str:
+def _normalized(column: str) -> str:
     return column.strip().lower().replace(" ", "_").replace("-", "_")

@@ -1,4 +1,4 @@
-"""From bytes to text and JSON: a file's kind and encoding, bounded reading, and the line of each value."""
+"""Read bytes as text and JSON: a file's kind and encoding, bounded reading, and the line of each value."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def _lines(text: str, offsets: list[int]) -> list[int]:
 
 
 class _Scanner:
-    """Parses the outermost list or object, and leaves its elements to the JSON decoder."""
+    """Parses the outermost list or object; the JSON decoder parses its elements."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Reads label files: preferences between two answers, grades of answers or passages, labels of statements."""
+"""Read label files: preferences between two answers, grades of answers or passages, labels of statements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
@@ -21,6 +22,7 @@ __all__ = [
     "PASSAGE_RELEVANCE",
     "SUPPORTED",
     "Form",
+    "HumanGrades",
     "HumanRating",
     "Item",
     "LabelFile",
@@ -42,7 +44,7 @@ HumanRating: TypeAlias = float | None
 0 is a tie. A statement: 1 supported, 0 not. A passage: 0 to 3, as UMBRELA grades it."""
 
 SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
-"""How the answers of an imported file were chosen, as whoever imported it declares."""
+"""How the answers of an imported file were chosen, according to the user who imports it."""
 
 HUB = "hf:"
 """Prefix of the name of a data set on the Hugging Face hub."""
@@ -66,9 +68,9 @@ EXPECTED = (
     "statements (`question`, `contexts`, `statements`)"
 )
 OURS = {"answer_faithfulness": "faithfulness"}
-"""ARES's qualities that ragboard calls differently."""
+"""Names of ARES's qualities that differ in ragboard."""
 YES, NO = 5.0, 1.0
-"""The grades, 1 to 5, that ARES's Yes and No are read as."""
+"""The grades, from 1 to 5, for ARES's Yes and No."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +172,7 @@ class LabelFile:
 
     @property
     def is_verdicts(self) -> bool:
-        """Whether the labels are compared with what a judge says itself, verdicts or grades; not with metrics."""
+        """Whether the labels are compared with a judge's own verdicts or grades, not with metrics."""
         return self.form in ("statements", "passages") or (
             self.form == "answers" and self.dimensions == (ANSWER_SUPPORTED,)
         )
@@ -180,13 +182,15 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
     """Read labels as items from a JSONL, JSON, CSV or Parquet file, or from the Hugging Face hub (`hf:OWNER/NAME`).
 
     The rows of several annotators on one answer become one item. `cluster` and `rating` are those of
-    `read_label_rows`. Raises what it raises, and RunFileError for a file that mixes forms or holds no label.
+    `read_label_rows`. Raises the same errors, and RunFileError for a file that mixes forms or has no label.
     """
     path, rows = Path(source), read_label_rows(source, cluster=cluster, rating=rating)
     first = rows[0] if rows else None
-    other = next((row for row in rows if first and row.form != first.form), None)
-    if first and other:
-        raise RunFileError(path, f"holds {other.form}, but {first.form} on line {first.line}", line=other.line)
+    other_form = next((row for row in rows if first and row.form != first.form), None)
+    if first and other_form:
+        raise RunFileError(
+            path, f"holds {other_form.form}, but {first.form} on line {first.line}", line=other_form.line
+        )
     items = list(_merged([(item, row.annotator) for row in rows for item in _items(row)]))
     if not first or not any(
         rating is not None for item in items for given in item.human_ratings.values() for rating in given
@@ -206,7 +210,7 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
 
 
 def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | None:
-    """Read a file with these columns as people's grades of answers; None if its rows hold none."""
+    """Read a file with these columns as people's grades of answers; None if its rows have none."""
     if set(columns).isdisjoint(GRADES):
         return None
     try:
@@ -216,18 +220,25 @@ def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | Non
     return labels if labels.form == "answers" else None
 
 
-def human_grades(columns: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+class HumanGrades(NamedTuple):
+    """People's grades of one answer in one dimension."""
+
+    mean: float
+    each: tuple[float, ...]
+
+
+def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
     """Return people's grades of an answer by dimension, from the columns of its row; without what is no number.
 
     Empty if none of the `GRADES` columns holds grades by dimension.
     """
     column = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
-    found: dict[str, tuple[float, ...]] = {}
+    found: dict[str, HumanGrades] = {}
     for dimension, value in cast("Mapping[str, Any]", column).items():
         given = cast("list[Any]", value) if isinstance(value, list) else [value]
         numbers = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
         if numbers:
-            found[dimension] = numbers
+            found[dimension] = HumanGrades(mean=fmean(numbers), each=numbers)
     return found
 
 
@@ -245,17 +256,17 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
         raise RunFileError(path, f"has no column {cluster!r}; it has {', '.join(table.columns)}")
     if not source.startswith(HUB) and set(table.columns) & set(ARES_QUALITIES.values()):
         return tuple(_ares(number, row) for number, row in enumerate(read_ares(path), 2))
-    found: list[LabelRow] = []
+    label_rows: list[LabelRow] = []
     for row in table.rows:
         if isinstance(row, BadRow):
             raise RunFileError(path, row.message, line=row.line, field=row.location or None)
         try:
-            read = list(_read(_Row(row), rating))
+            new_rows = list(_read_row(_RowReader(row), rating))
         except BadCellError as error:
             location = ".".join(filter(None, (row.location, error.field))) or None
             raise RunFileError(path, str(error), line=row.line, field=location) from error
-        found += [replace(one, cluster=_cluster(row, cluster) or one.cluster) for one in read]
-    return tuple(found)
+        label_rows += [replace(new_row, cluster=_cluster(row, cluster) or new_row.cluster) for new_row in new_rows]
+    return tuple(label_rows)
 
 
 def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
@@ -275,7 +286,7 @@ def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
     return [row for split in splits.values() for row in split]
 
 
-class _Row:
+class _RowReader:
     """Reads the cells of a row as the types that they should have. Every method raises BadCellError."""
 
     def __init__(self, row: RawRow) -> None:
@@ -287,14 +298,14 @@ class _Row:
     def text(self, column: str) -> str | None:
         return read_text(column, self.cells.get(column), _ignore_note)
 
-    def needed(self, column: str) -> str:
+    def required_text(self, column: str) -> str:
         text = self.text(column)
         if text is None or not text.strip():
             raise BadCellError(column, "is empty, expected text")
         return text
 
-    def given(self, column: str) -> str:
-        """Text that may be empty, as an answer may."""
+    def text_or_empty(self, column: str) -> str:
+        """Return a text that may be empty, as an answer may."""
         text = self.text(column)
         if text is None:
             raise BadCellError(column, "is missing, expected text")
@@ -323,7 +334,7 @@ class _Row:
         return {str(key): each for key, each in cast("Mapping[Any, Any]", value).items()}
 
     def origin(self) -> dict[str, Any]:
-        """Line, id, annotator, run, sample, design and note of the row."""
+        """Return line, id, annotator, run, sample, design and note of the row."""
         design = self.text("design")
         if design is not None and design not in get_args(SamplingDesign):
             raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(SamplingDesign))}")
@@ -335,7 +346,7 @@ def _ignore_note(_what: str) -> None:
     """Ignore notes on conversions: they change no label."""
 
 
-def _read(row: _Row, rating: str | None) -> Iterator[LabelRow]:
+def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
     texts, grades = (any(map(row.has, columns)) for columns in (("statements", "sentences"), GRADES))
     if rating and not texts:
         yield _rated(row, rating)
@@ -353,27 +364,27 @@ def _read(row: _Row, rating: str | None) -> Iterator[LabelRow]:
         raise BadCellError("", f"has the columns {', '.join(row.cells) or '(none)'}, {EXPECTED}")
 
 
-def _wikieval(row: _Row) -> Iterator[LabelRow]:
-    """Three pairs; in each, A is better by the design of the data set."""
-    name = row.text("id") or row.needed("question")
-    base = Sample(id=name, question=row.needed("question"), contexts=row.passages("context_v1"))
-    grounded = replace(base, answer=row.needed("grounded_answer"))
+def _wikieval(row: _RowReader) -> Iterator[LabelRow]:
+    """Yield three pairs; in each, A is better by the design of the data set."""
+    name = row.text("id") or row.required_text("question")
+    base = Sample(id=name, question=row.required_text("question"), contexts=row.passages("context_v1"))
+    grounded = replace(base, answer=row.required_text("grounded_answer"))
     pairs = {
-        "faithfulness": (grounded, replace(base, answer=row.needed("ungrounded_answer"))),
-        "answer_relevance": (grounded, replace(base, answer=row.needed("poor_answer"))),
+        "faithfulness": (grounded, replace(base, answer=row.required_text("ungrounded_answer"))),
+        "answer_relevance": (grounded, replace(base, answer=row.required_text("poor_answer"))),
         "context_relevance": (base, replace(base, contexts=row.passages("context_v2"))),
     }
     for dimension, (a, b) in pairs.items():
         origin: dict[str, Any] = row.origin() | {"id": f"{name}:{dimension}"}
-        yield LabelRow(**origin, sides=_lettered(a, b), ratings={dimension: (SIDES["a"],)}, cluster=base.question)
+        yield LabelRow(**origin, sides=_with_side_ids(a, b), ratings={dimension: (SIDES["a"],)}, cluster=base.question)
 
 
-def _pair(row: _Row) -> LabelRow:
+def _pair(row: _RowReader) -> LabelRow:
     origin, votes = row.origin(), _votes(row)
     ratings = {name: _ratings_in(column, value, sides=True) for name, (column, value) in votes.items()}
     base = Sample(
         id=origin["id"],
-        question=row.needed("question"),
+        question=row.required_text("question"),
         contexts=row.passages("contexts"),
         reference=row.text("reference"),
         history=row.history(),
@@ -382,47 +393,47 @@ def _pair(row: _Row) -> LabelRow:
     a, b = (
         replace(base, contexts=row.passages(side))
         if of_passages
-        else replace(base, answer=row.given(side), contexts=row.passages(f"{side}_contexts") or base.contexts)
+        else replace(base, answer=row.text_or_empty(side), contexts=row.passages(f"{side}_contexts") or base.contexts)
         for side in ("a", "b")
     )
     return LabelRow(
         **origin,
-        sides=_lettered(a, b),
+        sides=_with_side_ids(a, b),
         ratings=ratings,
-        listed=_listed({name: value for name, (_, value) in votes.items()}),
+        listed=_names_of_lists({name: value for name, (_, value) in votes.items()}),
         published=_published(row, ratings, 2),
         cluster=base.question,
     )
 
 
-def _lettered(a: Sample, b: Sample) -> tuple[Sample, Sample]:
+def _with_side_ids(a: Sample, b: Sample) -> tuple[Sample, Sample]:
     return replace(a, id=f"{a.id}/a"), replace(b, id=f"{b.id}/b")
 
 
-def _votes(row: _Row) -> dict[str, tuple[str, Any]]:
-    """Column and votes by dimension: of `preferred`, of `votes`, or of columns such as `overall_votes`."""
+def _votes(row: _RowReader) -> dict[str, tuple[str, Any]]:
+    """Return column and votes by dimension, from `preferred`, `votes` or columns such as `overall_votes`."""
     if row.has("votes"):
         return {name: ("votes", votes) for name, votes in row.object("votes").items()}
     if row.has("preferred"):
         return {row.text("dimension") or "overall": ("preferred", row.parsed("preferred"))}
-    found: dict[str, tuple[str, Any]] = {}
+    by_dimension: dict[str, tuple[str, Any]] = {}
     for ending in ("_votes", "_preferred"):
         for column in row.cells:
             name = column.removesuffix(ending)
-            if name != column and name not in found and row.has(column):
-                found[name] = (column, row.parsed(column))
-    if not found:
+            if name != column and name not in by_dimension and row.has(column):
+                by_dimension[name] = (column, row.parsed(column))
+    if not by_dimension:
         raise BadCellError("", "has neither `preferred` nor `votes`")
-    return found
+    return by_dimension
 
 
-def _listed(values: Mapping[str, Any]) -> frozenset[str]:
+def _names_of_lists(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, value in values.items() if isinstance(value, list))
 
 
 def _ratings_in(column: str, value: Any, *, sides: bool = False) -> tuple[HumanRating, ...]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return tuple(_rating(column, each, sides=sides) for each in values)
+    return tuple(_rating(column, item, sides=sides) for item in values)
 
 
 def _rating(column: str, value: Any, *, sides: bool) -> HumanRating:
@@ -444,28 +455,30 @@ def _number(column: str, value: float) -> float:
         raise BadCellError(column, "holds a number of more than 300 digits") from error
 
 
-def _graded(row: _Row) -> LabelRow:
+def _graded(row: _RowReader) -> LabelRow:
     column = next(column for column in GRADES if row.has(column))
-    grades, sample = row.object(column), _answer(row, row.given("answer"))
+    grades, sample = row.object(column), _answer(row, row.text_or_empty("answer"))
     ratings = {name: _ratings_in(column, value) for name, value in grades.items()}
     return LabelRow(
         **row.origin(),
         sides=(sample,),
         ratings=ratings,
-        listed=_listed(grades),
+        listed=_names_of_lists(grades),
         published=_published(row, ratings, 1),
         cluster=sample.question,
     )
 
 
-def _graded_passages(row: _Row) -> LabelRow:
-    """Passages that a person graded from 0 to 3; each is a labelled text of its own."""
-    given, contexts = row.parsed(PASSAGE_GRADES), _contexts(row)
-    if not isinstance(given, list) or len(cast("list[Any]", given)) != len(contexts):
-        got = f"{len(cast('list[Any]', given))} grades" if isinstance(given, list) else kind_of_value(given)
+def _graded_passages(row: _RowReader) -> LabelRow:
+    """Read passages that a person graded from 0 to 3."""
+    cell, contexts = row.parsed(PASSAGE_GRADES), _contexts(row)
+    if not isinstance(cell, list) or len(cast("list[Any]", cell)) != len(contexts):
+        got = f"{len(cast('list[Any]', cell))} grades" if isinstance(cell, list) else kind_of_value(cell)
         raise BadCellError(PASSAGE_GRADES, f"got {got}, expected a list with one for each of {len(contexts)} passages")
-    sample = Sample(id=row.text("id") or "", question=row.needed("question"), contexts=contexts, history=row.history())
-    grades = tuple(_passage_grade(grade) for grade in cast("list[Any]", given))
+    sample = Sample(
+        id=row.text("id") or "", question=row.required_text("question"), contexts=contexts, history=row.history()
+    )
+    grades = tuple(_passage_grade(grade) for grade in cast("list[Any]", cell))
     return LabelRow(**row.origin(), sides=(sample,), kind="passages", grades=grades, cluster=sample.question)
 
 
@@ -478,26 +491,28 @@ def _passage_grade(grade: Any) -> HumanRating:
     return float(grade)
 
 
-def _rated(row: _Row, path: str) -> LabelRow:
+def _rated(row: _RowReader, path: str) -> LabelRow:
     """Return an answer with the rating, or ratings, at a path of the row."""
     first, *parts = path.split(".")
     value = row.parsed(first)
     try:
         for part in parts:
             value = value[part]
-        given: list[Any] = value if isinstance(value, list) else [value]
-        ratings = tuple(map(float, given))
+        values: list[Any] = value if isinstance(value, list) else [value]
+        ratings = tuple(map(float, values))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadCellError(path, f"got {kind_of_value(value)}, expected a number") from error
-    sample = replace(_answer(row, row.given("answer"), question=row.text("question") or ""), contexts=_contexts(row))
+    sample = replace(
+        _answer(row, row.text_or_empty("answer"), question=row.text("question") or ""), contexts=_contexts(row)
+    )
     cluster = sample.question or sample.answer or ""
     return LabelRow(**row.origin(), sides=(sample,), ratings={path: ratings}, cluster=cluster)
 
 
-def _answer(row: _Row, answer: str | None, *, question: str | None = None) -> Sample:
+def _answer(row: _RowReader, answer: str | None, *, question: str | None = None) -> Sample:
     return Sample(
         id=row.text("id") or "",
-        question=row.needed("question") if question is None else question,
+        question=row.required_text("question") if question is None else question,
         answer=answer,
         contexts=row.passages("contexts"),
         reference=row.text("reference"),
@@ -505,19 +520,19 @@ def _answer(row: _Row, answer: str | None, *, question: str | None = None) -> Sa
     )
 
 
-def _contexts(row: _Row) -> tuple[Passage, ...]:
+def _contexts(row: _RowReader) -> tuple[Passage, ...]:
     if "contexts" not in row.cells:
         raise BadCellError("contexts", "is missing, expected a list of passages")
     return row.passages("contexts") or ()
 
 
-def _labelled(row: _Row) -> LabelRow:
-    """Statements that were checked against the passages, or sentences that help with the question or do not."""
+def _labelled(row: _RowReader) -> LabelRow:
+    """Read statements checked against the passages, or sentences that help with the question or do not."""
     kind: Literal["statements", "sentences"] = "statements" if row.has("statements") else "sentences"
-    listed = row.parsed(kind)
-    if not isinstance(listed, list):
-        raise BadCellError(kind, f"got {kind_of_value(listed)}, expected a list of objects with text and label")
-    texts = tuple(_text(f"{kind}[{number}]", each) for number, each in enumerate(cast("list[Any]", listed), 1))
+    cell = row.parsed(kind)
+    if not isinstance(cell, list):
+        raise BadCellError(kind, f"got {kind_of_value(cell)}, expected a list of objects with text and label")
+    texts = tuple(_text(f"{kind}[{number}]", item) for number, item in enumerate(cast("list[Any]", cell), 1))
     sample = replace(_answer(row, row.text("answer"), question=row.text("question") or ""), contexts=_contexts(row))
     grades = row.object("grades") if row.cells.get("grades") else {}
     return LabelRow(
@@ -526,21 +541,21 @@ def _labelled(row: _Row) -> LabelRow:
         kind=kind,
         texts=texts,
         ratings={name: _ratings_in("grades", value) for name, value in grades.items()},
-        listed=_listed(grades),
+        listed=_names_of_lists(grades),
         cluster=sample.question,
     )
 
 
-def _text(location: str, each: Any) -> LabelledText:
-    if not isinstance(each, Mapping) or not isinstance(each.get("text"), str):
+def _text(location: str, item: Any) -> LabelledText:
+    if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
         raise BadCellError(location, "has no text, expected an object with text and label")
-    given = cast("Mapping[str, Any]", each)
-    label, verdict, note = given.get("label"), given.get("verdict"), given.get("note") or ""
+    cells = cast("Mapping[str, Any]", item)
+    label, verdict, note = cells.get("label"), cells.get("verdict"), cells.get("note") or ""
     if label not in (0, 1, None):
         raise BadCellError(f"{location}.label", f"got {label!r}, expected 1, 0 or null")
     if verdict not in (*get_args(Label), None):
         raise BadCellError(f"{location}.verdict", f"got {verdict!r}, expected one of {', '.join(get_args(Label))}")
-    if verdict is None and "label" not in given:
+    if verdict is None and "label" not in cells:
         raise BadCellError(location, "has no label, expected 1, 0 or null")
     if label is not None and verdict is not None and (label == 1) != (verdict == "supported"):
         raise BadCellError(location, f"has the label {label} and the verdict {verdict}, which contradict each other")
@@ -548,7 +563,7 @@ def _text(location: str, each: Any) -> LabelledText:
         raise BadCellError(f"{location}.note", f"got {kind_of_value(note)}, expected text")
     if verdict is None and label is not None:
         verdict = "supported" if label else "unsupported"
-    return LabelledText(text=given["text"], verdict=verdict, start=given.get("start"), end=given.get("end"), note=note)
+    return LabelledText(text=cells["text"], verdict=verdict, start=cells.get("start"), end=cells.get("end"), note=note)
 
 
 def _ares(line: int, row: AresRow) -> LabelRow:
@@ -565,28 +580,32 @@ def _ares(line: int, row: AresRow) -> LabelRow:
     )
 
 
-def _published(row: _Row, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Other tools' scores by scorer and dimension; a score without a dimension counts for all."""
+def _published(row: _RowReader, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return other tools' scores by scorer and dimension; a score without a dimension counts for all."""
     column = next((name for name in SCORES if row.has(name)), None)
     if column is None:
         return {}
-    given = row.object(column)
+    scores_by_name = row.object(column)
     if column == "published_ragchecker":
-        given = {"published ragchecker": given}
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
-    for name, value in given.items():
+        scores_by_name = {"published ragchecker": scores_by_name}
+    published: dict[str, dict[str, tuple[float, ...]]] = {}
+    for name, value in scores_by_name.items():
         by_dimension = value if isinstance(value, Mapping) else dict.fromkeys(ratings, value)
-        known = {dimension: _scores(column, scores, sides) for dimension, scores in by_dimension.items()}
-        found[name] = {dimension: scores for dimension, scores in known.items() if scores and dimension in ratings}
-    return found
+        by_dimension_and_side = {
+            dimension: _scores(column, scores, sides) for dimension, scores in by_dimension.items()
+        }
+        published[name] = {
+            dimension: scores for dimension, scores in by_dimension_and_side.items() if scores and dimension in ratings
+        }
+    return published
 
 
 def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
-    """Return one for each side; none if one is missing."""
+    """Return a score for each side; empty if one is missing."""
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    if any(each is None for each in values):
+    if any(item is None for item in values):
         return ()
-    numbers = [_number(column, each) for each in values if isinstance(each, (int, float))]
+    numbers = [_number(column, item) for item in values if isinstance(item, (int, float))]
     if len(numbers) != sides or len(values) != sides:
         raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} a dimension")
     return tuple(numbers)
@@ -631,27 +650,31 @@ def _items(row: LabelRow) -> Iterator[Item]:
 
 
 def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
-    """Yield one item for several annotators with a row each; one rating for each of them, in the same order."""
+    """Merge the rows of several annotators on one answer into one item, with a rating for each annotator, in order."""
     annotators = list(dict.fromkeys(annotator for _, annotator in items))
     if len(annotators) < 2:
         yield from (item for item, _ in items)
         return
-    alike: dict[object, list[tuple[Item, str]]] = {}
+    by_subject: dict[object, list[tuple[Item, str]]] = {}
     for item, annotator in items:
         subject = tuple(
             (side.question, side.history, side.answer, tuple(passage.text for passage in side.contexts or ()))
             for side in item.sides
         )
-        alike.setdefault(subject, []).append((item, annotator))
-    for group in alike.values():
+        by_subject.setdefault(subject, []).append((item, annotator))
+    for group in by_subject.values():
         dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.human_ratings)
         ratings = {
             name: tuple(
                 next(
-                    (item.human_ratings[name][0] for item, by in group if by == who and item.human_ratings.get(name)),
+                    (
+                        item.human_ratings[name][0]
+                        for item, rater in group
+                        if rater == annotator_of_column and item.human_ratings.get(name)
+                    ),
                     None,
                 )
-                for who in annotators
+                for annotator_of_column in annotators
             )
             for name in dimensions
         }

@@ -1,4 +1,4 @@
-"""From samples in memory to a run: objects of ragboard, dictionaries, a data frame, a dataset."""
+"""Read samples in memory as a run: objects of ragboard, dictionaries, a data frame, a dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["from_deepeval", "from_ragas", "from_trulens", "read_samples"]
 
 
 WHERE = Path("samples")
-"""What error messages name instead of a file."""
+"""The name in error messages, in place of a file."""
 
 
 def read_samples(
@@ -74,8 +74,8 @@ def from_deepeval(result: Any, *, name: str = "deepeval", config: Mapping[str, J
     """
     if not hasattr(result, "test_results"):
         raise TypeError(f"got {type(result).__name__}, expected the result of deepeval.evaluate()")
-    given = result.model_dump(mode="json") if hasattr(result, "model_dump") else asdict(result)
-    return _run_of_tool(given, "deepeval result", name, config)
+    content = result.model_dump(mode="json") if hasattr(result, "model_dump") else asdict(result)
+    return _run_of_tool(content, "deepeval result", name, config)
 
 
 def from_trulens(session: Any, *, name: str = "trulens", config: Mapping[str, JsonValue] | None = None) -> Run:
@@ -96,7 +96,7 @@ def _run_of_tool(value: Any, where: str, name: str, config: Mapping[str, JsonVal
         ParsedFile(path=Path(where), kind="memory", value=json.loads(json.dumps(value, default=_as_text)))
     )
     if table is None:
-        raise RunFileError(Path(where), "has not the structure that the tool's files have; save a file and import it")
+        raise RunFileError(Path(where), "does not have the structure of the tool's files; save a file and import that")
     base = Run(name=name, samples=(), config=config or {}, source="memory")
     runs = runs_from_table(Path(where), table, base, mapping={}).runs
     if len(runs) != 1:
@@ -111,14 +111,14 @@ def _as_text(value: object) -> object:
 
 
 def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
-    """Raise RunFileError for an object in a field that is read, if nothing is known of it but how Python prints it."""
+    """Raise RunFileError for an object without a readable text in a field that is read."""
     for number, row in enumerate(rows, 1):
         for field, column in matched.items() if isinstance(row, Mapping) else ():
-            found = None if field == "metadata" else foreign(row.get(column), text=field != "id")
-            if found is not None:
+            unreadable = None if field == "metadata" else unreadable_object(row.get(column), text=field != "id")
+            if unreadable is not None:
                 raise RunFileError(
                     WHERE,
-                    f"got an object of the type {type(found).__name__}, expected text, or an object with a text"
+                    f"got an object of the type {type(unreadable).__name__}, expected text, or an object with a text"
                     " (page_content, content, text or get_content()); pass its text",
                     line=number,
                     field=field,
@@ -145,7 +145,7 @@ def _rows(samples: Any) -> Iterable[Any]:
 
 
 def _row(row: Any) -> Any:
-    """Return a row as a mapping, where it is one of the kinds that have columns; else as it is."""
+    """Return a row as a mapping if it is of a kind that has columns, else unchanged."""
     if isinstance(row, Sample):
         return _row_of(row)
     if isinstance(row, Mapping) or hasattr(row, "tolist"):
@@ -153,7 +153,7 @@ def _row(row: Any) -> Any:
     if callable(getattr(row, "model_dump", None)):
         return plain({key: cell for key, cell in row.model_dump().items() if cell is not None})
     if is_dataclass(row) and not isinstance(row, type):
-        names = [one.name for one in fields(row) if not one.name.startswith("_")]
+        names = [field.name for field in fields(row) if not field.name.startswith("_")]
         if any(name in FIELDS["question"] for name in names):
             return plain({name: getattr(row, name) for name in names})
     return row
@@ -168,7 +168,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
     if splits:
         raise TypeError(f"got {type(columns).__name__} with the splits {', '.join(splits)}; pass one of them")
     lists = {str(name): list(value) for name, value in columns.items() if _is_column(value)}
-    if len(lists) < len(columns) or len({len(one) for one in lists.values()}) > 1:
+    if len(lists) < len(columns) or len({len(values) for values in lists.values()}) > 1:
         raise TypeError(
             "got a dict, expected a dict of columns (lists of one length); for a single sample, pass a list with it"
         )
@@ -195,12 +195,12 @@ def _rows_of_frame(frame: Any) -> Iterable[Any]:
 
 
 def _filled(cell: Any) -> Any:
-    """Return a cell of a data frame; None for NaN, which stands for a missing value."""
+    """Return a cell of a data frame; None for NaN, which means missing."""
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
 def _row_of(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row, so that it is checked like a row of a file; passages in the order of their ranks."""
+    """Return a sample as a row, to be checked like a row of a file; passages are ordered by rank."""
     row = {field.name: getattr(sample, field.name) for field in fields(Sample)}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
@@ -234,48 +234,48 @@ def plain(value: Any) -> Any:
     return _object(value)
 
 
-def foreign(value: object, *, text: bool = True) -> object | None:
-    """Return the first object in a plain value that has no text of its own; None if there is none.
+def unreadable_object(value: object, *, text: bool = True) -> object | None:
+    """Return the first object in a value that cannot be read as text or data; None if there is none.
 
-    A path names a file: where a `text` is expected it is such an object, as an id or in metadata it is not.
+    A path is such an object only where a `text` is expected, not as an id or in metadata.
     """
     if text and isinstance(value, PurePath):
         return value
     if value is None or isinstance(value, SCALARS):
         return None
     if isinstance(value, Mapping):
-        found = (foreign(cell, text=text and key in PASSAGE_TEXTS) for key, cell in value.items())
+        unreadable = (unreadable_object(cell, text=text and key in PASSAGE_TEXTS) for key, cell in value.items())
     elif isinstance(value, list):
-        found = (foreign(cell, text=text) for cell in value)
+        unreadable = (unreadable_object(cell, text=text) for cell in value)
     else:
         return value
-    return next((one for one in found if one is not None), None)
+    return next((item for item in unreadable if item is not None), None)
 
 
 def _object(value: Any) -> Any:
-    """Return a passage, a node with its score, a message or a response, as its own JSON would be; else the object."""
+    """Return a passage, a scored node, a message or a response as plain data; any other object unchanged."""
     node = _attribute(value, "node")
     if node is not None:
         inner = _object(node)
         return {**inner, "score": _attribute(value, "score")} if isinstance(inner, dict) else value
     role = _attribute(value, "role") or _attribute(value, "type")
     role = role.value if isinstance(role, Enum) else role
-    said = _attribute(value, "content") or _attribute(value, "text")
-    if isinstance(role, str) and isinstance(said, (str, list)) and _attribute(value, "page_content") is None:
-        return {"role": role, "content": plain(said)}
-    for answer, beside in (("response", "source_nodes"), ("data", "documents")):  # LlamaIndex, Haystack
-        if isinstance(_attribute(value, answer), str) and hasattr(value, beside):
+    content = _attribute(value, "content") or _attribute(value, "text")
+    if isinstance(role, str) and isinstance(content, (str, list)) and _attribute(value, "page_content") is None:
+        return {"role": role, "content": plain(content)}
+    for answer, passages_name in (("response", "source_nodes"), ("data", "documents")):  # LlamaIndex, Haystack
+        if isinstance(_attribute(value, answer), str) and hasattr(value, passages_name):
             return getattr(value, answer)
     text = _text_of(value)
     if text is None:
         return value
-    found = {
+    passage = {
         "id": next((key for name in ("id", "node_id", "id_") if (key := _attribute(value, name)) is not None), None),
         "text": text,
         "score": _attribute(value, "score"),
         "metadata": _attribute(value, "metadata") or _attribute(value, "meta"),
     }
-    return {key: plain(cell) for key, cell in found.items() if cell is not None}
+    return {key: plain(cell) for key, cell in passage.items() if cell is not None}
 
 
 def _text_of(value: Any) -> str | None:

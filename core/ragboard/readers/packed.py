@@ -1,4 +1,4 @@
-"""Unpacks files that contain one packed file (gzip, Zstandard, zip), with a limit on the unpacked size."""
+"""Unpack a file in gzip, Zstandard or zip, with a limit on the unpacked size."""
 
 from __future__ import annotations
 
@@ -15,13 +15,23 @@ from ragboard.errors import RunFileError
 from ragboard.readers.cells import QUESTION_KEYS
 from ragboard.readers.files import KINDS, MAX_ROW, PROTOBUF, TOOL_FILE_SIGNATURES, is_folder, open_file, parse
 
-__all__ = ["LARGEST", "copy_bounded", "ending_of", "expansion_limit", "packed_name", "shown_as", "stem_of", "unpacked"]
+__all__ = [
+    "MAX_UNPACKED",
+    "copy_bounded",
+    "ending_of",
+    "expansion_limit",
+    "packed_name",
+    "shown_as",
+    "stem_of",
+    "unpacked",
+]
 
-ALLOWED = 256 * 2**20
-"""Bytes to which every file may be unpacked, however small it is."""
+MIN_LIMIT = 256 * 2**20
+"""Bytes to which even the smallest file may be unpacked."""
 EXPANSION = 100
-"""Maximum size of an unpacked file, as a multiple of its packed size; honest files do not need more."""
-LARGEST = 4 * 2**30
+"""Bytes that a file may be unpacked to in addition to that, for each byte of its packed size."""
+MAX_UNPACKED = 4 * 2**30
+"""Maximum size of any unpacked or downloaded file, in bytes."""
 
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
 """Kinds of packed files, by their first bytes."""
@@ -31,8 +41,8 @@ UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, N
 
 
 def expansion_limit(size: int) -> int:
-    """Maximum bytes of the unpacked content of a file of this size."""
-    return min(ALLOWED + EXPANSION * size, LARGEST)
+    """Return the maximum size of the unpacked content of a file of this size, in bytes."""
+    return min(MIN_LIMIT + EXPANSION * size, MAX_UNPACKED)
 
 
 def packed_name(name: str) -> str:
@@ -59,19 +69,19 @@ def unpacked(path: Path) -> Generator[Path]:
     if not packing or (packing == "zip" and member is None):
         yield path
         return
-    inner = member.filename if member else packed_name(path.name)
+    inner_name = member.filename if member else packed_name(path.name)
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder, shown_as(path):
         content = Path(folder) / "content"
         limit = expansion_limit(path.stat().st_size)
         try:
             with _unpacking(path, packing, member) as source, content.open("wb") as target:
-                whole = copy_bounded(source, target, limit)
+                is_complete = copy_bounded(source, target, limit)
         except UNREADABLE as error:
             raise RunFileError(path, f"cannot be unpacked as {packing} ({error})") from error
-        if not whole:
+        if not is_complete:
             size = f"{path.stat().st_size:,} bytes but unpacks to more than {limit // 2**20:,} MiB"
             raise RunFileError(path, f"has {size}; unpack it yourself, or leave out what is not needed")
-        yield content.rename(content.with_name(f"content{ending_of(content, inner)}"))
+        yield content.rename(content.with_name(f"content{ending_of(content, inner_name)}"))
 
 
 @contextmanager
@@ -91,20 +101,21 @@ def _unpacking(path: Path, packing: str, member: zipfile.ZipInfo | None) -> Gene
 
 
 def _only_member(path: Path) -> zipfile.ZipInfo | None:
-    """Return the one file in a zip archive, besides what macOS adds.
+    """Return the only file in a zip archive, ignoring files that macOS adds.
 
-    None if there are several, or the zip is damaged.
+    None if there are several files, or the archive is damaged.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX/" not in one.filename]
+            infos = archive.infolist()
+            members = [info for info in infos if not info.is_dir() and "__MACOSX/" not in info.filename]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return None
     return members[0] if len(members) == 1 else None
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
-    """Copy a stream; False if it has more bytes than the limit."""
+    """Copy a stream. Return False if it has more bytes than the limit."""
     taken = 0
     while block := source.read(2**20):
         taken += len(block)
@@ -115,13 +126,13 @@ def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
 
 
 def ending_of(path: Path, name: str) -> str:
-    """The ending that says what kind of file this is: that of its name if it is known, else found from the content.
+    """Return the extension of the file's kind: that of its name if it is a known one, else by its content.
 
     Empty for packed files, and for other files that are recognised by their first bytes.
     """
-    known = Path(name).suffix.lower()
-    if known in KINDS or known in PROTOBUF:
-        return known
+    extension = Path(name).suffix.lower()
+    if extension in KINDS or extension in PROTOBUF:
+        return extension
     with open_file(path) as file:
         first = file.readline(MAX_ROW)
         while first and not first.strip():
@@ -144,7 +155,7 @@ def ending_of(path: Path, name: str) -> str:
 
 @contextmanager
 def shown_as(shown: object) -> Generator[None]:
-    """Errors about the file that is read inside the block name `shown` instead."""
+    """In the block, let errors name `shown` instead of the file that is read."""
     try:
         yield
     except RunFileError as error:

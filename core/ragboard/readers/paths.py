@@ -1,8 +1,8 @@
 """Paths to fields that are nested in objects and lists: `outputs.documents[].page_content`.
 
-A path begins with a column and goes on in steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in
+A path is a column followed by steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in
 a list (`[0]`, `[-1]`), or `[]` for all items of a list; lists of lists are flattened. A text that is JSON, as in a cell
-of a CSV, is parsed first. If a column has the whole path as its name, that column is meant.
+of a CSV, is parsed first. If a column has the whole path as its name, the path means that column.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PATH = re.compile(rf"(?:{re.sub(r'[?]P<[a-z]+>', '?:', STEP.pattern)})+")
 
 @dataclass(frozen=True, kw_only=True)
 class _DeadEnd:
-    """A row does not have the whole path."""
+    """A row has no value at a path."""
 
     steps: int
-    """Number of steps that could be followed."""
+    """Number of steps that were followed."""
     reached: Any
     """The value after these steps."""
 
@@ -57,7 +57,7 @@ def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> T
 
 
 def _with_path(file: Path, table: Table, name: str, root: str) -> Table:
-    steps = [_step(found) for found in STEP.finditer(name[len(root) :])]
+    steps = [_step(value) for value in STEP.finditer(name[len(root) :])]
     rows: list[RawRow | BadRow] = []
     first_dead_end: tuple[RawRow, _DeadEnd] | None = None
     any_value = False
@@ -65,13 +65,13 @@ def _with_path(file: Path, table: Table, name: str, root: str) -> Table:
         if isinstance(row, BadRow):
             rows.append(row)
             continue
-        found = _follow(row.cells.get(root), steps)
-        if isinstance(found, _DeadEnd):
-            first_dead_end = first_dead_end or (row, found)
+        value = _follow(row.cells.get(root), steps)
+        if isinstance(value, _DeadEnd):
+            first_dead_end = first_dead_end or (row, value)
             rows.append(replace(row, cells={**row.cells, name: None}, notes=(*row.notes, f"{name}: no value")))
         else:
-            any_value = any_value or found != []
-            rows.append(replace(row, cells={**row.cells, name: found}))
+            any_value = any_value or value != []
+            rows.append(replace(row, cells={**row.cells, name: value}))
     if first_dead_end and not any_value:
         row, end = first_dead_end
         reached = name[: _length(name, root, end.steps)]
@@ -80,22 +80,22 @@ def _with_path(file: Path, table: Table, name: str, root: str) -> Table:
     return replace(table, rows=tuple(rows), columns=(*table.columns, name))
 
 
-def _step(found: re.Match[str]) -> Step:
-    if found["each"]:
+def _step(match: re.Match[str]) -> Step:
+    if match["each"]:
         return None
-    return int(found["index"]) if found["index"] else found["key"] or found["quoted"]
+    return int(match["index"]) if match["index"] else match["key"] or match["quoted"]
 
 
 def _length(name: str, root: str, steps: int) -> int:
     """Return the number of characters of the path up to and including this many steps."""
-    ends = [found.end() for found in STEP.finditer(name[len(root) :])]
+    ends = [match.end() for match in STEP.finditer(name[len(root) :])]
     return len(root) + (ends[steps - 1] if steps else 0)
 
 
 def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
     """Return the value that the steps lead to; `_DeadEnd` if a step cannot be followed."""
     for index, step in enumerate(steps):
-        value = _decoded(value)
+        value = _parse_json(value)
         match step:
             case None if isinstance(value, list):
                 return _each(value, steps[index + 1 :], taken + index + 1)
@@ -108,18 +108,18 @@ def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
     return value
 
 
-def _each(items: Sequence[Any], rest: Sequence[Step], taken: int) -> Any:
+def _each(items: Sequence[Any], remaining: Sequence[Step], taken: int) -> Any:
     """Return the values that the remaining steps lead to from the items; `_DeadEnd` if they lead to none."""
-    found = [_follow(item, rest, taken) for item in items]
-    reached = [one for one in found if not isinstance(one, _DeadEnd)]
+    results = [_follow(item, remaining, taken) for item in items]
+    reached = [value for value in results if not isinstance(value, _DeadEnd)]
     if items and not reached:
-        return found[0]
-    if None in rest:
-        return [inner for one in reached for inner in one]
+        return results[0]
+    if None in remaining:
+        return [item_value for value in reached for item_value in value]
     return reached
 
 
-def _decoded(value: Any) -> Any:
+def _parse_json(value: Any) -> Any:
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
@@ -129,7 +129,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _content(value: Any) -> str:
-    """Describe the value that the next step cannot be followed from."""
+    """Describe the value from which the next step cannot be followed."""
     if isinstance(value, Mapping):
         return f"has {list_columns([str(key) for key in value]) or 'no keys'}"
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Printed objects: those of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic, written by `str()` or `repr()`.
+"""Read printed objects: of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic, written by `str()` or `repr()`.
 
 `json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes.
-An object is read back only if no other text could have been printed in the same way; otherwise it is refused.
+An object is read only if no other text could have been printed in the same way; otherwise it is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 __all__ = ["WRITE", "PrintedError", "may_be_printed", "read_printed", "read_python"]
 
-Said: TypeAlias = "dict[str, Any]"
+ParsedObject: TypeAlias = "dict[str, Any]"
 
 LITERAL = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 CLASSES = "Document|NodeWithScore|TextNode|ImageNode|IndexNode|Node|Passage|ChatMessage|GeneratedAnswer|TextContent"
@@ -53,14 +53,14 @@ class PrintedError(ValueError):
     """A printed object whose text cannot be read back; the message says why, and what to write instead."""
 
 
-def read_printed(text: str) -> Said | list[Said] | None:
-    """Return the object, or the list of them, as their own JSON would say it; None if the text is no printed object.
+def read_printed(text: str) -> ParsedObject | list[ParsedObject] | None:
+    """Return the fields of a printed object, or of a list of them; None if the text is not a printed object.
 
-    Raises PrintedError if it is one, and its text was cut or may have been another.
+    Raises PrintedError for a printed object whose text was cut or is ambiguous.
     """
     body = text.strip()
-    if found := ADDRESS.fullmatch(body):
-        raise PrintedError(f"is a printed {found['name'].rpartition('.')[2]} object without its text; {WRITE}")
+    if address := ADDRESS.fullmatch(body):
+        raise PrintedError(f"is a printed {address['name'].rpartition('.')[2]} object without its text; {WRITE}")
     if NODE.match(body):
         raise PrintedError(f"is a printed LlamaIndex node, wrapped, and cut after 350 characters; {WRITE}")
     if LANGCHAIN.match(body):
@@ -70,11 +70,11 @@ def read_printed(text: str) -> Said | list[Said] | None:
     if HAYSTACK.match(body):
         return _haystack(body)
     if body.startswith("[") and body.endswith("]"):
-        return _listed(body)
-    return _called(body) if PRINTED.match(body) and body.endswith(")") else None
+        return _read_list(body)
+    return _read_call(body) if PRINTED.match(body) and body.endswith(")") else None
 
 
-def _listed(body: str) -> list[Said] | None:
+def _read_list(body: str) -> list[ParsedObject] | None:
     inner = body[1:-1].strip()
     if HAYSTACK.match(inner):
         return [_haystack(item) for item in NEXT_IN_LIST.split(inner)]
@@ -82,44 +82,44 @@ def _listed(body: str) -> list[Said] | None:
         raise PrintedError(f"is a list of printed objects without their texts; {WRITE}")
     if not PRINTED.match(inner):
         return None
-    found = read_python(body)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+    items = read_python(body)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise PrintedError(f"is a list of printed objects that cannot be read back; {WRITE}")
-    return found
+    return items
 
 
-def _called(body: str) -> Said:
-    found = read_python(body)
-    if not isinstance(found, dict) or not found.keys() & {"text", "page_content", "content", "node", "text_resource"}:
+def _read_call(body: str) -> ParsedObject:
+    fields = read_python(body)
+    if not isinstance(fields, dict) or not fields.keys() & {"text", "page_content", "content", "node", "text_resource"}:
         raise PrintedError(f"is a printed object that cannot be read back; {WRITE}")
-    return found
+    return fields
 
 
-def _langchain(body: str) -> Said | None:
-    """`page_content='..' metadata={..}`, where nothing is escaped; old versions wrote a text as Python does."""
+def _langchain(body: str) -> ParsedObject | None:
+    """Read `page_content='..' metadata={..}`, in which nothing is escaped; old versions wrote a Python literal."""
     quoted = body.removeprefix("page_content=")
     if not quoted.endswith(("'", '"', "}")):
         return None
-    if old := OLD_LANGCHAIN.fullmatch(quoted):
-        return {"page_content": read_python(old["text"])}
-    ends = [found.start() for found in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
+    if old_form := OLD_LANGCHAIN.fullmatch(quoted):
+        return {"page_content": read_python(old_form["text"])}
+    ends = [match.start() for match in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
     text = quoted[1 : ends[0]] if len(ends) == 1 and quoted.startswith("'") else None
     if text is None or ("\\" in text and "\n" not in text):
         raise PrintedError(f"is a printed LangChain document with an ambiguous text; {WRITE}")
     return {"page_content": text}
 
 
-def _message(body: str) -> Said:
-    found = MESSAGE.fullmatch(body)
-    if found is None:
+def _message(body: str) -> ParsedObject:
+    match = MESSAGE.fullmatch(body)
+    if match is None:
         raise PrintedError(f"is a printed message that is more than one text; {WRITE}")
-    return {"content": read_python(found["text"])}
+    return {"content": read_python(match["text"])}
 
 
-def _haystack(body: str) -> Said:
+def _haystack(body: str) -> ParsedObject:
     start = HAYSTACK.match(body)
     rest = body[start.end() :] if start else ""
-    ends = [found.start() for found in END_OF_CONTENT.finditer(rest)]
+    ends = [match.start() for match in END_OF_CONTENT.finditer(rest)]
     if start is None or len(ends) != 1 or not body.endswith(")"):
         raise PrintedError(f"is a printed Haystack document with an ambiguous text; {WRITE}")
     text = rest[: ends[0]]
@@ -132,7 +132,7 @@ def read_python(body: str) -> Any:
     """Return the value of a Python literal, without running code; None if the text is not a literal."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an escape such as `\\d` is a matter of whoever wrote the file
+            warnings.simplefilter("ignore")  # an invalid escape such as `\\d` in the file
             return _value(ast.parse(body, mode="eval").body)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
@@ -149,11 +149,11 @@ def _value(node: ast.expr) -> Any:
                     cells[ast.literal_eval(key) if key else None] = _value(value)
             return cells
         case ast.Call(func=ast.Name(id=name), args=[]):
-            said: Said = {}
+            fields: ParsedObject = {}
             for keyword in node.keywords:
                 with suppress(ValueError):
-                    said[str(keyword.arg)] = _value(keyword.value)
+                    fields[str(keyword.arg)] = _value(keyword.value)
             role = ROLES.get(name.removesuffix("Chunk"))
-            return {**said, "role": role} if role else said
+            return {**fields, "role": role} if role else fields
         case _:
             return ast.literal_eval(node)

@@ -1,4 +1,4 @@
-"""The result of reading a file: the runs, and a report of what was done to get them."""
+"""The result of reading a file: the runs, and a report of what was read, converted and left out."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Coerced", "ColumnUse", "ImportReport", "Preview", "ReadResult", "Ren
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnUse:
-    """A column of the file and the field of a sample it was read as.
+    """A column of the file, and the field of a sample that it was read as.
 
-    Field None: the column is kept as metadata; `run`: it says which run a row belongs to.
+    The field is None for a column kept as metadata, and `run` for the column that names the run of a row.
     """
 
     column: str
@@ -27,13 +27,13 @@ class RowNote:
 
     line: int
     field: str | None
-    """In a JSON file, with the location of the row: `results[3].answer`."""
+    """The field; in a JSON file with the location of the row: `results[3].answer`."""
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coerced:
-    """A kind of value that was read as something else: how often, and the first lines (at most 5)."""
+    """A kind of conversion: how often it happened, and on which lines (at most the first 5)."""
 
     what: str
     count: int
@@ -51,7 +51,7 @@ class Renamed:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportReport:
-    """What was read, left out, coerced and renamed. Lines count from 1.
+    """What was read, left out, converted and renamed. Lines count from 1.
 
     In a Parquet file, and in a JSON file of columns, rows have no lines, so the number of the row is given.
     """
@@ -68,7 +68,7 @@ class ImportReport:
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    """Columns that look like a field that no column was read as, each with the option that reads it as this field."""
+    """Columns that look like an unused field, each with the option that reads the column as that field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,17 +81,17 @@ class ReadResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a file looks like, before it is imported."""
+    """The columns and first rows of a file, before it is imported."""
 
     format: str
     encoding: str
     columns: tuple[ColumnUse, ...]
     missing: tuple[str, ...]
-    """Those of the fields question, answer, contexts and reference that no column was matched to."""
+    """Which of the fields question, answer, contexts and reference have no column."""
     unclear: tuple[str, ...]
-    """Columns that may be the answer or the reference; a person has to say which is which."""
+    """Columns that may be the answer or the reference; the user has to choose."""
     suggested: Mapping[str, str]
-    """Columns that no field is read from, but that look like a field, with that field: lists of texts look like
-    `contexts`, conversations like `history`, or like `question` if they include the question."""
+    """Unused columns that look like a field, with that field: lists of texts look like `contexts`, conversations like
+    `history`, or like `question` if they include the question."""
     rows: tuple[tuple[str, ...], ...]
     """The first rows, a cell for each column, cut to 200 characters."""

@@ -1,4 +1,4 @@
-"""Turns a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
+"""Turn a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ragboard.readers.columns import FIELDS, column_uses, format_name, list_colu
 from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
-from ragboard.readers.formats.shapes import as_object, decoded
+from ragboard.readers.formats.shapes import as_object, decode_json
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
@@ -303,7 +303,7 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
     inside = (
         f"{column}.{key}"
         for column in free
-        for key, value in as_object(decoded(row.get(column))).items()
+        for key, value in as_object(decode_json(row.get(column))).items()
         if key in FIELDS["question"] and isinstance(value, str)
     )
     return talk or next(inside, "COLUMN")
@@ -319,7 +319,7 @@ def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str])
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
-    """A mapping as the user types it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
+    """A mapping as the user writes it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
     if table.kind == "memory":
         return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
@@ -359,7 +359,7 @@ def report_notes(
         if rows.derived_ids:
             yield _derived(rows.derived_ids)
         return
-    yield from (f"no column is read as the {shown}" for shown in absent)
+    yield from (f"no {shown} found in the file" for shown in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
     if rows.derived_ids:
@@ -624,7 +624,7 @@ def _group(row: RawRow, run_column: str | None) -> str | None:
 
 
 def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
-    """Return the answer; where there is none, the reply that ends the conversation."""
+    """Return the answer; without one, the reply that ends the conversation."""
     answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
     if answer is None and replies:

@@ -1,4 +1,4 @@
-"""Where a run file comes from: a path, an address that is downloaded, or a stream such as standard input."""
+"""Sources of run files: a path, a URL to download, or a stream such as standard input."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from urllib.parse import unquote, urlsplit
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import storable
 from ragboard.readers.files import KINDS
-from ragboard.readers.packed import LARGEST, copy_bounded, ending_of, packed_name, shown_as
+from ragboard.readers.packed import MAX_UNPACKED, copy_bounded, ending_of, packed_name, shown_as
 from ragboard.readers.report import ReadResult
 
 __all__ = ["FileSource", "Source", "is_address", "opened"]
 
 FileSource: TypeAlias = "Path | str | BinaryIO | Sequence[Path]"
-"""A path, an address (`https://...`, `s3://...`), a stream of bytes, or the paths of the parts of one file."""
+"""A path, a URL (`https://...`, `s3://...`), a stream of bytes, or the paths of the parts of one file."""
 
 SCHEMES = ("http://", "https://", "s3://")
 STREAM = "stdin"
@@ -29,13 +29,13 @@ ADDRESS = re.compile(r"\w+://[^\s'\"]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A local file to read, and the name of it in messages and the report."""
+    """A local file to read, and its name in messages and the report."""
 
     path: Path
     shown: str = ""
     """The name in messages; empty for a local file, which is named by its path."""
     parts: tuple[Path, ...] = ()
-    """The files to read instead of `path`, which then only stands for all of them."""
+    """The files to read instead of `path`, which is then only a name for all of them."""
 
     def labelled(self, result: ReadResult) -> ReadResult:
         """Return the result, with the name of the source in its report."""
@@ -46,7 +46,7 @@ class Source:
 
 
 def is_address(source: object) -> bool:
-    """Return whether this is an address to download from."""
+    """Return whether this is a URL to download from."""
     return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 
@@ -73,10 +73,12 @@ def opened(source: FileSource) -> Generator[Source]:
         path = Path(folder) / name[-100:].replace("\0", "_")
         with path.open("wb") as target:
             whole = (
-                _download(source, shown, target) if isinstance(source, str) else copy_bounded(source, target, LARGEST)
+                _download(source, shown, target)
+                if isinstance(source, str)
+                else copy_bounded(source, target, MAX_UNPACKED)
             )
         if not whole:
-            raise RunFileError(shown, f"is larger than {LARGEST // 2**30} GiB")
+            raise RunFileError(shown, f"is larger than {MAX_UNPACKED // 2**30} GiB")
         if Path(packed_name(path.name)).suffix.lower() not in KINDS:
             path = path.rename(path.with_name(f"{path.stem}{ending_of(path, path.name)}"))
         yield Source(path=path, shown=shown)
@@ -91,7 +93,7 @@ def _download(address: str, shown: str, target: BinaryIO) -> bool:
 
         in_one_go: dict[str, Any] = {} if address.lower().startswith("s3://") else {"block_size": 0}  # not by ranges
         with fsspec.open(address, "rb", expand=False, **in_one_go) as source:
-            return copy_bounded(cast("BinaryIO", source), target, LARGEST)
+            return copy_bounded(cast("BinaryIO", source), target, MAX_UNPACKED)
     except ImportError as error:
         raise RunFileError(shown, "needs the extra remote: pip install 'ragboard[remote]'") from error
     except Exception as error:

@@ -1,4 +1,4 @@
-"""From a file to rows of cells: one parser per format; each row knows its line."""
+"""Read a file as rows of cells, with one parser per format; each row has its line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RawRow:
     location: str = ""
     """The place of the row in a JSON file: `results[3]`."""
     notes: tuple[str, ...] = ()
-    """What had to be changed before the cells could be stored."""
+    """What was changed to make the cells storable, for the import report."""
     written: bool = False
     """Whether all cells are texts, as in a CSV, so that a list or object is JSON in a text."""
     of_tool: ToolSample | None = None
@@ -112,7 +112,7 @@ class Table:
 
     @property
     def ours_by_name(self) -> bool:
-        """Whether every column with the name of a field is that field, so that nothing has to be guessed."""
+        """Whether every column with the name of a field is that field, so nothing is guessed."""
         return self.run is not None or self.tool is not None
 
 
@@ -314,7 +314,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
 
 
 def _only_rows(value: dict[str, Any]) -> str:
-    """The key of the only list in an object, if it is a list of objects and no other key is a field of a sample."""
+    """Return the key of the only list in an object, if it is a list of objects and no other key is a field."""
     lists = [key for key, one in value.items() if isinstance(one, list)]
     beside = [value, *(one for one in value.values() if isinstance(one, dict))]
     part_of_sample = any(FIELD_COLUMNS.intersection(one) for one in beside)

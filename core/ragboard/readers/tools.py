@@ -1,4 +1,4 @@
-"""Scores and verdicts that another tool's file holds, as they are kept beside a run."""
+"""Collect the scores and verdicts of another tool's file, to be stored with the run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ragboard.records import Direction, FileScores, Outcome, Score, Side
 __all__ = ["tool_notes", "tool_scores"]
 
 SIDES: Mapping[str, Side] = {"ragas.faithfulness": "response", "ragas.context_recall": "reference"}
-"""Our metrics that are the share of supported statements of a text, with that text."""
-NEAR = 1e-9
+"""The metrics of ragboard that are the share of supported statements of a text, with that text."""
+TOLERANCE = 1e-9
+"""Maximum difference of two equal scores."""
 
 
 def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample]) -> FileScores | None:
     """Return the scores and verdicts of a run's samples, in order; None if the file has neither."""
     names = dict.fromkeys(name for sample in samples for name in sample.scores)
     recorded = tuple(sample.recorded for sample in samples)
-    judged = any(one.statements or one.judgements for one in recorded)
+    judged = any(sample.statements or sample.judgements for sample in recorded)
     if not names and not judged:
         return None
     recounted = {name: ours for name, ours in file.same_as.items() if name in names and _agrees(name, ours, samples)}
@@ -43,7 +44,7 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
 
 
 def tool_notes(file: ToolFile) -> Iterator[str]:
-    """Yield what became of the parts of the file, in words."""
+    """Yield notes for the import report on how the parts of the file are used."""
     yield from file.notes
     scored = dict.fromkeys(name for sample in file.samples for name in sample.scores)
     statements = sum(len(sample.recorded.statements) for sample in file.samples)
@@ -66,11 +67,13 @@ def _metric_name(name: str) -> str:
 
 
 def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
-    """Return the file's outcome; with what was counted where the verdicts explain it."""
+    """Return the file's outcome; if its verdicts explain the score, with the counted statements."""
     outcome = sample.scores.get(name, NO_VALUE)
     if ours is None or not isinstance(outcome, Score):
         return outcome
-    labels = [verdict.label for one, verdict in sample.recorded.statements if one.side == SIDES[ours] and verdict]
+    labels = [
+        verdict.label for statement, verdict in sample.recorded.statements if statement.side == SIDES[ours] and verdict
+    ]
     return replace(outcome, counted=f"{labels.count('supported')} of {len(labels)} statements")
 
 
@@ -83,11 +86,11 @@ def _agrees(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
         and (share := supported_share(sample, SIDES[ours])) is not None
     ]
     scored = sum(isinstance(sample.scores.get(name), Score) for sample in samples)
-    return len(pairs) == scored > 0 and all(abs(given - share) <= NEAR for given, share in pairs)
+    return len(pairs) == scored > 0 and all(abs(score - share) <= TOLERANCE for score, share in pairs)
 
 
 def supported_share(sample: ToolSample, side: Side) -> float | None:
-    """Return the share of supported statements; None without statements, or where one has no verdict."""
+    """Return the share of supported statements; None without statements, or if one has no verdict."""
     verdicts = [verdict for statement, verdict in sample.recorded.statements if statement.side == side]
     if not verdicts or None in verdicts:
         return None

@@ -22,6 +22,8 @@ from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
 from ragboard.stats.groups import GroupDifference, group_difference
 from ragboard.stats.intervals import (
+    COMPARED_DECIMALS,
+    SMALL_SAMPLE,
     ClusterMoments,
     GateVerdict,
     Interval,
@@ -60,12 +62,13 @@ from ragboard.stats.ppi import (
     powered_mean,
     powered_means,
 )
-from ragboard.stats.ranking import Arm, Ranked, RankingSimulation, rank_systems, simulate_ranking
+from ragboard.stats.ranking import MethodResult, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
 __all__ = [
+    "COMPARED_DECIMALS",
     "CORRELATIONS",
     "MIN_LABELS",
-    "Arm",
+    "SMALL_SAMPLE",
     "Bin",
     "BinaryAgreement",
     "Calibration",
@@ -75,6 +78,7 @@ __all__ = [
     "GroupDifference",
     "Interval",
     "LabelsNeeded",
+    "MethodResult",
     "Moments",
     "NoInterval",
     "Pair",

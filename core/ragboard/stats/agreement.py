@@ -62,17 +62,17 @@ class BinaryAgreement:
 
     @property
     def precision(self) -> float | None:
-        """True positives / all positive decisions; None without any."""
+        """True positives / all positive decisions; None if there are none."""
         return _share(self.true_positives, self.true_positives + self.false_positives)
 
     @property
     def sensitivity(self) -> float | None:
-        """True positives / all positive labels (recall); None without any."""
+        """True positives / all positive labels (recall); None if there are none."""
         return _share(self.true_positives, self.true_positives + self.false_negatives)
 
     @property
     def specificity(self) -> float | None:
-        """True negatives / all negative labels; None without any."""
+        """True negatives / all negative labels; None if there are none."""
         return _share(self.true_negatives, self.true_negatives + self.false_positives)
 
     @property
@@ -91,10 +91,10 @@ class BinaryAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """A threshold on scores, and the agreement of its decisions."""
+    """A threshold on scores, and how the decisions that it gives agree with labels."""
 
     threshold: float
-    """The lowest score that is positive."""
+    """The lowest score that counts as positive."""
     agreement: BinaryAgreement
 
 
@@ -119,8 +119,8 @@ class Calibration:
     bins: tuple[Bin, ...]
     """The bins that contain scores, ascending."""
     error: float
-    """Expected calibration error: distance between the mean score of a bin and its share of positives, averaged over
-    bins with weight n; 0 is best."""
+    """Expected calibration error: the absolute difference between mean score and share of positives in a bin, averaged
+    over the bins with weight n; 0 is best."""
     brier: float
     """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
@@ -146,7 +146,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
-    """Return a cut at every distinct score, highest first: the ROC curve without its origin.
+    """Return the points of the ROC curve, without its origin: a cut at every distinct score, highest first.
 
     Raises ValueError in the same cases as `auroc`.
     """
@@ -175,9 +175,9 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
     """Return the cut with the highest sensitivity + specificity (Youden 1950).
 
-    Of several equally good cuts, it is the first. With `precision`, return the cut with the highest sensitivity among
-    those with at least this precision; None if there is none. The agreement is optimistic, because the cut is chosen on
-    the same rows.
+    If several cuts are equally good, the first is returned. With `precision`, only cuts with at least this precision
+    are considered, and the one with the highest sensitivity is returned; None if there is none. The agreement is
+    optimistic, because the cut is chosen on the same rows.
     """
     if precision is None:
         return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
@@ -210,7 +210,7 @@ def cohen_kappa(
 
     With `weights`, a disagreement counts by the distance between its categories in `order`, or by the square of this
     distance (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a
-    rating that is not in the order, and if both raters use only one category, the same one.
+    rating that is not in the order, and if all ratings of both raters are the same.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
@@ -302,10 +302,10 @@ def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int 
 
 
 def pooled_calibration_error(sets: Sequence[tuple[Sequence[float], Sequence[bool]]], *, bins: int = 10) -> float:
-    """Return the expected calibration error of several sets of scores and labels; each set has the same weight.
+    """Return the expected calibration error over several sets of scores and labels with the same weight for each set.
 
-    For one set, it equals the error of `calibration`. Raises ValueError in the same cases as `calibration`, and for no
-    sets.
+    Errors of opposite sign in a bin cancel between sets. For one set, the result equals the error of `calibration`.
+    Raises ValueError in the same cases as `calibration`, and for no sets.
     """
     if not sets:
         raise ValueError("calibration needs at least one set")
@@ -350,7 +350,7 @@ def _interval_distances(values: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _ordinal_distances(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared number of ratings between each two values; the ratings at both ends count half."""
+    """Return the squared number of ratings between any two values, where ratings of the two values count half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval_distances(middles, totals)
 
@@ -371,7 +371,7 @@ def kappa_interval(
     order: Sequence[L] | None = None,
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return `cohen_kappa` with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
+    """Return Cohen's kappa with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
 
     Raises ValueError in the same cases as `cohen_kappa`.
     """
@@ -403,7 +403,7 @@ def alpha_interval(
     scale: Scale = "nominal",
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return `krippendorff_alpha` with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
+    """Return Krippendorff's alpha with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
 
     Units of one group are drawn together. Raises ValueError in the same cases as `krippendorff_alpha`.
     """

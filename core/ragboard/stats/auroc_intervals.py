@@ -17,12 +17,14 @@ __all__ = ["auroc_difference", "auroc_of_rows", "clustered_auroc"]
 
 @dataclass(frozen=True, slots=True)
 class _SortedScores:
-    """Scores sorted once, for the AUROC of many bootstrap draws."""
+    """Scores that are sorted once to compute the AUROC of many bootstrap draws."""
 
     order: NDArray[np.intp]
+    """Row indices, by ascending score."""
     starts: NDArray[np.intp]
     """Start of each group of equal scores."""
     positive: FloatArray
+    """1 for a positive row and 0 for a negative one, by ascending score."""
 
     @classmethod
     def of(cls, scores: Sequence[float], positive: Sequence[bool]) -> _SortedScores:
@@ -34,7 +36,7 @@ class _SortedScores:
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
         return cls(order, starts, np.asarray(positive, dtype=np.float64)[order])
 
-    def area(self, rows: Rows) -> float:
+    def auroc(self, rows: Rows) -> float:
         """Return the AUROC of rows drawn with replacement. Raises ValueError if all are of one class."""
         times = np.bincount(rows, minlength=len(self.order)).astype(np.float64)[self.order]
         positives = np.add.reduceat(times * self.positive, self.starts)
@@ -51,7 +53,7 @@ def auroc_of_rows(scores: Sequence[float], positive: Sequence[bool]) -> Callable
 
     The function raises ValueError if all rows are of one class. Raises ValueError if the lengths differ, or for NaN.
     """
-    return _SortedScores.of(scores, positive).area
+    return _SortedScores.of(scores, positive).auroc
 
 
 def clustered_auroc(
@@ -63,7 +65,10 @@ def clustered_auroc(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
-    """Return AUROC with a `clustered_interval`. Raises ValueError if the lengths differ or a class is empty."""
+    """Return AUROC with a `clustered_interval`.
+
+    Raises ValueError if the lengths differ, for NaN, or if a class is empty.
+    """
     return clustered_interval(auroc_of_rows(scores, positive), groups, level=level, draws=draws, seed=seed)
 
 

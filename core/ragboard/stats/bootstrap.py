@@ -1,4 +1,4 @@
-"""Bootstrap intervals of any statistic of clustered rows."""
+"""Bootstrap intervals for any statistic of clustered rows."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class Resampled:
     """A statistic of rows, and its values on bootstrap draws of whole groups."""
 
     estimate: float
+    """The statistic of all rows."""
     values: NDArray[np.float64]
     """One value per draw, NaN if the statistic is undefined for it; empty with fewer than 10 groups."""
     n: int
@@ -52,7 +53,7 @@ class Resampled:
 def resample(
     statistic: Callable[[Rows], float], groups: Sequence[Hashable], *, seed: int = 0, draws: int = DRAWS
 ) -> Resampled:
-    """Compute a statistic on bootstrap draws of whole groups; arguments and errors as in `clustered_interval`."""
+    """Compute a statistic on bootstrap draws of whole groups; `clustered_interval` describes arguments and errors."""
     rows_by_group = _rows_by_group(groups)
     n = len(rows_by_group)
     estimate = statistic(np.arange(len(groups)))
@@ -74,21 +75,21 @@ def clustered_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """Return a bootstrap interval of any statistic of rows; rows of one group depend on each other.
+    """Return a bootstrap interval for any statistic of rows, where rows of the same group are not independent.
 
     `statistic` takes row indices, drawn with replacement, and raises ValueError if it is undefined for them.
     `groups[i]` is the group of row i (`range(n)` if rows are independent). Whole groups are drawn.
 
     The bounds are quantiles of the draws. Plain quantiles are too narrow with few groups, so the bounds are moved
-    outwards by the ratio of Student's t to the normal quantile (Hesterberg 2015). There is no interval with fewer than
-    10 groups, if all draws have the same value, or if the statistic is undefined for more than 5% of the draws. `n` is
-    the number of groups. Raises ValueError if the statistic of all rows is undefined.
+    outwards by the ratio of Student's t to the normal quantile (Hesterberg 2015). `n` of the result is the number of
+    groups. There is no interval with fewer than 10 groups, if all draws have the same value, or if the statistic is
+    undefined for more than 5% of the draws. Raises ValueError if the statistic of all rows is undefined.
     """
     return resampled_interval(resample(statistic, groups, seed=seed, draws=draws), level=level)
 
 
 def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
-    """Return the interval of `clustered_interval` from existing draws."""
+    """Return the interval from existing draws, as `clustered_interval`."""
     n, draws = resampled.n, len(resampled.values)
     if n < MIN_GROUPS:
         return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
@@ -111,10 +112,11 @@ def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval
 def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Interval | NoInterval:
     """Return the unweighted mean of one statistic over independent sets, with an interval.
 
-    All sets need the same number of draws; they are shuffled within each set to make the sets independent. Bounds are
-    widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite (1946); the bounds for one set are
-    those of its own interval. If a set has no interval, the mean has none either, and the reason names the set. The
-    order of the sets does not matter. `n` is the total number of groups. Raises ValueError for no sets.
+    All sets need the same number of draws. The draws of each set are shuffled, because sets drawn with the same seed
+    are not independent. Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite
+    (1946); for a single set, they are those of its own interval. If a set has no interval, the mean has none, and the
+    reason names the set. The order of the sets does not matter. `n` of the result is the total number of groups. Raises
+    ValueError for no sets.
     """
     if not sets:
         raise ValueError("a mean over sets needs at least one set")

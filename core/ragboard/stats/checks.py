@@ -1,4 +1,4 @@
-"""Argument checks and the array type."""
+"""Checks of arguments, and the type of arrays."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ MAX_SQUARABLE = 1e140
 
 
 def finite_array(values: Sequence[float] | FloatArray, name: str = "values", *, limit: float = MAX_VALUE) -> FloatArray:
-    """Return the values as an array.
-
-    Raises ValueError for NaN or a value beyond `limit` in absolute value, with its position.
-    """
+    """Return the values as an array. Raises ValueError for NaN, and for an absolute value above `limit`."""
     array = np.asarray(values, dtype=float)
     invalid = np.flatnonzero(~(np.abs(array) <= limit))
     if invalid.size:
@@ -31,7 +28,7 @@ def finite_array(values: Sequence[float] | FloatArray, name: str = "values", *, 
 
 
 def to_booleans(values: Iterable[object], name: str) -> list[bool]:
-    """Return the values as booleans. Raises ValueError for a value other than True and False, with its position."""
+    """Return the values as booleans. Raises ValueError for a value other than True, False, 1 and 0."""
     booleans: list[bool] = []
     for index, value in enumerate(values):
         if value not in (0, 1):
@@ -41,7 +38,7 @@ def to_booleans(values: Iterable[object], name: str) -> list[bool]:
 
 
 def reject_missing(values: Iterable[object], name: str) -> None:
-    """Raise ValueError for a missing rating (None or NaN), with its position."""
+    """Raise ValueError for a missing rating (None or NaN)."""
     for index, value in enumerate(values):
         if value is None or value != value:
             raise ValueError(f"{name}[{index}] is {value!r}: omit missing ratings")

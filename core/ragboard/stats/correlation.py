@@ -18,15 +18,15 @@ __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall",
 MIN_PAIRS = 10
 """Minimum number of pairs for Fisher's interval."""
 MAX_TABLE = 1000
-"""Maximum number of distinct rows for which Kendall's tau of draws uses a table of pairwise orders."""
+"""Maximum number of distinct rows to compute Kendall's tau of bootstrap draws with a table of pairwise orders."""
 MAX_COMPARED_AT_ONCE = 48
-"""Maximum length of a list whose inversions are counted pair by pair; longer lists are split."""
+"""Maximum length of an array whose inversions are counted pair by pair; longer arrays are split."""
 
 
 def pearson(x: Values, y: Values) -> float:
     """Return Pearson's r, in [-1, 1].
 
-    Raises ValueError for different lengths, fewer than 2 pairs, a constant side, or NaN.
+    Raises ValueError for different lengths, fewer than 2 pairs, a constant x or y, or NaN.
     """
     first, second = _pairs(x, y)
     a, b = _centre(first), _centre(second)
@@ -59,7 +59,7 @@ def kendall(x: Values, y: Values) -> float:
     return (concordant - discordant) / (math.sqrt(pairs - tied_first) * math.sqrt(pairs - tied_second))
 
 
-CONSTANT = "a correlation needs values that differ on both sides"
+CONSTANT_VALUES = "a correlation needs x values that differ and y values that differ"
 
 CORRELATIONS: dict[str, Callable[[Values, Values], float]] = {
     "pearson": pearson,
@@ -85,9 +85,9 @@ def correlation_interval(
     """
     first, second = _pairs(x, y)
     correlation = CORRELATIONS[kind]
-    of_draws = _DRAW_FUNCTIONS[kind](first, second) if kind in _DRAW_FUNCTIONS else None
+    fast_correlation = _DRAW_FUNCTIONS[kind](first, second) if kind in _DRAW_FUNCTIONS else None
     return clustered_interval(
-        of_draws or (lambda rows: correlation(first[rows], second[rows])),
+        fast_correlation or (lambda rows: correlation(first[rows], second[rows])),
         range(first.size) if groups is None else groups,
         level=level,
         seed=seed,
@@ -121,7 +121,7 @@ def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
     first, second = finite_array(x, "x"), finite_array(y, "y")
     for side in (first, second):
         if side.size < 2 or float(side.min()) == float(side.max()):
-            raise ValueError(CONSTANT)
+            raise ValueError(CONSTANT_VALUES)
     return first, second
 
 
@@ -148,7 +148,7 @@ def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows],
         tied = [float(np.square(np.bincount(side, weights=times)).sum()) for side in ranks]
         untied_first, untied_second = (rows.size**2 - pairs for pairs in tied)
         if not untied_first or not untied_second:
-            raise ValueError(CONSTANT)
+            raise ValueError(CONSTANT_VALUES)
         return float(times @ concordance @ times) / (math.sqrt(untied_first) * math.sqrt(untied_second))
 
     return tau
@@ -179,7 +179,7 @@ def _mean_ranks(counts: NDArray[np.intp]) -> FloatArray:
 
 
 def _count_tied_pairs(*columns: FloatArray) -> int:
-    """Count the pairs of rows that are equal in all columns; rows are sorted."""
+    """Count the pairs of rows that are equal in all columns; the rows must be sorted."""
     changed = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     group_sizes = np.diff(np.flatnonzero(np.concatenate([[True], changed, [True]])))
     return int((group_sizes * (group_sizes - 1) // 2).sum())
@@ -201,4 +201,4 @@ _DRAW_FUNCTIONS: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], f
     "kendall": _kendall_of_draws,
     "spearman": _spearman_of_draws,
 }
-"""Faster functions for the correlation of bootstrap draws, by its name."""
+"""Functions that return a faster correlation function for bootstrap draws, by name of the correlation."""

@@ -9,7 +9,7 @@ from statistics import NormalDist
 __all__ = [
     "beta_cdf",
     "beta_quantile",
-    "coin_tail",
+    "fair_coin_cdf",
     "normal_cdf",
     "normal_quantile",
     "t_cdf",
@@ -28,8 +28,8 @@ def normal_cdf(x: float) -> float:
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
-def coin_tail(count: int, n: int) -> float:
-    """Return P(X <= count) for the number of heads X in n >= 0 tosses of a fair coin."""
+def fair_coin_cdf(count: int, n: int) -> float:
+    """Return P(X <= count), where X is the number of heads in n >= 0 tosses of a fair coin."""
     from scipy import special
 
     return 1.0 if count >= n else float(special.bdtr(count, n, 0.5))
@@ -58,7 +58,7 @@ def t_cdf(x: float, df: float) -> float:
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """Return P(|T| >= |t|) for Student's t with df > 0, computed from the tail to keep tiny values above 0."""
+    """Return P(|T| >= |t|) for Student's t with df > 0; very small probabilities do not become 0."""
     return 2 * t_cdf(-abs(t), df)
 
 

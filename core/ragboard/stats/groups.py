@@ -17,17 +17,17 @@ from ragboard.stats.intervals import (
     Moments,
     NoInterval,
     Values,
-    fewest_values,
     mean_interval,
     moments,
+    smaller_no_interval,
 )
 
 __all__ = ["GroupDifference", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
-"""With fewer untied values in a group, p is computed by a permutation test."""
+"""If a group has fewer untied values, p is computed by a permutation test."""
 ROUNDING_STEPS = 1000
-"""Values are rounded to this many steps of their range for the permutation test."""
+"""For the permutation test, values are rounded to multiples of their range divided by this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +61,12 @@ def group_difference(
 ) -> GroupDifference:
     """Compare the means of two independent groups of values within `bounds` (None: unbounded).
 
-    The interval combines the intervals of the two means by `mean_interval` (Zou and Donner 2008). If both use Student's
-    t, it is slightly wider than Welch's interval. p is computed by Welch's t test, or by a permutation test if fewer
-    than 10 values of a group are untied.
+    The interval combines the `mean_interval` of each mean (Zou and Donner 2008). If both use Student's t, it is
+    slightly wider than Welch's interval. p is computed by Welch's t test, or by a permutation test (`draws`, `seed`) if
+    fewer than 10 values of a group are untied.
 
-    `clusters` and `other_clusters` give the cluster of each value of the group and of the others. p is then computed by
-    Welch's t test of clusters; it is 1 if a side has fewer than 5 effective clusters. Raises ValueError for an empty
+    `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. p is then computed by Welch's
+    t test of clusters; it is 1 if one of the two has fewer than 5 effective clusters. Raises ValueError for an empty
     group or NaN.
     """
     values, other_values = finite_array(group, "group"), finite_array(others, "others")
@@ -93,7 +93,7 @@ def _interval(
     first = mean_interval(group_moments, bounds=bounds, level=level)
     second = mean_interval(other_moments, bounds=bounds, level=level)
     if isinstance(first, NoInterval) or isinstance(second, NoInterval):
-        return fewest_values(first, second)
+        return smaller_no_interval(first, second)
     difference = group_moments.mean - other_moments.mean
     clustered = [side for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
     clusters = sorted(len(side.counts) for side in clustered)
@@ -123,7 +123,7 @@ def _p_value(
     if clustered or min(group_moments.untied, other_moments.untied) >= MIN_UNTIED_FOR_WELCH:
         return _welch_p(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)
-    return _permutation_p(smaller, larger, draws, seed), f"random divisions, {draws} draws, seed {seed}"
+    return _permutation_p(smaller, larger, draws, seed), f"permutation test, {draws} draws, seed {seed}"
 
 
 def _welch_p(group_moments: Moments | ClusterMoments, other_moments: Moments | ClusterMoments) -> float:
@@ -136,9 +136,9 @@ def _welch_p(group_moments: Moments | ClusterMoments, other_moments: Moments | C
 
 
 def _permutation_p(group: FloatArray, others: FloatArray, draws: int, seed: int) -> float:
-    """Return the share of random divisions whose difference is at least as large as the observed one.
+    """Return the share of permutations with at least the observed absolute difference.
 
-    The observed division counts as a draw.
+    The observed assignment to groups counts as one of the permutations.
     """
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))

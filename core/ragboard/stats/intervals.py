@@ -1,12 +1,12 @@
-"""Intervals of a mean, by Student's t and by the Bayesian bootstrap in closed form.
+"""Confidence intervals of a mean, by Student's t and by the Bayesian bootstrap without random draws.
 
-The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights. Its interval consists of quantiles of the
-weighted mean. One extra point represents values that a sample of this size does not show. If the extra point is at the
-bound of the scores, the limits are those of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1 scores
-those of Clopper and Pearson. The distribution of the weighted mean follows from a sum of exponential variables. The
-saddlepoint approximation (Barndorff-Nielsen 1986) is accurate far into its tails, so no random draws are needed.
+The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights; the bounds of its interval are quantiles
+of the weighted mean. One extra point represents values that a sample of this size does not show. If the extra point is
+at the bound of the scores, the limits are those of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1
+scores those of Clopper and Pearson. The distribution of the weighted mean follows from a sum of exponential variables.
+The saddlepoint approximation (Barndorff-Nielsen 1986) is accurate far into its tails, so no random draws are needed.
 
-Values are passed as sums and counts of clusters; an independent value is a cluster of one.
+The bootstrap functions take the sum and the number of values of each cluster; an independent value is a cluster of one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, no
 
 __all__ = [
     "COMPARED_DECIMALS",
-    "LARGE",
+    "LARGE_SAMPLE",
     "MIN_FOR_INTERVAL",
     "ClusterMoments",
     "GateVerdict",
@@ -35,7 +35,6 @@ __all__ = [
     "ci_text",
     "cluster_moments",
     "estimate_text",
-    "fewest_values",
     "gate",
     "interval_text",
     "lower_limit",
@@ -43,6 +42,7 @@ __all__ = [
     "moments",
     "range_text",
     "share_bounds",
+    "smaller_no_interval",
     "two_sided_p",
     "wilson_interval",
 ]
@@ -54,16 +54,16 @@ MAX_STEPS = 100
 MAX_DECIMALS = 6
 """Maximum number of decimals of a printed bound near 0."""
 SMALLEST = 1e-100
-"""Values below this are scaled up, and values above its inverse are scaled down: their squares would not be finite."""
+"""Smaller values, and values above its inverse, are rescaled, because their squares would underflow or overflow."""
 PRECISION = 1e-8
-"""Absolute accuracy of a normal score, and accuracy of a limit relative to its range."""
+"""Absolute accuracy of a normal score, and relative accuracy of a limit."""
 
 
 def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float) -> float:
-    """Return x with P(weighted mean < x) = P(Z < `score`), for `score` < 0 and a standard normal Z.
+    """Return x with P(weighted mean < x) = P(Z < `score`), where `score` < 0 and Z is standard normal.
 
-    `extra` is the value of the extra point, which has the size of an average cluster. The root is searched by the
-    Illinois method.
+    `extra` is the value of the extra point, which counts as a cluster of average size. x is found by the Illinois
+    method.
     """
     scale = max(float(np.abs(sums).max()), abs(extra))
     if 0 < scale < SMALLEST or scale > 1 / SMALLEST:
@@ -96,7 +96,7 @@ def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float
 
 
 def lower_score(sums: FloatArray, counts: FloatArray, extra: float, mean: float) -> float:
-    """Return the normal score of the probability that the weighted mean is below `mean`."""
+    """Return z with P(Z < z) = P(weighted mean < `mean`), where Z is standard normal."""
     size = counts.mean()
     deviations = np.append(sums - mean * counts, size * (extra - mean))
     scale = float(np.abs(deviations).max())
@@ -116,7 +116,7 @@ def lower_score(sums: FloatArray, counts: FloatArray, extra: float, mean: float)
 
 
 def _saddlepoint(deviations: FloatArray, low: float, high: float) -> float:
-    """Return the root of the derivative of the cumulant function; it rises from -inf at `low` to inf at `high`."""
+    """Return the root of the derivative of the cumulant function, which rises from -inf at `low` to inf at `high`."""
     point = -float(deviations.sum()) / float(np.square(deviations).sum())
     if not low < point < high:
         point = 0.0
@@ -137,17 +137,17 @@ def _saddlepoint(deviations: FloatArray, low: float, high: float) -> float:
 Values = Sequence[float] | FloatArray
 MIN_FOR_INTERVAL = 5
 """Minimum number of values or clusters for an interval."""
-LARGE = 500
-"""Above this number of values or clusters, intervals use only Student's t."""
-MIN_UNTIED_OF_MANY = 50
-"""With fewer untied values or clusters among more than `LARGE`, Student's t alone would be too narrow."""
+LARGE_SAMPLE = 500
+"""With more values or clusters, intervals use only Student's t."""
+MIN_UNTIED_LARGE_SAMPLE = 50
+"""Minimum number of untied values or clusters of a large sample for Student's t alone not to be too narrow."""
 MIN_UNTIED = 3
 """With fewer untied values, the interval is conservative and has a warning."""
 SMALL_SAMPLE = 15
 """With fewer values or clusters, the interval of very skewed values may be too narrow and has a warning."""
 COMPARED_DECIMALS = 9
 """Values are rounded to this number of decimals before they are compared: 0.1 + 0.2 is then equal to 0.3."""
-BOTH = "Student's t and Bayesian bootstrap"
+BOTH_METHODS = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
 LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
 
@@ -157,13 +157,15 @@ SPREAD, SKEW_CORRECTION, PULL, TIES = 3.5, 15.0, 0.4, 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """An estimate with the bounds, level and method of its interval."""
+    """An estimate with its confidence interval."""
 
     estimate: float
     low: float
     high: float
     level: float
+    """Confidence level: 0.95."""
     n: int
+    """Number of values; of a bootstrap of clusters, number of clusters."""
     method: str
     warning: str = ""
     """A warning about the interval; empty if there is none."""
@@ -178,10 +180,10 @@ class NoInterval:
 
 
 def range_text(low: float, high: float, format_spec: str = ".3f") -> str:
-    """Format bounds: `0.530 to 0.730` (a hyphen could be read as a minus).
+    """Format bounds: `0.530 to 0.730`.
 
     `format_spec` formats each bound: `.3f`, `+.3f` with a plus sign, `.0%` as a percentage. Both bounds get more
-    decimals if a bound with a sign would be rounded to 0.
+    decimals if a bound that shows its sign would be rounded to 0.
     """
     sign, _, precision = format_spec.partition(".")
     decimals, suffix = int(precision[:-1]), precision[-1]
@@ -215,7 +217,7 @@ def estimate_text(value: float, interval: Interval | NoInterval, format_spec: st
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """Moments of independent values, enough for an interval of their mean."""
+    """Moments of independent values, from which the interval of their mean is computed."""
 
     n: int
     mean: float
@@ -224,7 +226,7 @@ class Moments:
     untied: int
     """Number of values that differ from the most common one."""
     values: tuple[float, ...] | None = None
-    """The values, ascending; None if there are more than `LARGE`."""
+    """The values, ascending; None if there are more than `LARGE_SAMPLE`."""
 
     @property
     def error(self) -> float:
@@ -239,7 +241,7 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMoments:
-    """Moments of clustered values, enough for an interval of their mean."""
+    """Moments of clustered values, from which the interval of their mean is computed."""
 
     n: int
     """Number of values."""
@@ -278,7 +280,7 @@ def moments(values: Values) -> Moments: ...
 @overload
 def moments(values: Values, clusters: Sequence[Hashable] | None) -> Moments | ClusterMoments: ...
 def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Moments | ClusterMoments:
-    """Compute the moments of values; values that are equal to 9 decimals are tied.
+    """Compute the moments of values; values that agree to 9 decimals are tied.
 
     `clusters[i]` is the cluster of value i, for example its conversation or its question. If each value is its own
     cluster, the values are independent. Raises ValueError for no values, NaN, or different lengths.
@@ -302,14 +304,14 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
         mean=float((array / scale).mean()) * scale,
         deviation=float((array / scale).std(ddof=1)) * scale if array.size > 1 else 0.0,
         untied=_count_untied(array),
-        values=tuple(array.tolist()) if array.size <= LARGE else None,
+        values=tuple(array.tolist()) if array.size <= LARGE_SAMPLE else None,
     )
 
 
 def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:
     """Compute the moments of clustered values from the number and the sum of values in each cluster.
 
-    Raises ValueError for no clusters, an empty one, NaN, or lengths that differ.
+    Raises ValueError for no clusters, an empty cluster, NaN, or different lengths.
     """
     sizes, totals = finite_array(counts, "counts"), finite_array(sums, "sums")
     if sizes.size != totals.size or not sizes.size or sizes.min() < 1:
@@ -350,7 +352,7 @@ def mean_interval(
     refusal = _refusal(summary, bounds)
     if refusal:
         return NoInterval(reason=refusal, n=summary.n)
-    limits = _cached_limits if _unit_count(summary) <= LARGE else _limits
+    limits = _cached_limits if _unit_count(summary) <= LARGE_SAMPLE else _limits
     bottom, top, method = limits(summary, bounds, level)
     return Interval(
         estimate=summary.mean,
@@ -364,7 +366,9 @@ def mean_interval(
 
 
 def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """Return the two-sided p value of a mean of 0: below 0.05 if the 95% CI by `mean_interval` excludes 0.
+    """Return the two-sided p value of the hypothesis that the mean is 0, consistent with `mean_interval`.
+
+    It is below 0.05 if the 95% CI excludes 0.
 
     Raises ValueError if all values are tied and have no bounds.
     """
@@ -375,7 +379,7 @@ def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float
             raise ValueError("all values are tied and have no bounds: they have no p value")
         far_bound = bounds[0] if summary.mean > 0 else bounds[1]
         return min(1.0, 2 * (far_bound / (far_bound - summary.mean)) ** _unit_count(summary))
-    units = _units(summary)
+    units = _sums_and_counts(summary)
     if bounds and isinstance(summary, Moments) and _share_method(summary, bounds, units):
         return _share_p_value(summary, bounds)
     p = two_sided_t(summary.mean / summary.error, summary.df)
@@ -388,7 +392,7 @@ def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float
 
 
 def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a share of n trials; half wins are allowed.
+    """Return Wilson's score interval of a share of n trials; the number of successes need not be whole.
 
     Raises ValueError for n = 0 or a share outside [0, 1].
     """
@@ -402,10 +406,7 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 
 
 def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact two-sided bounds of the share `count` / n (Clopper and Pearson 1934).
-
-    `count` may be a fraction.
-    """
+    """Return the exact two-sided bounds of `count` / n (Clopper and Pearson 1934); `count` need not be whole."""
     tail = (1 - level) / 2
     low = beta_quantile(tail, count, n - count + 1) if count > 0 else 0.0
     high = beta_quantile(1 - tail, count + 1, n - count) if count < n else 1.0
@@ -439,8 +440,10 @@ def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | No
     if isinstance(summary, ClusterMoments) and summary.effective < MIN_FOR_INTERVAL:
         number = len(summary.counts)
         clusters = f"{number} cluster" if number == 1 else f"{number} clusters"
-        got = f"{summary.n} values in {clusters} (effective number {summary.effective:.1f})"
-        return f"an interval needs at least {MIN_FOR_INTERVAL} clusters of equal size, got {got}"
+        return (
+            f"{summary.n} values in {clusters} tell as much as {summary.effective:.1f} independent"
+            f" values; an interval needs at least {MIN_FOR_INTERVAL}"
+        )
     if not math.isfinite(summary.error):
         return "the values are too large to square"
     if bounds is None and summary.untied == 0:
@@ -464,7 +467,7 @@ def _limits(
     summary: Moments | ClusterMoments, bounds: tuple[float, float] | None, level: float
 ) -> tuple[float, float, str]:
     """Return lower limit, upper limit and method."""
-    units = _units(summary)
+    units = _sums_and_counts(summary)
     if bounds and isinstance(summary, Moments) and (method := _share_method(summary, bounds, units)):
         return *_share_limits(summary, bounds, level), method
     if bounds and summary.untied == 0:
@@ -480,9 +483,9 @@ def _limits(
     score = normal_quantile((1 - level) / 2) * _cluster_widening(summary, level)
     method = "Student's t"
     if lower_score(sums, counts, below, bottom) > score:
-        bottom, method = lower_limit(sums, counts, below, score), BOTH
+        bottom, method = lower_limit(sums, counts, below, score), BOTH_METHODS
     if lower_score(-sums, counts, -above, -top) > score:
-        top, method = -lower_limit(-sums, counts, -above, score), BOTH
+        top, method = -lower_limit(-sums, counts, -above, score), BOTH_METHODS
     return bottom, top, method
 
 
@@ -496,7 +499,7 @@ def _share_method(summary: Moments, bounds: tuple[float, float], units: object) 
     max_variance = share * (1 - share) * summary.n / (summary.n - 1)
     if (summary.deviation / (high - low)) ** 2 >= max_variance - 1e-9:
         return "Clopper-Pearson"
-    if units is None and summary.untied < MIN_UNTIED_OF_MANY:
+    if units is None and summary.untied < MIN_UNTIED_LARGE_SAMPLE:
         return "Clopper-Pearson at the mean (conservative: most values tied)"
     return ""
 
@@ -517,19 +520,19 @@ def _share_limits(summary: Moments, bounds: tuple[float, float], level: float) -
     return low + bottom * (high - low), low + top * (high - low)
 
 
-def _units(summary: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
-    """Return sums and counts of independent values or clusters; None if there are enough for Student's t alone."""
+def _sums_and_counts(summary: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
+    """Return sums and counts of values or clusters for the bootstrap; None if Student's t alone is used."""
     if isinstance(summary, ClusterMoments):
-        if len(summary.counts) > LARGE and summary.untied >= MIN_UNTIED_OF_MANY:
+        if len(summary.counts) > LARGE_SAMPLE and summary.untied >= MIN_UNTIED_LARGE_SAMPLE:
             return None
         return np.array(summary.sums), np.array(summary.counts)
     return None if summary.values is None else (np.array(summary.values), np.ones(summary.n))
 
 
 def _cluster_widening(summary: Moments | ClusterMoments, level: float) -> float:
-    """Return the factor by which Student's t with the jackknife is wider than Student's t for equal clusters.
+    """Return the factor by which the bootstrap of clusters is widened; 1 for independent values.
 
-    It widens the bootstrap of clusters as well; 1 for independent values.
+    It is the ratio of Student's t with the jackknife to Student's t for clusters of equal size.
     """
     if isinstance(summary, Moments):
         return 1.0
@@ -545,9 +548,9 @@ def _extra_points(
 ) -> tuple[float, float]:
     """Return the extra points of the bootstrap, below and above the values.
 
-    - Skewed values move the point on the side of the long tail outwards. An Edgeworth expansion needs half the ratio of
-      the third to the second moment; small samples underestimate this ratio.
-    - Ties move it back inwards if the other values are on both sides of them: their skewness is then chance.
+    - For skewed values, the point on the side of the long tail is further out. An Edgeworth expansion gives half the
+      ratio of the third to the second moment; small samples underestimate this ratio.
+    - If there are ties with other values on both sides, it is less far out: the skewness is then due to chance.
     - With few untied values, both points are near the bounds; if all values are tied, they are at the bounds.
     """
     deviations = (sums - summary.mean * counts) / counts.mean()
@@ -566,9 +569,9 @@ def _extra_points(
 
 
 def _balanced_ties(values: FloatArray, low: float, high: float) -> float:
-    """Return the share of tied pairs, in [0, 1].
+    """Return the weighted share of tied pairs, in [0, 1].
 
-    A tie counts less if the other values are mostly on one side of it, or if it is near a bound.
+    A tied pair has less weight if most other values are on one side of it, or if it is near a bound.
     """
     distinct, times = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     below = np.cumsum(times) - times
@@ -583,8 +586,8 @@ def gate(
 ) -> GateVerdict:
     """Return pass or fail if the whole interval is on one side of the threshold, else inconclusive.
 
-    Values `fail` ("below" or "above") the threshold fail; the threshold itself passes. Without an interval, the verdict
-    is inconclusive. Raises ValueError for a threshold that is NaN.
+    `fail` is the side of the threshold that fails; the threshold itself passes. Without an interval, the verdict is
+    inconclusive. Raises ValueError if the threshold is NaN.
     """
     if math.isnan(threshold):
         raise ValueError("the threshold is NaN")
@@ -598,7 +601,7 @@ def gate(
     return "inconclusive"
 
 
-def fewest_values(first: Interval | NoInterval, second: Interval | NoInterval) -> NoInterval:
-    """Return the missing interval with fewer values; at least one of the two is missing."""
+def smaller_no_interval(first: Interval | NoInterval, second: Interval | NoInterval) -> NoInterval:
+    """Return the NoInterval with fewer values; at least one argument must be a NoInterval."""
     missing = [interval for interval in (first, second) if isinstance(interval, NoInterval)]
     return min(missing, key=lambda interval: (interval.n, interval.reason))

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.checks import FloatArray, finite_array, to_booleans
-from ragboard.stats.distributions import coin_tail, t_quantile
+from ragboard.stats.distributions import fair_coin_cdf, t_quantile
 from ragboard.stats.intervals import (
     COMPARED_DECIMALS,
     MIN_UNTIED,
-    MIN_UNTIED_OF_MANY,
+    MIN_UNTIED_LARGE_SAMPLE,
     ClusterMoments,
     Interval,
     Moments,
     NoInterval,
     Values,
-    fewest_values,
     mean_interval,
     moments,
+    smaller_no_interval,
     two_sided_p,
 )
 
@@ -48,13 +48,13 @@ def outer_interval(
 ) -> Interval | NoInterval:
     """Combine two intervals: the lower end of `low` (missing values at their minimum) and the upper end of `high`.
 
-    The two means are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of at
-    most (1 - level) / 2 (Bonferroni). The interval therefore covers the whole range between the bounds at that level,
-    and the mean more often; Imbens and Manski (2004) give a narrower interval for the mean alone. There is no interval
-    if one of the two has none. Raises ValueError for different levels or sizes.
+    The two estimates are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of
+    at most (1 - level) / 2 (Bonferroni). So the interval covers the whole range between the bounds at that level, and
+    the mean more often; Imbens and Manski (2004) give a narrower interval for the mean alone. If `low` or `high` is
+    missing, so is the result. Raises ValueError for different levels or numbers of values.
     """
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
-        return fewest_values(low, high)
+        return smaller_no_interval(low, high)
     if (low.level, low.n) != (high.level, high.n):
         raise ValueError(f"intervals of {low.n} and {high.n} values at {low.level} and {high.level} cannot be combined")
     methods = " and ".join(sorted({low.method, high.method}))
@@ -70,12 +70,11 @@ def outer_interval(
 
 
 def outer_difference(complete: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
-    """Return the difference of complete pairs, with the bounds that the missing values allow.
+    """Return the difference of complete pairs with the widest interval and the largest p that missing values allow.
 
-    `low` and `high` are over all pairs: their missing values make the difference smallest and largest. The interval is
-    their outer interval. p is the largest value that the missing values allow: the p value of `low` or `high`,
-    whichever is nearer to 0, or 1 if they are on different sides of 0. n, means, wins and ties are those of the
-    complete pairs.
+    `low` and `high` are over all pairs, with the missing values that make the difference smallest and largest. The
+    interval is their `outer_interval`. p is that of `low` or `high`, whichever difference is nearer to 0, or 1 if they
+    are on different sides of 0. n, means, wins and ties are those of the complete pairs.
     """
     worst_case = None
     if low.difference > 0:
@@ -126,7 +125,7 @@ class SignTest:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference:
-    """Mean of `second - first` over n pairs, with interval, p value and sign test."""
+    """The mean of `second - first` over n pairs, with interval, p value and sign test."""
 
     n: int
     first: float
@@ -163,15 +162,15 @@ def paired_difference(
     level: float = 0.95,
     power: float = 0.8,
 ) -> PairedDifference:
-    """Compare paired values: `first[i]` with `second[i]`.
+    """Compare `second[i]` with `first[i]`, pair by pair.
 
     `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
     example its conversation or its question; None: pairs are independent.
 
     Interval and p are those of the mean difference, by the methods of `mean_interval`. If there is no interval, p is
-    computed from all sign flips (Fisher 1935). With clusters or more than 12 non-zero differences, it is the p of the
-    sign test instead (of clusters, if there are any). Swapping the sides changes only the signs. Raises ValueError for
-    no pairs, different lengths, NaN, or a difference outside the bounds.
+    computed from all sign flips (Fisher 1935), or by the sign test if there are clusters or more than 12 non-zero
+    differences. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
+    lengths, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
@@ -180,7 +179,7 @@ def paired_difference(
     if bounds and ((differences < bounds[0] - 1e-9) | (differences > bounds[1] + 1e-9)).any():
         raise ValueError(f"a difference is outside the bounds {bounds[0]} and {bounds[1]}")
     summary = moments(differences, clusters)
-    if isinstance(summary, Moments) and summary.untied < MIN_UNTIED_OF_MANY:
+    if isinstance(summary, Moments) and summary.untied < MIN_UNTIED_LARGE_SAMPLE:
         summary = replace(summary, values=tuple(np.sort(differences).tolist()))
     wins, losses = _count_signs(differences)
     sign = sign_test(wins, losses)
@@ -208,7 +207,7 @@ def paired_difference(
 
 
 def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
-    """Return the number of pairs, at least 3, that detect a true difference with the power of the comparison.
+    """Return the number of pairs (at least 3) needed to detect a true difference with the power of the comparison.
 
     Further pairs are assumed to vary like the present ones, in clusters of the same size. None if the comparison has no
     detectable difference. Raises ValueError for a difference that is not above 0.
@@ -236,8 +235,8 @@ def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Return the exact two-sided sign test; p is 1 without wins and losses."""
-    p = min(1.0, 2 * coin_tail(min(wins, losses), wins + losses))
+    """Return the exact two-sided sign test; p is 1 if there are no wins and no losses."""
+    p = min(1.0, 2 * fair_coin_cdf(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 
 
@@ -276,7 +275,7 @@ def _p_value(
 
 
 def _sign_flip_p(differences: FloatArray) -> float:
-    """Return the share of all sign assignments whose sum is at least as far from 0 as the observed sum."""
+    """Return the share of all assignments of signs with a sum at least as far from 0 as the observed sum."""
     untied = differences[differences.round(COMPARED_DECIMALS) != 0]
     untied = untied / np.abs(untied).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))

@@ -17,11 +17,12 @@ from ragboard.stats.paired import SignTest, sign_test
 __all__ = ["Pair", "PairwiseAccuracy", "Ties", "mcnemar_test", "outcomes", "pairwise_accuracy"]
 
 Ties = Literal["random", "half", "loss", "exclude"]
+"""How a pair with equal scores counts: as a win or a loss at random, as half a win, as a loss, or not at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The scores of the candidate that annotators prefer and of the other one; None is a missing score."""
+    """The scores of two candidates: the one that annotators prefer, and the other. None is a missing score."""
 
     id: str
     preferred: float | None
@@ -41,7 +42,7 @@ class PairwiseAccuracy:
     """Number of pairs that count."""
     wins: int
     ties: int
-    """Number of pairs with equal scores, under every policy."""
+    """Number of pairs with equal scores, whatever the policy."""
     losses: int
     unscored: int
     """Number of pairs with a missing score; they never count."""
@@ -106,11 +107,11 @@ def mcnemar_test(
     *,
     groups: Mapping[str, Hashable] | None = None,
 ) -> SignTest:
-    """Compare the outcomes of two contenders by McNemar's exact test, on the pairs that count for both.
+    """Compare the outcomes of two scorers by McNemar's exact test, on the pairs that count for both.
 
-    A win is a pair with a higher outcome for the second; half a win is better than a loss and worse than a win.
-    `groups` maps the id of a pair to its group, if pairs depend on each other. p is then computed over groups, and a
-    group is a win if the sum of its outcomes is higher for the second.
+    `first` and `second` map ids of pairs to `outcomes`. A win is a pair in which the second scorer has a higher
+    outcome. `groups` maps the id of a pair to its group, if pairs depend on each other. p is then computed over groups,
+    and a group is a win if the sum of its outcomes is higher for the second scorer.
     """
     gains = {
         name: after - before

@@ -16,7 +16,7 @@ __all__ = ["Platt", "fit_platt"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Platt:
-    """A logistic curve: the probability of a score is 1 / (1 + exp(-(slope * score + offset)))."""
+    """A logistic curve from scores to probabilities: 1 / (1 + exp(-(slope * score + offset)))."""
 
     slope: float
     """At least 0: a higher score is never less probable."""

@@ -1,11 +1,11 @@
-"""Prediction-powered inference: a judge's mean, bias-corrected by labels.
+"""Prediction-powered inference (PPI): a judge's mean score, bias-corrected with labels.
 
 y is a label and f a judge's score. n items have both, and m items (the rest) have only f. The estimate is
 
     mean(y) - weight * share * (mean(f, labelled) - mean(f, rest))
 
-`subset`: the labelled items are a random part of the judged items, share is m / (n + m), and the judge's mean is over
-all items. `separate`: the labelled items are a separate set, and share is 1.
+In the design `subset`, the labelled items are a random part of the judged items, share is m / (n + m), and the judge's
+mean is over all items. In the design `separate`, the labelled items are a separate set, and share is 1.
 
 Weight 1 is prediction-powered inference (Angelopoulos et al. 2023, Science 382). The weight with the smallest variance
 is PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Weight 0 is the mean of the labels. The variance is the
@@ -29,27 +29,28 @@ from ragboard.stats.intervals import Interval, NoInterval, Values, mean_interval
 __all__ = [
     "MIN_LABELS",
     "LabelsNeeded",
-    "Parts",
     "PoweredMean",
     "PoweredMeans",
     "PpiDesign",
-    "Solved",
-    "binary_parts",
+    "PpiEstimates",
+    "PpiMoments",
+    "binary_ppi_moments",
     "half_width",
     "labels_needed",
-    "parts_of",
     "powered_difference",
     "powered_mean",
     "powered_means",
-    "solve",
+    "ppi_estimates",
+    "ppi_moments",
 ]
 
 
 PpiDesign = Literal["subset", "separate"]
+"""How the labelled items relate to the others; see above."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class PpiMoments:
     """The moments from which an estimate is computed: numbers, or arrays of equal shape for many estimates.
 
     Variances and the covariance have the divisor n - 1 or m - 1.
@@ -72,29 +73,32 @@ class Parts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
-    """Estimates with standard errors, degrees of freedom (Welch, rounded down) and weights; shaped like the parts."""
+class PpiEstimates:
+    """Estimates with their standard errors; all arrays have the shape of the moments."""
 
     estimate: FloatArray
     error: FloatArray
+    """Standard errors."""
     df: FloatArray
+    """Degrees of freedom (Welch), rounded down."""
     weight: FloatArray
 
 
-def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
+def ppi_estimates(summary: PpiMoments, *, design: PpiDesign, weight: float | None) -> PpiEstimates:
     """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance (PPI++).
 
-    The variance is too small if the weight is fitted on the same labels. It is multiplied by (n - 1) / (n - 2) and
-    1 + 1 / n, as in a regression with unknown slope. If it is then larger than without the judge, the weight is 0.
+    A weight that is fitted on the same labels makes the variance too small. So the variance is multiplied by
+    (n - 1) / (n - 2) and 1 + 1 / n, as in a regression with unknown slope. If it is then larger than without the judge,
+    the weight is 0.
     """
-    share = parts.m / (parts.n + parts.m) if design == "subset" else 1.0
+    share = summary.m / (summary.n + summary.m) if design == "subset" else 1.0
     if weight is not None:
-        return _solve_weight(parts, np.full_like(parts.label, weight * share), share, 1.0)
-    n = parts.n
-    tuned = _solve_weight(parts, _best_weight(parts, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
-    plain = _solve_weight(parts, np.zeros_like(parts.label), share, 1.0)
+        return _solve_weight(summary, np.full_like(summary.label, weight * share), share, 1.0)
+    n = summary.n
+    tuned = _solve_weight(summary, _best_weight(summary, share), share, (n - 1) / (n - 2) * (1 + 1 / n))
+    plain = _solve_weight(summary, np.zeros_like(summary.label), share, 1.0)
     judge_helps = tuned.error < plain.error
-    return Solved(
+    return PpiEstimates(
         estimate=np.where(judge_helps, tuned.estimate, plain.estimate),
         error=np.where(judge_helps, tuned.error, plain.error),
         df=np.where(judge_helps, tuned.df, plain.df),
@@ -102,38 +106,38 @@ def solve(parts: Parts, *, design: PpiDesign, weight: float | None) -> Solved:
     )
 
 
-def _best_weight(parts: Parts, share: float) -> FloatArray:
+def _best_weight(summary: PpiMoments, share: float) -> FloatArray:
     """Return weight * share with the smallest variance."""
-    spread = parts.judged_variance / parts.n + parts.rest_variance / parts.m
-    slope = parts.covariance / parts.n / np.where(spread > 0, spread, 1.0)
+    spread = summary.judged_variance / summary.n + summary.rest_variance / summary.m
+    slope = summary.covariance / summary.n / np.where(spread > 0, spread, 1.0)
     return np.clip(np.where(spread > 0, slope, 0.0), 0.0, share)
 
 
-def _solve_weight(parts: Parts, slope: FloatArray, share: float, penalty: float) -> Solved:
+def _solve_weight(summary: PpiMoments, slope: FloatArray, share: float, penalty: float) -> PpiEstimates:
     """Compute the estimate with slope = weight * share; `penalty` multiplies the variance over the labelled items."""
-    labelled = parts.label_variance - 2 * slope * parts.covariance + slope**2 * parts.judged_variance
-    of_labelled = penalty * np.maximum(labelled, 0.0) / parts.n
-    of_rest = slope**2 * parts.rest_variance / parts.m
+    labelled = summary.label_variance - 2 * slope * summary.covariance + slope**2 * summary.judged_variance
+    of_labelled = penalty * np.maximum(labelled, 0.0) / summary.n
+    of_rest = slope**2 * summary.rest_variance / summary.m
     total = of_labelled + of_rest
-    welch = of_labelled**2 / (parts.n - 1) + of_rest**2 / (parts.m - 1)
-    return Solved(
-        estimate=parts.label - slope * (parts.judged - parts.rest),
+    welch = of_labelled**2 / (summary.n - 1) + of_rest**2 / (summary.m - 1)
+    return PpiEstimates(
+        estimate=summary.label - slope * (summary.judged - summary.rest),
         error=np.sqrt(total),
-        df=np.floor(np.where(welch > 0, total**2 / np.where(welch > 0, welch, 1.0), parts.n - 1.0) + 1e-9),
+        df=np.floor(np.where(welch > 0, total**2 / np.where(welch > 0, welch, 1.0), summary.n - 1.0) + 1e-9),
         weight=slope / share,
     )
 
 
-def half_width(solved: Solved, level: float) -> FloatArray:
+def half_width(estimates: PpiEstimates, level: float) -> FloatArray:
     """Return the half width of each interval, by Student's t."""
-    distinct, positions = np.unique(solved.df, return_inverse=True)
+    distinct, positions = np.unique(estimates.df, return_inverse=True)
     quantiles = np.array([t_quantile((1 + level) / 2, float(df)) for df in distinct])
-    return quantiles[positions].reshape(np.shape(solved.error)) * solved.error
+    return quantiles[positions].reshape(np.shape(estimates.error)) * estimates.error
 
 
-def parts_of(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> Parts:
+def ppi_moments(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> PpiMoments:
     """Compute the moments of at least 2 labelled items and 2 items without a label."""
-    return Parts(
+    return PpiMoments(
         n=labels.size,
         m=rest.size,
         label=labels.mean(),
@@ -146,17 +150,17 @@ def parts_of(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> Parts:
     )
 
 
-def binary_parts(
+def binary_ppi_moments(
     *, both: FloatArray, judge_alone: FloatArray, person_alone: FloatArray, n: int, rest: FloatArray, m: int
-) -> Parts:
+) -> PpiMoments:
     """Compute the moments of binary labels and verdicts.
 
-    `both`, `judge_alone` and `person_alone` are the numbers of labelled items (of n) that judge and person, only the
-    judge or only the person accepts. `rest` is the number of other items (of m) that the judge accepts.
+    Of the n labelled items, `both` are accepted by judge and person, `judge_alone` only by the judge, and
+    `person_alone` only by the person. `rest` is the number of the m other items that the judge accepts.
     """
     label, judged, others = (both + person_alone) / n, (both + judge_alone) / n, rest / m
     unbiased = n / (n - 1)
-    return Parts(
+    return PpiMoments(
         n=n,
         m=m,
         label=label,
@@ -184,9 +188,9 @@ class PoweredMean:
     """An estimate of the mean label, with its interval."""
 
     interval: Interval
-    """The estimate and its bounds, which can exceed the range of labels; n is the number of values."""
+    """The estimate with its interval, which can exceed the range of labels."""
     clipped: Interval
-    """The estimate and its bounds, clipped to the range of labels."""
+    """The estimate with its interval, clipped to the range of labels."""
     labels: int
     """Number of labelled items used."""
     judged: int
@@ -244,15 +248,15 @@ def powered_means(
     design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> PoweredMeans:
-    """Estimate the mean label by labels alone, by the judge alone, by PPI and by PPI++.
+    """Estimate the mean label from labels alone, from the judge alone, by PPI and by PPI++.
 
     `labels[i]` and `judged[i]` are the label and the judge's score of the same item, `rest` the judge's scores of items
     without a label; `bounds` is the range of a label. For the difference of two runs over the same items, pass the
     differences of their labels and of their scores, and bounds (-1, 1).
 
     PPI and PPI++ need at least 30 labels, 2 items without a label, and 5 rare cases of each kind: errors of the judge,
-    its rarer answers, and the rarer labels. With fewer than 20, the estimate has a warning. Raises ValueError for NaN,
-    or if labels and judged differ in length.
+    items with the judge's rarer answers, and items with rarer labels. With fewer than 20 rare cases of a kind, the
+    estimate has a warning. Raises ValueError for NaN, or if labels and judged differ in length.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     all_judged = np.concatenate([judged, rest]) if design == "subset" else rest
@@ -275,7 +279,7 @@ def powered_mean(
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
 ) -> PoweredMean | NoInterval:
-    """Estimate the mean label by PPI with this weight; None: by PPI++. See `powered_means`.
+    """Estimate the mean label by PPI with this weight; None: by PPI++. See `powered_means` for the arguments.
 
     `compat="ares"` computes the estimate as ARES does: weight 1, labelled items as a separate set, variances with
     divisor n, the normal distribution, and no minimum number of labels or rare cases.
@@ -286,17 +290,17 @@ def powered_mean(
     refusal = _refusal(labels, judged, rest)
     if refusal:
         return NoInterval(reason=refusal, n=labels.size)
-    solved = solve(parts_of(labels, judged, rest), design=design, weight=weight)
-    error, df = float(solved.error), float(solved.df)
+    estimates = ppi_estimates(ppi_moments(labels, judged, rest), design=design, weight=weight)
+    error, df = float(estimates.error), float(estimates.df)
     half = t_quantile((1 + level) / 2, df) * error
     method = f"{'PPI++' if weight is None else 'PPI'}, Student's t"
-    interval = _interval(float(solved.estimate), half, level, labels.size, method)
+    interval = _interval(float(estimates.estimate), half, level, labels.size, method)
     return PoweredMean(
         interval=interval,
         clipped=_clip(interval, bounds),
         labels=labels.size,
         judged=rest.size + (labels.size if design == "subset" else 0),
-        weight=float(solved.weight),
+        weight=float(estimates.weight),
         error=error,
         df=df,
         effective_labels=_effective_labels(labels, error),
@@ -340,10 +344,10 @@ def labels_needed(
     labels, judged, rest = _arrays(labels, judged, rest)
     if not width > 0 or labels.size < MIN_LABELS:
         raise ValueError(f"needs a width above 0 and {MIN_LABELS} labels, got {width} and {labels.size}")
-    parts = parts_of(labels, judged, rest)
+    summary = ppi_moments(labels, judged, rest)
     max_labels = labels.size + rest.size - 2 if design == "subset" else 2**40
-    with_judge = _smallest_n(lambda n: _width_at(n, parts, design, level, tuned=True), width, max_labels)
-    without_judge = _smallest_n(lambda n: _width_at(n, parts, design, level, tuned=False), width, max_labels)
+    with_judge = _smallest_n(lambda n: _width_at(n, summary, design, level, tuned=True), width, max_labels)
+    without_judge = _smallest_n(lambda n: _width_at(n, summary, design, level, tuned=False), width, max_labels)
     reason = (
         "" if with_judge else f"with all {labels.size + rest.size} items labelled, the interval would still be wider"
     )
@@ -368,7 +372,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, F
 
 
 def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
-    """Return the number of the rarest cases on which the interval depends, and a text with the number of each kind."""
+    """Return the number of cases of the rarest kind on which the interval depends, and all numbers in words."""
     counts = {
         "errors of the judge": moments(labels - judged).untied,
         "rarer answers of the judge": moments(judged).untied,
@@ -450,15 +454,15 @@ def _clip(interval: Interval, bounds: tuple[float, float]) -> Interval:
     return replace(interval, estimate=estimate, low=bottom, high=top)
 
 
-def _width_at(n: int, parts: Parts, design: PpiDesign, level: float, *, tuned: bool) -> float:
+def _width_at(n: int, summary: PpiMoments, design: PpiDesign, level: float, *, tuned: bool) -> float:
     """Return the width of the interval with n labels that have the moments of the present ones."""
-    m = parts.n + parts.m - n if design == "subset" else parts.m
-    solved = solve(replace(parts, n=n, m=m), design=design, weight=None if tuned else 0.0)
-    return 2 * t_quantile((1 + level) / 2, float(solved.df)) * float(solved.error)
+    m = summary.n + summary.m - n if design == "subset" else summary.m
+    estimates = ppi_estimates(replace(summary, n=n, m=m), design=design, weight=None if tuned else 0.0)
+    return 2 * t_quantile((1 + level) / 2, float(estimates.df)) * float(estimates.error)
 
 
 def _smallest_n(width_at: Callable[[int], float], width: float, max_n: int) -> int | None:
-    """Return the smallest n from 3 to `most` whose width is small enough; widths decrease with n."""
+    """Return the smallest n from 3 to `max_n` with at most this width, else None; widths decrease with n."""
     if width_at(max_n) > width:
         return None
     low, high = 3, max_n

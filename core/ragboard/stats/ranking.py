@@ -10,9 +10,9 @@ import numpy as np
 
 from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.intervals import Interval, NoInterval
-from ragboard.stats.ppi import Parts, Solved, binary_parts, half_width, solve
+from ragboard.stats.ppi import PpiEstimates, PpiMoments, binary_ppi_moments, half_width, ppi_estimates
 
-__all__ = ["Arm", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
+__all__ = ["MethodResult", "Ranked", "RankingSimulation", "rank_systems", "simulate_ranking"]
 
 MOCK_RATES = tuple(0.7 + 0.025 * step for step in range(9))
 """Success rates of the nine mock systems of ARES (Saad-Falcon et al. 2023): 70% to 90% in steps of 2.5 points."""
@@ -20,7 +20,7 @@ MOCK_RATES = tuple(0.7 + 0.025 * step for step in range(9))
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """A system's rank among the others."""
+    """The rank of a system, with its uncertainty."""
 
     name: str
     estimate: float
@@ -35,8 +35,8 @@ class Ranked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
-    """Results of one method over many repetitions."""
+class MethodResult:
+    """How well one method ranks systems, over many simulated repetitions."""
 
     name: str
     tau: float
@@ -55,7 +55,7 @@ class Arm:
 class RankingSimulation:
     """A simulation of systems with known success rates, ranked by several methods."""
 
-    arms: tuple[Arm, ...]
+    methods: tuple[MethodResult, ...]
     """Results of the judge alone, labels alone, PPI and PPI++."""
     rates: tuple[float, ...]
     """True success rate of each system."""
@@ -68,6 +68,7 @@ class RankingSimulation:
     items: int
     """Number of judged items of each system."""
     repeats: int
+    """Number of simulated repetitions."""
     seed: int
     level: float
 
@@ -78,7 +79,7 @@ def rank_systems(
     *,
     level: float = 0.95,
 ) -> tuple[Ranked, ...]:
-    """Rank systems by estimate, highest first, with the ranks that their differences allow.
+    """Rank systems by estimate, highest first, with the best and the worst rank that their differences allow.
 
     `difference(a, b, level)` returns the interval of b minus a. It is called for every pair of systems, at a level
     adjusted for the number of pairs (Bonferroni). The best rank of a system is 1 + the number of systems significantly
@@ -126,22 +127,22 @@ def simulate_ranking(
 
     For each system, the judge scores all `items`, and a random subset of `labels` items has labels. `sensitivity` is
     the probability that the judge accepts a success, `specificity` the probability that it rejects a failure: one
-    number for all systems, or one per system. Raises ValueError if their number differs from that of the rates, and for
-    fewer than 3 labels or 2 items without a label.
+    number for all systems, or one per system. Raises ValueError if there are not as many as rates, and for fewer than 3
+    labels or fewer than 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
         raise ValueError(f"needs at least 3 labels and 2 items without one, got {labels} labels and {items} items")
     truth = np.asarray(rates, dtype=float)
     sensitivities, specificities = _broadcast_rates(sensitivity, truth.size), _broadcast_rates(specificity, truth.size)
-    parts = _draw_parts(truth, sensitivities, specificities, labels, items, repeats, seed)
+    moments = _draw_moments(truth, sensitivities, specificities, labels, items, repeats, seed)
     methods = {
-        "judge alone": _judge_alone(parts),
-        "labels alone": solve(parts, design="subset", weight=0.0),
-        "PPI": solve(parts, design="subset", weight=1.0),
-        "PPI++": solve(parts, design="subset", weight=None),
+        "judge alone": _judge_alone(moments),
+        "labels alone": ppi_estimates(moments, design="subset", weight=0.0),
+        "PPI": ppi_estimates(moments, design="subset", weight=1.0),
+        "PPI++": ppi_estimates(moments, design="subset", weight=None),
     }
     return RankingSimulation(
-        arms=tuple(_arm(name, solved, truth, level) for name, solved in methods.items()),
+        methods=tuple(_method_result(name, estimates, truth, level) for name, estimates in methods.items()),
         rates=tuple(truth.tolist()),
         sensitivity=tuple(sensitivities.tolist()),
         specificity=tuple(specificities.tolist()),
@@ -160,9 +161,9 @@ def _broadcast_rates(value: float | Sequence[float], count: int) -> FloatArray:
     return values
 
 
-def _draw_parts(
+def _draw_moments(
     truth: FloatArray, sensitivity: FloatArray, specificity: FloatArray, n: int, items: int, repeats: int, seed: int
-) -> Parts:
+) -> PpiMoments:
     """Draw labels and verdicts; the arrays of the result have the shape repetitions x systems."""
     rng = np.random.default_rng(seed)
     both = truth * sensitivity
@@ -172,22 +173,24 @@ def _draw_parts(
     shares = np.stack([both, judge_alone, person_alone, neither], axis=-1)
     cells = rng.multinomial(n, shares, (repeats, truth.size)).astype(float)
     rest = rng.binomial(items - n, both + judge_alone, (repeats, truth.size)).astype(float)
-    return binary_parts(
+    return binary_ppi_moments(
         both=cells[..., 0], judge_alone=cells[..., 1], person_alone=cells[..., 2], n=n, rest=rest, m=items - n
     )
 
 
-def _judge_alone(parts: Parts) -> Solved:
-    size = parts.n + parts.m
-    estimate = (parts.n * parts.judged + parts.m * parts.rest) / size
+def _judge_alone(moments: PpiMoments) -> PpiEstimates:
+    size = moments.n + moments.m
+    estimate = (moments.n * moments.judged + moments.m * moments.rest) / size
     error = np.sqrt(estimate * (1 - estimate) / (size - 1))
-    return Solved(estimate=estimate, error=error, df=np.full_like(estimate, size - 1), weight=np.ones_like(estimate))
+    return PpiEstimates(
+        estimate=estimate, error=error, df=np.full_like(estimate, size - 1), weight=np.ones_like(estimate)
+    )
 
 
-def _arm(name: str, solved: Solved, truth: FloatArray, level: float) -> Arm:
-    taus = _taus(solved.estimate, truth)
-    covered = np.abs(solved.estimate - truth) <= half_width(solved, level) + 1e-12
-    return Arm(
+def _method_result(name: str, estimates: PpiEstimates, truth: FloatArray, level: float) -> MethodResult:
+    taus = _taus(estimates.estimate, truth)
+    covered = np.abs(estimates.estimate - truth) <= half_width(estimates, level) + 1e-12
+    return MethodResult(
         name=name,
         tau=float(taus.mean()),
         tau_error=float(taus.std(ddof=1)) / math.sqrt(taus.size) if taus.size > 1 else math.inf,

@@ -7,13 +7,14 @@ while the file is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 from uuid import uuid4
 
 import duckdb
@@ -99,7 +100,12 @@ def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[A
     with _staging_folder(folder) as staging:
         staged = _StagedRun(stream, staging)
         with process_pool(min(available_cores(), stream.plan.path.stat().st_size // BLOCK_BYTES)) as pool:
-            staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
+            try:
+                staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
+            except BrokenExecutor as error:
+                raise StoreError(
+                    "a process that read the file was killed, perhaps because memory ran out; nothing is stored"
+                ) from error
         report = stream.report(staged.rows, tuple(staged.columns))
         return _load(database, stream, staged), report
 
@@ -121,7 +127,7 @@ class _StagedRun:
         self.count = 0
         self._ids = SampleIds()
 
-    def add_all(self, blocks: Generator[_Prepared] | map[_Prepared]) -> None:
+    def add_all(self, blocks: Iterable[_Prepared]) -> None:
         """Add all blocks; a thread writes one to the files while the next is numbered."""
         written: Future[None] | None = None
         with ExitStack() as stack, _store_errors(self.folder):
@@ -181,15 +187,17 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
     return f"{as_json(json.loads(line) | {'id': sample_id})}\n".encode()
 
 
-def _moved(table: pa.Table, first: int) -> pa.Table:
-    return _with_column(table, "position", pc.add(table["position"], pa.scalar(first, pa.int32())))
+def _moved(table: Any, first: int) -> Any:
+    """Return an Arrow table with positions from `first` on."""
+    positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
+    return _with_column(table, "position", positions)
 
 
-def _with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+def _with_column(table: Any, name: str, values: Any) -> Any:
     return table.set_column(table.schema.get_field_index(name), name, values)
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer(path: Path, schema: Any) -> pq.ParquetWriter:
     columns = schema.remove(schema.get_field_index("run_id"))
     return pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False, write_statistics=False)
 
@@ -213,7 +221,10 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
 
 def _questions(staged: _StagedRun) -> tuple[int, str]:
     """Return the number of different questions, and their key."""
-    settings = {"memory_limit": LOAD_MEMORY, "temp_directory": str(staged.folder)}
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": LOAD_MEMORY,
+        "temp_directory": str(staged.folder),
+    }
     number = 0
     with duckdb.connect(config=settings) as connection:
         found = connection.execute(
@@ -240,15 +251,15 @@ def _staging_folder(folder: Path) -> Generator[Path]:
             with suppress(Timeout), FileLock(lock, timeout=0):
                 rmtree(lock.with_suffix(""), ignore_errors=True)
                 lock.unlink(missing_ok=True)
-        lock = FileLock(own.with_suffix(".lock"), timeout=0)
-        lock.acquire()
+        held = FileLock(own.with_suffix(".lock"), timeout=0)
+        held.acquire()
         own.mkdir()
     try:
         yield own
     finally:
         rmtree(own, ignore_errors=True)
         own.with_suffix(".lock").unlink(missing_ok=True)
-        lock.release()
+        held.release()
 
 
 @contextmanager

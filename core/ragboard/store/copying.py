@@ -13,6 +13,8 @@ __all__ = ["copied_rows", "insert_rows"]
 
 _RUN_TABLES = ("runs", "samples", "passages")
 _EVALUATION_TABLES = ("evaluations", "metrics", *RESULT_TABLES)
+_QUESTION_TABLES = {"nugget_lists": "current_nuggets", "question_labels": "current_question_labels"}
+"""Tables of what belongs to questions, with the view of what holds."""
 
 
 def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str, Any]:
@@ -31,13 +33,16 @@ def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str,
             table: reader.sql(f"FROM {table} WHERE {chosen}", params=given).to_arrow_table()
             for table in _EVALUATION_TABLES
         }
-        nuggets = reader.sql(
-            "SELECT n.* EXCLUDE (number) FROM current_nuggets n"
-            " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
-            " ON s.question = n.question AND s.history = n.history::VARCHAR",
-            params={"run": run.run_id},
-        ).to_arrow_table()
-    return of_run | of_evaluations | {"nugget_lists": nuggets}
+        of_questions = {
+            table: reader.sql(
+                f"SELECT n.* EXCLUDE (number) FROM {current} n"
+                " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
+                " ON s.question = n.question AND s.history = n.history::VARCHAR",
+                params={"run": run.run_id},
+            ).to_arrow_table()
+            for table, current in _QUESTION_TABLES.items()
+        }
+    return of_run | of_evaluations | of_questions
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], name: str) -> None:
@@ -48,8 +53,8 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
     }
     known = {key: [row[0] for row in connection.execute(sql).fetchall()] for key, sql in there.items()}
     for table, content in rows.items():
-        if table == "nugget_lists":
-            _insert_nuggets(connection, content)
+        if table in _QUESTION_TABLES:
+            _insert_of_questions(connection, table, content)
             continue
         key = "run_id" if table in _RUN_TABLES else "evaluation_id"
         connection.register("copied", content)
@@ -61,11 +66,11 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
         connection.unregister("copied")
 
 
-def _insert_nuggets(connection: duckdb.DuckDBPyConnection, content: Any) -> None:
-    """Insert the nuggets of questions that have none."""
+def _insert_of_questions(connection: duckdb.DuckDBPyConnection, table: str, content: Any) -> None:
+    """Insert the nuggets or labels of questions that have none."""
     connection.register("copied", content)
     connection.execute(
-        "INSERT INTO nugget_lists BY NAME SELECT * FROM copied c ANTI JOIN nugget_lists l"
+        f"INSERT INTO {table} BY NAME SELECT * FROM copied c ANTI JOIN {table} l"
         " ON l.question = c.question AND l.history::VARCHAR = c.history::VARCHAR"
     )
     connection.unregister("copied")

@@ -16,7 +16,7 @@ __all__ = ["GLANCE_SECONDS", "journals_of", "lock_journals", "remove_journals"]
 GLANCE_SECONDS = 0.3
 """Seconds to wait for a lock; a process that only checks a journal releases it much sooner."""
 
-EXTENSIONS = (".jsonl", ".json", ".status.json", ".status.draft", ".status.stop", ".log", ".batches", ".lock")
+EXTENSIONS = (".jsonl", ".json", ".draft", ".status.json", ".status.draft", ".status.stop", ".log", ".batches", ".lock")
 """Extensions of the files of one evaluation."""
 
 

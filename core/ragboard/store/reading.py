@@ -50,6 +50,8 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
     parameters = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
+        " (SELECT arg_max_null(answerability, number) FROM question_labels l"
+        " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
         " (SELECT arg_max(nuggets, number) FROM nugget_lists l"
         " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
         " metadata FROM samples s WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
@@ -67,7 +69,7 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
 
 
 def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
-    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, nuggets, metadata = row
+    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, label, nuggets, metadata = row
     return Sample(
         id=sample_id,
         question=question,
@@ -77,6 +79,7 @@ def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
         reference_contexts=None if reference_contexts is None else tuple(json.loads(reference_contexts)),
         history=tuple(Turn(**turn) for turn in json.loads(history)),
         nuggets=None if nuggets is None else tuple(Nugget(**nugget) for nugget in json.loads(nuggets)),
+        answerability=label,
         metadata=json.loads(metadata),
     )
 

@@ -75,7 +75,7 @@ def append_rows(
     connection.unregister("incoming")
 
 
-def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> Any:
     """Return rows of a table as an Arrow table; a row has the columns of the table's schema, in order."""
     schema = _SCHEMAS[table]
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)

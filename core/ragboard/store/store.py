@@ -171,7 +171,7 @@ class Store:
         return self.add_runs(map(tagged, result.runs)), result.report
 
     def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
-        """Copy a run of another store with the evaluations that `run` refers to, without labels, and return it.
+        """Copy a run of another store with the evaluations that `run` refers to, without labels of answers; return it.
 
         A run that this store already has keeps its name; only its missing evaluations are added. Raises RunExistsError
         if another run has the name, NotFoundError if the run was deleted.
@@ -380,11 +380,14 @@ class Store:
                 "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
             )
 
-    def last_nugget_list(self) -> int:
-        """Return the number of the newest list of nuggets, of any question; 0 if there is none."""
+    def last_question_changes(self) -> tuple[int, int]:
+        """Return the numbers of the newest list of nuggets and the newest label, of any question; 0 without one."""
         with self.database.read() as connection:
-            row = connection.execute("SELECT coalesce(max(number), 0) FROM nugget_lists").fetchone()
-        return int(row[0]) if row else 0
+            row = connection.execute(
+                "SELECT (SELECT coalesce(max(number), 0) FROM nugget_lists),"
+                " (SELECT coalesce(max(number), 0) FROM question_labels)"
+            ).fetchone()
+        return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
         """Return the calls, tokens and cost of an evaluation by model."""

@@ -182,7 +182,7 @@ def _line(value: Any) -> str:
 def _content(sample: Sample) -> dict[str, Any]:
     """Return the content of a sample without fields at their default, so that a new field does not change old ids.
 
-    Nuggets are left out: they belong to the question, and change without the run.
+    What belongs to the question is left out, because it changes without the run.
     """
     content: dict[str, Any] = {}
     for name, empty in _EMPTY.items():
@@ -203,7 +203,10 @@ def _default(field: Field[Any]) -> tuple[Any, ...]:
     return () if field.default is MISSING else (field.default,)
 
 
-_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name != "nuggets"}
+OF_THE_QUESTION = ("nuggets", "answerability")
+"""The fields of a sample that belong to its question in every run."""
+
+_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in OF_THE_QUESTION}
 """The defaults of the fields of a sample."""
 _PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
 _TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))

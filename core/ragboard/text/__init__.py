@@ -1,1 +1,1 @@
-"""Text processing: sentences, words, stems, and positions of quotes."""
+"""Text processing: sentences, words, stems, quotes and citations."""

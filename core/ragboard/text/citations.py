@@ -1,14 +1,16 @@
-"""Citations of an answer: where their marks are, which passages they name, and which sentence each belongs to.
+"""Citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
 
-Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, and `(1)` if an answer has
-none of these. A number in brackets has up to three digits unless it is the id of a passage. Markdown links, code, the
-definitions of footnotes and a list of sources at the end are no citations. Offsets are code points of the answer.
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, full-width brackets, and
+`(1)` if an answer has none of these. A number in brackets has up to three digits, of any script, unless it is the id
+of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations. Offsets are
+code points of the answer.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,22 +19,33 @@ from typing import Literal, TypeAlias
 from ragboard.records import JsonValue, Passage
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["By", "Citation", "CitationError", "CitedSentence", "Mark", "citation_marks", "cited_sentences", "unmarked"]
+__all__ = [
+    "By",
+    "Citation",
+    "CitationError",
+    "CitedSentence",
+    "Mark",
+    "citation_marks",
+    "cited_sentences",
+    "unmarked",
+    "without_marks_of",
+]
 
 By = Literal["auto", "rank", "id"]
-"""What a number in a mark is: the rank of a passage, its id, or (auto) whichever of the two names passages."""
+"""What a number in a mark means: the rank of a passage, its id, or (auto) whichever of the two names passages."""
 
-Stretch: TypeAlias = tuple[int, int]
+Offsets: TypeAlias = tuple[int, int]
 """(start, end), end exclusive."""
 
-LONGEST_NAME = 200
-LONGEST_RANGE = 100
-"""The most passages that a mark such as `[1-3]` can name."""
+MAX_NAME_LENGTH = 200
+MAX_RANGE = 100
+"""Maximum number of passages that a mark such as `[1-3]` can name."""
 
-_INSIDE = rf"[^\[\]\n]{{1,{LONGEST_NAME}}}"
+_INSIDE = rf"[^\[\]\n]{{1,{MAX_NAME_LENGTH}}}"
 _MARK = re.compile(
     rf"\[\[(?P<double>{_INSIDE})\]\](?!\()|(?<!\[)\[(?P<square>{_INSIDE})\](?!\()"
-    rf"|\u3010(?P<corner>[^\u3010\u3011\n]{{1,{LONGEST_NAME}}})\u3011|\((?P<round>[^()\n]{{1,{LONGEST_NAME}}})\)"
+    rf"|\u3010(?P<corner>[^\u3010\u3011\n]{{1,{MAX_NAME_LENGTH}}})\u3011"
+    rf"|\uff3b(?P<wide>[^\uff3b\uff3d\n]{{1,{MAX_NAME_LENGTH}}})\uff3d|\((?P<round>[^()\n]{{1,{MAX_NAME_LENGTH}}})\)"
 )
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PREFIX = re.compile(
@@ -47,7 +60,7 @@ _COUNTING = re.compile(
     r"(?:[\w(]|[:;,]\s*|\b(?:and|or|und|oder|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[0-9]+)\s+)$",
     re.IGNORECASE,
 )
-"""What a number in round brackets follows if it is a value or part of an enumeration."""
+"""Matches text before a number in round brackets that is a value or part of an enumeration, not a citation."""
 _STOP = re.compile(r"[.!?\u3002][\"'\u201d\u2019)]*\s*$")
 
 _DEFINITION = re.compile(rf"^[ \t]*\[\^?{_INSIDE}\]:.*(?:\n|\Z)", re.MULTILINE)
@@ -62,12 +75,12 @@ _LIST_MARK = re.compile(r"[ \t>]*(?:[-*+\u2022\u2013][ \t]+|\(?[0-9]{1,3}[.)][ \
 
 
 class CitationError(ValueError):
-    """The answer and its file do not say which sentence cites which passage. The message says why."""
+    """It is unclear which sentence cites which passage. The message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mark:
-    """A mark: `answer[start:end]`, and the numbers and ids in it, in order."""
+    """A citation mark `answer[start:end]`, and the numbers and ids in it, in order."""
 
     start: int
     end: int
@@ -81,15 +94,15 @@ class Citation:
     name: str
     """The number or id as it was written."""
     ranks: tuple[int, ...]
-    """The passages that it names; empty: no retrieved passage."""
+    """The ranks of the passages that it names; empty if it names no retrieved passage."""
     start: int | None = None
-    """The place of its mark in the answer; None if it is from a column of the file."""
+    """Where its mark starts in the answer; None if the citation is from a column of the file."""
     end: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CitedSentence:
-    """A sentence `answer[start:end]`, and what it cites in the order of writing."""
+    """A sentence `answer[start:end]`, and its citations in the order in which they are written."""
 
     start: int
     end: int
@@ -101,16 +114,16 @@ class CitedSentence:
 def citation_marks(answer: str, passages: Sequence[Passage]) -> tuple[Mark, ...]:
     """Return the citation marks of an answer in order; they do not overlap."""
     known = _ids(passages)
-    silent = _merged((*_left_out(answer), *(code.span() for code in _CODE.finditer(answer))))
+    ignored = _merged((*_source_spans(answer), *(code.span() for code in _CODE.finditer(answer))))
     marks: list[Mark] = []
     numbers: list[Mark] = []
-    for found in _outside(_MARK.finditer(answer), silent):
-        names = _names(str(found[found.lastgroup or 0]), str(found.lastgroup), known)
-        mark = Mark(start=found.start(), end=found.end(), names=names)
+    for match in _outside(_MARK.finditer(answer), ignored):
+        names = _names(str(match[match.lastgroup or 0]), str(match.lastgroup), known)
+        mark = Mark(start=match.start(), end=match.end(), names=names)
         if not names:
             continue
         if (
-            found.lastgroup == "round"
+            match.lastgroup == "round"
             and all(map(_NUMBER.fullmatch, names))
             and _PREFIX.match(answer, mark.start + 1) is None
         ):
@@ -120,10 +133,10 @@ def citation_marks(answer: str, passages: Sequence[Passage]) -> tuple[Mark, ...]
     return tuple(marks or _round_marks(answer, numbers, len(passages)))
 
 
-def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Return the stretches in order, overlapping ones as one."""
-    merged: list[Stretch] = []
-    for start, end in sorted(stretches):
+def _merged(spans: Iterable[Offsets]) -> list[Offsets]:
+    """Return the spans in order, with overlapping ones merged."""
+    merged: list[Offsets] = []
+    for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
@@ -131,21 +144,21 @@ def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
     return merged
 
 
-def _outside(found: Iterable[re.Match[str]], silent: Sequence[Stretch]) -> Iterator[re.Match[str]]:
-    """Yield the matches that do not start within one of these stretches."""
-    for match in found:
-        place = bisect_right(silent, (match.start(), sys.maxsize)) - 1
-        if place < 0 or match.start() >= silent[place][1]:
+def _outside(matches: Iterable[re.Match[str]], ignored: Sequence[Offsets]) -> Iterator[re.Match[str]]:
+    """Yield the matches that do not start within an ignored span."""
+    for match in matches:
+        index = bisect_right(ignored, (match.start(), sys.maxsize)) - 1
+        if index < 0 or match.start() >= ignored[index][1]:
             yield match
 
 
 def _ids(passages: Sequence[Passage]) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of the passages with each id; an id is compared without case, and without brackets around it."""
-    found: dict[str, tuple[int, ...]] = {}
+    """Return the ranks of passages by id; ids are compared without case and without brackets around them."""
+    ranks_by_id: dict[str, tuple[int, ...]] = {}
     for passage in passages:
         key = _key(passage.id)
-        found[key] = (*found.get(key, ()), passage.rank)
-    return found
+        ranks_by_id[key] = (*ranks_by_id.get(key, ()), passage.rank)
+    return ranks_by_id
 
 
 def _key(name: str) -> str:
@@ -153,23 +166,25 @@ def _key(name: str) -> str:
 
 
 def _names(content: str, kind: str, known: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names within the brackets of a mark; none if they hold something else."""
+    """Return the numbers and ids within the brackets of a mark; empty if the brackets contain something else."""
     content = content.strip()
     if kind == "corner" and "\u2020" in content:
         number, _, name = (part.strip() for part in content.partition("\u2020"))
         return (name,) if _key(name) in known or not _NUMBER.fullmatch(number) else (number,)
     if _key(content) in known:
         return (content,)
+    if not content.isascii():
+        content = "".join(str(unicodedata.decimal(char, char)) for char in content)  # digits of other scripts
     prefix = _PREFIX.match(content)
     rest = content[prefix.end() :] if prefix else content
     if prefix and _key(rest) in known:
         return (rest.strip(),)
     names: list[str] = []
     for part in _SEPARATOR.split(rest):
-        found = list(_part_names(part.strip(), known, labelled=bool(prefix and prefix["colon"])))
-        if not found:
+        part_names = list(_part_names(part.strip(), known, labelled=bool(prefix and prefix["colon"])))
+        if not part_names:
             return ()
-        names += found
+        names += part_names
     return tuple(names)
 
 
@@ -179,12 +194,12 @@ def _part_names(part: str, known: Mapping[str, object], *, labelled: bool) -> It
     span = _RANGE.fullmatch(name)
     if _key(name) in known or _NUMBER.fullmatch(name) or (labelled and name and " " not in name and not span):
         yield name
-    elif span and 0 <= int(span[2]) - int(span[1]) < LONGEST_RANGE:
+    elif span and 0 <= int(span[2]) - int(span[1]) < MAX_RANGE:
         yield from map(str, range(int(span[1]), int(span[2]) + 1))
 
 
 def _round_marks(answer: str, marks: Sequence[Mark], passages: int) -> Iterator[Mark]:
-    """Yield the numbers in round brackets that are citations: no enumeration, no value, no number out of range."""
+    """Yield the numbers in round brackets that are citations, not enumerations, values or numbers out of range."""
     end_of_last = -1
     for mark in marks:
         if not all(1 <= int(name) <= passages for name in mark.names):
@@ -199,9 +214,9 @@ def _round_marks(answer: str, marks: Sequence[Mark], passages: int) -> Iterator[
             yield mark
 
 
-def _left_out(answer: str) -> list[Stretch]:
-    """Return the stretches that are no part of the text: definitions of footnotes, and a list of sources at the end."""
-    definitions = [found.span() for found in _DEFINITION.finditer(answer)]
+def _source_spans(answer: str) -> list[Offsets]:
+    """Return the spans of footnote definitions, and of a list of sources at the end."""
+    definitions = [match.span() for match in _DEFINITION.finditer(answer)]
     start = _start_of_sources(answer)
     return [
         *(definition for definition in definitions if definition[0] < start),
@@ -210,7 +225,7 @@ def _left_out(answer: str) -> list[Stretch]:
 
 
 def _start_of_sources(answer: str) -> int:
-    """Return where a list of sources at the end begins; the length of the answer if there is none."""
+    """Return where a list of sources at the end starts; the length of the answer if there is none."""
     start = end = len(answer)
     entries = numbered = 0
     for line in reversed(answer.splitlines(keepends=True)):
@@ -228,66 +243,83 @@ def _start_of_sources(answer: str) -> int:
 
 
 def unmarked(answer: str, marks: Sequence[Mark]) -> str:
-    """Return the answer without its marks, the spaces before them, and commas between two of them."""
-    return "".join(answer[start:end] for start, end in _kept(answer, [(mark.start, mark.end) for mark in marks]))
+    """Return the answer without its marks, the spaces before them, and the commas between two of them."""
+    return "".join(answer[start:end] for start, end in _remaining(answer, [(mark.start, mark.end) for mark in marks]))
 
 
-def _kept(answer: str, dropped: Sequence[Stretch]) -> list[Stretch]:
-    """Return what remains of an answer without these stretches, the spaces before them, and commas between two."""
-    kept: list[Stretch] = []
+def without_marks_of(answer: str, passages: Sequence[Passage], texts: Iterable[str]) -> list[str]:
+    """Return texts that repeat parts of an answer without the marks that the answer has."""
+    given = list(texts)
+    marks = {answer[mark.start : mark.end] for mark in citation_marks(answer, passages)}
+    written = sorted((mark for mark in marks if any(mark in text for text in given)), key=len, reverse=True)
+    if not written:
+        return given
+    pattern = re.compile("|".join(map(re.escape, written)))
+    return [unmarked(text, [_mark_at(found) for found in pattern.finditer(text)]).strip() for text in given]
+
+
+def _mark_at(found: re.Match[str]) -> Mark:
+    return Mark(start=found.start(), end=found.end(), names=())
+
+
+def _remaining(answer: str, dropped: Sequence[Offsets]) -> list[Offsets]:
+    """Return the spans of an answer that remain without these, the spaces before them, and the commas between two."""
+    remaining: list[Offsets] = []
     at = 0
     for start, end in sorted(dropped):
         between = answer[at:start]
         until = at + len(between.rstrip(" \t"))
-        kept.append((at, at if kept and not between.strip(" \t,;") else until))
+        remaining.append((at, at if remaining and not between.strip(" \t,;") else until))
         at = max(at, end)
-    return [*kept, (at, len(answer))]
+    return [*remaining, (at, len(answer))]
 
 
 def cited_sentences(
     answer: str, passages: Sequence[Passage], column: JsonValue = None, by: By = "auto"
 ) -> tuple[CitedSentence, ...]:
-    """Return the sentences of an answer with what each cites: by its marks, or without any by a column of the file.
+    """Return the sentences of an answer with their citations: from its marks, or if it has none, from `column`.
 
-    A mark after the full stop belongs to the sentence before it, one at the start of a line to the sentence after it.
-    The column lists the citations of each sentence, or objects with `text` or `end` and the ids. Raises CitationError
-    if it does not say which sentence cites, or if numbers can be ranks as well as ids.
+    A mark after a full stop belongs to the sentence before it, a mark at the start of a line to the sentence after it.
+    `column` is a value of the run file: a list of citations for each sentence, or objects with `text` or `end` and the
+    ids. Raises CitationError if it does not say which sentence cites, or if numbers can be both ranks and ids.
     """
     marks = citation_marks(answer, passages)
-    dropped = [*_left_out(answer), *((mark.start, mark.end) for mark in marks)]
-    sentences = _sentences(answer, _kept(answer, dropped))
+    dropped = [*_source_spans(answer), *((mark.start, mark.end) for mark in marks)]
+    sentences = _sentences(answer, _remaining(answer, dropped))
     if not marks and column:
         return _from_column(answer, sentences, column, passages, by)
     if not sentences:
         return ()
     cited: list[list[Citation]] = [[] for _ in sentences]
-    starts = [one.start for one in sentences]
+    starts = [sentence.start for sentence in sentences]
     named = _resolved([name for mark in marks for name in mark.names], passages, by)
     for mark in marks:
-        place = _sentence_of(mark, answer, starts)
-        cited[place] += [replace(named[name], start=mark.start, end=mark.end) for name in mark.names]
-    return tuple(replace(one, citations=tuple(found)) for one, found in zip(sentences, cited, strict=True))
+        index = _sentence_index(mark, answer, starts)
+        cited[index] += [replace(named[name], start=mark.start, end=mark.end) for name in mark.names]
+    return tuple(
+        replace(sentence, citations=tuple(citations)) for sentence, citations in zip(sentences, cited, strict=True)
+    )
 
 
-def _sentences(answer: str, kept: Sequence[Stretch]) -> tuple[CitedSentence, ...]:
-    """Return the sentences of what is kept of an answer, with their places in the whole."""
-    plain = "".join(answer[start:end] for start, end in kept)
+def _sentences(answer: str, remaining: Sequence[Offsets]) -> tuple[CitedSentence, ...]:
+    """Return the sentences of the remaining spans of an answer, with offsets in the whole answer."""
+    plain = "".join(answer[start:end] for start, end in remaining)
     starts = [0]
-    for start, end in kept:
+    for start, end in remaining:
         starts.append(starts[-1] + end - start)
 
-    def place(at: int) -> int:
-        piece = bisect_right(starts, at) - 1
-        return kept[piece][0] + at - starts[piece]
+    def offset_in_answer(offset: int) -> int:
+        piece = bisect_right(starts, offset) - 1
+        return remaining[piece][0] + offset - starts[piece]
 
     return tuple(
-        CitedSentence(start=place(start), end=place(end - 1) + 1, text=plain[start:end])
+        CitedSentence(start=offset_in_answer(start), end=offset_in_answer(end - 1) + 1, text=plain[start:end])
         for start, end in sentence_spans(plain)
     )
 
 
-def _sentence_of(mark: Mark, answer: str, starts: Sequence[int]) -> int:
-    """Return the place of the sentence that a mark belongs to, given where sentences start."""
+def _sentence_index(mark: Mark, answer: str, starts: Sequence[int]) -> int:
+    """Return the index of the sentence that a mark belongs to; `starts` are the offsets of the sentences."""
     following = bisect_right(starts, mark.start)
     if following < len(starts) and "\n" not in answer[mark.end : starts[following]] and _begins_line(mark, answer):
         return following
@@ -295,15 +327,15 @@ def _sentence_of(mark: Mark, answer: str, starts: Sequence[int]) -> int:
 
 
 def _begins_line(mark: Mark, answer: str) -> bool:
-    """Return whether only other marks, spaces and the mark of a list are before it in its line."""
+    """Return whether a mark starts its line, apart from other marks, spaces and a list marker."""
     line = answer.rfind("\n", 0, mark.start) + 1
-    if mark.start - line > LONGEST_NAME:
+    if mark.start - line > MAX_NAME_LENGTH:
         return False
     return not _LIST_MARK.sub("", _MARK.sub("", answer[line : mark.start]), count=1).strip()
 
 
 def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict[str, Citation]:
-    """Return what each name cites. Raises CitationError for numbers that can be ranks as well as ids."""
+    """Return the citation for each name. Raises CitationError for numbers that can be both ranks and ids."""
     ids, ranks = _ids(passages), {str(passage.rank): (passage.rank,) for passage in passages}
     numbers = {name for name in names if name.isascii() and name.isdecimal()}
     by_rank = {name: ranks.get(str(int(name)), ()) for name in numbers}
@@ -314,17 +346,17 @@ def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict
         raise CitationError(
             f"[{name}] can be the rank or the id of a passage; set by=rank or by=id to say what numbers mean"
         )
-    found = {name: ids.get(_key(name), ()) for name in names} | (by_id if use_ids else by_rank)
-    return {name: Citation(name=name, ranks=found[name]) for name in found}
+    ranks_by_name = {name: ids.get(_key(name), ()) for name in names} | (by_id if use_ids else by_rank)
+    return {name: Citation(name=name, ranks=ranks_by_name[name]) for name in ranks_by_name}
 
 
-def _covers(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
-    """Return whether one reading of numbers names the same passage wherever the other names any."""
-    return all(one[name] == found for name, found in other.items() if found)
+def _covers(reading: Mapping[str, object], other_reading: Mapping[str, object]) -> bool:
+    """Return whether a reading of numbers (as ranks or ids) gives the same passages wherever the other gives any."""
+    return all(reading[name] == ranks_of_name for name, ranks_of_name in other_reading.items() if ranks_of_name)
 
 
 _TARGETS = ("citations", "document_ids", "documents", "sources", "ids", "source_ids")
-"""The fields of an object in a column that hold what it cites."""
+"""The fields of an object in the column `citations` that contain the cited passages."""
 
 WHOLE_ANSWER = "the column `citations` lists what the answer cites, but not which sentence cites it"
 
@@ -352,13 +384,13 @@ def _from_column(
         raise CitationError(WHOLE_ANSWER)
     named = _resolved([name for names in cited for name in names], passages, by)
     return tuple(
-        replace(one, citations=tuple(named[name] for name in names))
-        for one, names in zip(sentences, cited, strict=True)
+        replace(sentence, citations=tuple(named[name] for name in names))
+        for sentence, names in zip(sentences, cited, strict=True)
     )
 
 
 def _end_of_part(part: Mapping[str, JsonValue], answer: str, at: int) -> int:
-    """Return where a cited part of the answer ends: by its `end`, else by its `text`, searched from `at` on."""
+    """Return where a cited part of the answer ends: at its `end`, or where its `text` ends, searched from `at` on."""
     end, text = part.get("end"), part.get("text")
     if isinstance(end, int) and 0 < end <= len(answer):
         return end
@@ -375,10 +407,10 @@ def _targets(part: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _written(value: JsonValue) -> list[str]:
-    """Return the numbers and ids in a cell; an object is known by its id."""
+    """Return the numbers and ids in a cell; of an object, its `id`."""
     if isinstance(value, Mapping):
         return _written(value.get("id"))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [name for one in value for name in _written(one)]
+        return [name for item in value for name in _written(item)]
     text = "" if value is None or isinstance(value, bool) else str(value).strip()
     return [text.strip("[]") or text] if text else []

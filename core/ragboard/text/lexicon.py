@@ -1,4 +1,4 @@
-"""Word lists: function words by language, and irregular forms."""
+"""Word lists: function words by language, irregular English forms, and Hindi endings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ PAST = frozenset(form for line in _VERBS.split(";") for form in line.split()[1:]
 """Irregular English past tenses and participles."""
 
 IRREGULAR = {form: line.split()[0] for line in f"{_VERBS};{_OTHERS}".split(";") for form in line.split()}
-"""English forms that a stemmer misses, each with its base form."""
+"""Irregular English forms, which a stemmer does not reduce, each with its base form."""
 
 HINDI_ENDINGS = word_set(
     "ो े ू ु ी ि ा कर ाओ िए ाई ाए ने नी ना ते ीं ती ता ाँ ां ों ें ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता "

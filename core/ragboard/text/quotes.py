@@ -1,4 +1,4 @@
-"""Locate in a text the words that a model quotes."""
+"""Locate quotes of a model in a text."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ _MARKS = "\"'\u201c\u201d\u2018\u2019 \t\n"
 
 
 def locate(quote: str, text: str, start: int = 0) -> Span | None:
-    """Return the span of a quote in the text, first searching from `start`, then everywhere; None if not found.
+    """Return the span of a quote in the text; None if it is not found.
 
-    Searches the exact text first, then ignores case and the amount of white space.
+    The exact quote is searched from `start` on, then in the whole text. Otherwise case and the amount of white space
+    are ignored.
     """
     quote = quote.strip() if quote.strip() in text else quote.strip(_MARKS)
     if not quote:
         return None
-    place = text.find(quote, start)
-    place = place if place >= 0 else text.find(quote)
-    if place >= 0:
-        return Span(start=place, end=place + len(quote), how="verbatim")
-    return _alike(quote, text)
+    position = text.find(quote, start)
+    if position < 0:
+        position = text.find(quote)
+    if position >= 0:
+        return Span(start=position, end=position + len(quote), how="verbatim")
+    return _locate_folded(quote, text)
 
 
-def _alike(quote: str, text: str) -> Span | None:
-    folded, places = _folded(text)
-    wanted = _folded(quote)[0]
-    found = folded.find(wanted)
-    if found < 0 or not wanted:
+def _locate_folded(quote: str, text: str) -> Span | None:
+    folded_text, offsets = _fold(text)
+    folded_quote, _ = _fold(quote)
+    position = folded_text.find(folded_quote)
+    if position < 0 or not folded_quote:
         return None
-    return Span(start=places[found], end=places[found + len(wanted) - 1] + 1, how="aligned")
+    return Span(start=offsets[position], end=offsets[position + len(folded_quote) - 1] + 1, how="aligned")
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
-    """Return the text in lower case with single spaces, and the original position of each character."""
+def _fold(text: str) -> tuple[str, list[int]]:
+    """Return the text in lower case with single spaces, and the original offset of each of its characters."""
     folded: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
+    offsets: list[int] = []
+    for offset, character in enumerate(text):
         if character.isspace():
             if folded and folded[-1] != " ":
                 folded.append(" ")
-                places.append(place)
+                offsets.append(offset)
         else:
             for part in character.casefold():
                 folded.append(part)
-                places.append(place)
-    return "".join(folded), places
+                offsets.append(offset)
+    return "".join(folded), offsets

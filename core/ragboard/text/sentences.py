@@ -1,6 +1,6 @@
-"""Words and sentences: where they stand in a text, and under which term a word is compared.
+"""Splitting texts into sentences and words, detecting the language, and stemming.
 
-Offsets are code points of the text as given. Everything here takes time linear in the text.
+Offsets are code points of the given text. All functions take linear time.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ __all__ = [
 T = TypeVar("T")
 
 Language = Literal["en", "de", "fr", "es", "hi", "zh"]
-"""English and German have grammar rules; the others word lists only. Hindi and Chinese are told by their script."""
+"""The supported languages. Hindi and Chinese are detected by their script, the others by function words."""
 
-LONGEST_STEMMED = 40
-"""The longest word; longer runs of letters are compared unchanged and not cached."""
+MAX_STEMMED_LENGTH = 40
+"""Maximum length of a word; longer runs of letters are neither stemmed nor cached."""
 
-MOST_REMEMBERED = 65536
-"""Most words in a cache."""
+MAX_CACHED_WORDS = 65536
+"""Maximum number of words in a cache."""
 
-LONGEST_ENDING = 5
-SAMPLE = 1500
-"""Characters to detect the language from."""
+MAX_ENDING_LENGTH = 5
+"""Length of the longest Hindi ending."""
+SAMPLE_LENGTH = 1500
+"""Number of characters from which the language is detected."""
 
 _boundaries = cast(
     "Callable[[str, str], list[dict[str, Any]]]",
     sentencex.get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
 )
-"""A compiled module without types."""
+"""Splits a text into sentences; cast because the compiled module has no types."""
 
 _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
@@ -63,12 +64,12 @@ _NUMBER = (
     r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
 )
 _TOKEN = re.compile(
-    rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages, found at half the cost
+    rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages; this alternative halves the time
     rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
     rf"(?:['\u2019](?!s\b){_LETTER}+)*"
     rf"|{_NUMBER}|[{_BY_CHARACTER}])"
 )
-"""Words with the space before, which saves a third of the search."""
+"""Matches a word and the space before it; including the space saves a third of the time."""
 _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
 """The same pattern for ASCII texts, which is faster."""
 _words: Callable[[str, int, int], list[str]] = _TOKEN.findall
@@ -83,7 +84,7 @@ _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
-"""The length from which a line that ends in mid-sentence continues in the next."""
+"""Minimum length of a line without final punctuation to continue in the next line."""
 
 
 class Token(NamedTuple):
@@ -95,80 +96,81 @@ class Token(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Words of a stretch of a text, with their ends."""
+    """The words of a part of a text, with their end offsets in the text."""
 
     text: str
     spelt: Sequence[str]
+    """The words as they are written."""
     ends: Sequence[int]
 
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
-        """Return the positions of the words that `words_in` finds from `start` on."""
+        """Locate the words that `words_in` returned for a part of the text that starts at `start`."""
         find, end = text.index, start
         return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
 
     def start(self, at: int) -> int:
-        """Return the start of a word."""
+        """Return the start offset of word number `at`, from 0."""
         return self.ends[at] - len(self.spelt[at])
 
     def after(self, at: int) -> str:
-        """Return the text between a word and the next."""
+        """Return the text between word number `at` and the next word."""
         return self.text[self.ends[at] : self.start(at + 1)]
 
 
 def tokens(text: str, start: int = 0, end: int | None = None, *, most: int | None = None) -> tuple[Token, ...]:
-    """Return the tokens of `text[start:end]` in reading order, up to a limit, with offsets in `text`."""
-    found = _TOKEN.finditer(text, start, len(text) if end is None else end)
-    return tuple(Token(each[1], *each.span(1)) for each in islice(found, most))
+    """Return the first `most` tokens (None: all) of `text[start:end]`, with offsets in `text`."""
+    matches = _TOKEN.finditer(text, start, len(text) if end is None else end)
+    return tuple(Token(match[1], *match.span(1)) for match in islice(matches, most))
 
 
 def says_something(text: str, start: int, end: int) -> bool:
-    """Return whether there is a token in `text[start:end]`."""
+    """Return whether `text[start:end]` contains a token."""
     return _TOKEN.search(text, start, end) is not None
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
-    """Return the tokens of `text[start:end]` without positions; five times as fast as `tokens`."""
+    """Return the texts of the tokens of `text[start:end]`; five times as fast as `tokens`."""
     return _ascii_words(text, start, end) if _in_ascii(text, start, end) else _words(text, start, end)
 
 
 def first_words(text: str, start: int, end: int, most: int) -> list[str]:
-    """Return the first tokens of `text[start:end]`, without reading further."""
+    """Return the texts of the first `most` tokens of `text[start:end]`, without reading further."""
     pattern = _ASCII_TOKEN if _in_ascii(text, start, end) else _TOKEN
-    return [each[1] for each in islice(pattern.finditer(text, start, end), most)]
+    return [match[1] for match in islice(pattern.finditer(text, start, end), most)]
 
 
 def _in_ascii(text: str, start: int, end: int) -> bool:
-    """Return whether a pattern sees only ASCII in `text[start:end]`."""
+    """Return whether `text[start:end]` and the character before it are ASCII."""
     return text.isascii() or text[max(start - 1, 0) : end].isascii()
 
 
 class Remembered(dict[str, T]):
-    """A cache of a function of words; a lookup takes half the time of `lru_cache`.
+    """A cache for a function of a word; a lookup takes half the time of `lru_cache`.
 
-    It forgets all when it is full, and does not keep what is too long for a word.
+    It is cleared when it is full. Results for words longer than `MAX_STEMMED_LENGTH` are not cached.
     """
 
     def __init__(self, make: Callable[[str], T]) -> None:
         self._make = make
 
     def __missing__(self, word: str) -> T:
-        made = self._make(word)
-        if len(word) <= LONGEST_STEMMED:
-            if len(self) >= MOST_REMEMBERED:
+        value = self._make(word)
+        if len(word) <= MAX_STEMMED_LENGTH:
+            if len(self) >= MAX_CACHED_WORDS:
                 self.clear()
-            self[word] = made
-        return made
+            self[word] = value
+        return value
 
 
 def normal(word: str) -> str:
-    """Return the word in comparable form: compatibility forms and case folded, one kind of apostrophe."""
+    """Return the word normalised for comparison: NFKC, case folded, with straight apostrophes."""
     return unicodedata.normalize("NFKC", word).casefold().replace("\u2019", "'")
 
 
 def term(word: str, language: Language) -> str:
-    """Return the stem of a word, for comparison."""
-    return _stem(word, language) if len(word) <= LONGEST_STEMMED else normal(word)
+    """Return the stem of a word for comparison; a very long word is only normalised."""
+    return _stem(word, language) if len(word) <= MAX_STEMMED_LENGTH else normal(word)
 
 
 @lru_cache(maxsize=65536)
@@ -183,54 +185,53 @@ def _stem(word: str, language: Language) -> str:
 
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
 _OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
-_FUNCTION_WORDS, _ENGLISH_ALONE = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
-"""Function words by language; English wins if half of them are English."""
+_FUNCTION_WORDS, _ENGLISH_ONLY = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
+"""All function words of the Latin-script languages, and those that only English has."""
 
 
 @lru_cache(maxsize=4)
 def _stemmer(language: Language) -> SnowballStemmer:
-    from nltk.stem.snowball import SnowballStemmer  # which loads all of nltk, and scipy with it
+    from nltk.stem.snowball import SnowballStemmer  # slow: loads all of nltk and scipy
 
     return SnowballStemmer(_SNOWBALL[language])
 
 
 def _hindi(word: str) -> str:
-    """Remove the longest inflectional ending that leaves two signs or more (Ramanathan and Rao 2003)."""
-    for length in range(min(LONGEST_ENDING, len(word) - 2), 0, -1):
+    """Remove the longest inflectional ending that leaves at least two characters (Ramanathan and Rao 2003)."""
+    for length in range(min(MAX_ENDING_LENGTH, len(word) - 2), 0, -1):
         if word[-length:] in HINDI_ENDINGS:
             return word[:-length]
     return word
 
 
 def language_of(text: str) -> Language:
-    """Return the language of the script, else that with most function words; English without any."""
-    head = text[:SAMPLE].lower()
+    """Detect the language of a text by its script, else by its function words; English if it has none."""
+    head = text[:SAMPLE_LENGTH].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if _SCRIPT.search(head):
         if 2 * len(_CHARACTER.findall(head)) > len(words):
             return "zh"
         if 2 * len(_DEVANAGARI.findall(head)) > len(words):
             return "hi"
-    telling = list(filter(_FUNCTION_WORDS.__contains__, words))
-    if 2 * sum(map(_ENGLISH_ALONE.__contains__, telling)) >= len(telling):
+    function_words = list(filter(_FUNCTION_WORDS.__contains__, words))
+    if 2 * sum(map(_ENGLISH_ONLY.__contains__, function_words)) >= len(function_words):
         return "en"
-    return max(_SNOWBALL, key=lambda each: sum(map(FUNCTION_WORDS[each].__contains__, telling)))
+    return max(_SNOWBALL, key=lambda language: sum(map(FUNCTION_WORDS[language].__contains__, function_words)))
 
 
 def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[int, int], ...]:
-    """Return (start, end) of each sentence, ascending, without overlap or surrounding space.
+    """Return (start, end) of each sentence in order, without overlap and without surrounding white space.
 
-    Paragraphs, list items and lines end a sentence, except a line that plainly goes on in the next.
-    Marks of headings and list items are left out, and so is a stretch without letter or digit. The
-    language is told from the text where it is not given.
+    Paragraphs, list items and lines end a sentence, except a line that continues in the next one. Markers of headings
+    and list items are left out, and so are sentences without a letter or digit. By default, the language is detected.
     """
     whole = _without_surrogates(text)
     language = language or language_of(whole)
     return tuple(
         span
         for start, end in _blocks(whole)
-        for found in _boundaries(language, whole[start:end])
-        if (span := _trimmed(whole, start + found["start_index"], start + found["end_index"]))
+        for boundary in _boundaries(language, whole[start:end])
+        if (span := _trimmed(whole, start + boundary["start_index"], start + boundary["end_index"]))
     )
 
 
@@ -243,7 +244,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    if text.splitlines() == [text]:  # most passages; ten times as fast as the search for lines
+    if text.splitlines() == [text]:  # a single line, as most passages are: ten times as fast
         marker = _MARKER.match(text)
         yield marker.end() if marker else 0, len(text)
         return
@@ -251,7 +252,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     before: re.Match[str] | None = None
     for line in _LINE.finditer(text):
         marker = _MARKER.match(text, line.start(), line.end())
-        if before is None or marker or not _goes_on(text, before, line):
+        if before is None or marker or not _continues(text, before, line):
             if before:
                 yield start, end
             start = marker.end() if marker else line.start()
@@ -259,8 +260,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _goes_on(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
-    """Return whether the next line continues this sentence."""
+def _continues(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
+    """Return whether the following line continues the last sentence of a line."""
     if text[line.end() : following.start()] not in {"\n", "\r\n"}:
         return False
     first = following.group().lstrip()[:1]

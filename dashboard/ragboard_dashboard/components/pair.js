@@ -8,7 +8,7 @@ function answer(side, letter) {
   text.setAttribute("aria-label", `Answer of ${letter}`)
   for (const part of side.words) {
     if (part.kind === "same") text.append(part.text)
-    else text.append(element(part.kind === "gone" ? "del" : "ins", "", part.text))
+    else text.append(element("mark", "", part.text))
   }
   node.append(element("h2", "", side.title), text)
   if (side.note) node.append(element("p", "note", side.note))

@@ -28,6 +28,9 @@ from ragboard.analysis import (
     Which,
     compare_runs,
     detectable_in_words,
+    grades_in_words,
+    in_words,
+    methods_in_words,
     most_changed,
     pair_position,
     pair_report,
@@ -35,10 +38,12 @@ from ragboard.analysis import (
     pair_runs,
     sample_report,
     statement_changes,
+    verdict_in_words,
 )
 from ragboard.analysis.paired import is_cost
-from ragboard.metrics import metrics_named
-from ragboard.records import Statement, Turn
+from ragboard.metrics import METRICS, describe, metrics_named
+from ragboard.records import FileScores, Statement, Turn
+from ragboard.tasks import ExtractStatements, ignore_call
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -84,14 +89,145 @@ def test_swapping_the_runs_mirrors_everything(store: Store) -> None:
     assert (forth.statements_a, forth.statements_b) == (back.statements_b, back.statements_a)
 
 
-def test_p_values_are_adjusted_for_the_number_of_metrics(store: Store) -> None:
-    keep(store, answers("a", [ALL] * 20 + [HALF] * 5))
-    keep(store, answers("b", [NONE] * 20 + [ALL] * 5))
-    first, second = compare(store, "a", "b").metrics
-    assert first.pairs
-    assert second.pairs
-    assert (first.p, second.p) == (2 * first.pairs.p, 1.0)
-    assert second.change == "no significant difference"
+def scored(store: Store, name: str, columns: dict[str, Sequence[float]], passages: int = 3) -> None:
+    """Keep a run whose file brings these scores, by metric."""
+    metrics = tuple(replace(describe(METRICS[FAITHFULNESS]), spec=spec, label=spec.title()) for spec in columns)
+    rows = zip(*columns.values(), strict=True)
+    outcomes = tuple(
+        {spec: Score(value=value, counted="") for spec, value in zip(columns, row, strict=True)} for row in rows
+    )
+    samples = tuple(make_sample(number, contexts=passages) for number in range(len(outcomes)))
+    scores = FileScores(
+        tool="t", format="t", columns={spec: spec for spec in columns}, metrics=metrics, outcomes=outcomes
+    )
+    store.add_runs([Run(name=name, samples=samples, scores=scores)])
+
+
+def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Store) -> None:
+    """One metric has the scores of another, and one does not differ in any question: two comparisons are left."""
+    one, other = [0.0, 0.2, 0.1, 0.3] * 5, [0.4, 0.1, 0.2, 0.3] * 5
+    same = {"constant": [0.5] * 20}
+    scored(store, "a", {"first": one, "second": other, "twin": one} | same)
+    scored(store, "b", {"first": other, "second": one[1:] + one[:1], "twin": other} | same)
+    found = compare(store, "a", "b")
+    by_label = {metric.label: metric for metric in found.metrics}
+    first, second = by_label["First"].pairs, by_label["Second"].pairs
+    assert first
+    assert second
+    assert found.tested == 2
+    smaller, larger = sorted((first.p, second.p))
+    assert sorted((by_label["First"].p, by_label["Second"].p)) == [2 * smaller, max(2 * smaller, larger)]  # type: ignore[type-var]
+    assert (by_label["Twin"].p, by_label["Twin"].same_as) == (by_label["First"].p, "First")
+    constant = by_label["Constant"]
+    assert (constant.p, constant.all_equal, constant.change) == (1.0, True, "no significant difference")
+    assert in_words(constant) == "all differences are 0, no interval"
+    said = methods_in_words(found)
+    assert said[:3] == (
+        "p is adjusted for 2 distinct comparisons (Holm).",
+        "Counted once: Twin has the scores of First.",
+        "Not counted: Constant (all differences are 0, so there is no interval).",
+    )
+    assert first.p_method in " ".join(said)
+
+
+def test_a_metric_of_the_passages_alone_cannot_differ_if_they_are_the_same(store: Store) -> None:
+    for name, said, passages in (("a", ALL, 3), ("b", NONE, 3), ("other", NONE, 2)):
+        samples = tuple(make_sample(number, answer=said, contexts=passages) for number in range(6))
+        (added,) = store.add_runs([Run(name=name, samples=samples)])
+        evaluate_run(store, added.id, metrics_named(["faithfulness", "context_relevance"]), Panel(judge=PlainJudge()))
+    found = compare(store, "a", "b")
+    assert [(one.label, one.same_passages) for one in found.metrics] == [
+        ("Faithfulness", False),
+        ("Context relevance", True),
+    ]
+    assert found.tested == 1
+    assert "Not counted: Context relevance (both runs have the same passages, so it cannot differ)." in (
+        methods_in_words(found)
+    )
+    assert not any(one.same_passages for one in compare(store, "a", "other").metrics)
+
+
+def test_the_verdict_names_the_runs_and_says_that_questions_are_few(store: Store) -> None:
+    keep(store, answers("old", [NONE] * 10))
+    keep(store, answers("new", [ALL] * 9 + [HALF]))
+    found = compare(store, "old", "new")
+    assert verdict_in_words(found) == (
+        "new is better than old on Faithfulness: +0.95, 95% CI +0.48 to +1.00; no significant difference on Refusal."
+        " Only 10 questions: CIs may be too narrow"
+    )
+    assert found.few == "10 questions"
+    keep(store, answers("long", [ALL] * 20))
+    keep(store, answers("longer", [NONE] * 20))
+    enough = compare(store, "long", "longer")
+    assert enough.few == ""
+    assert verdict_in_words(enough).startswith("longer is worse than long on Faithfulness: -1.00, 95% CI ")
+    assert "A" not in verdict_in_words(enough).replace("CI", "")
+
+
+def test_a_difference_that_the_number_of_passages_explains_decides_nothing(store: Store) -> None:
+    for name, passages in (("few", 2), ("many", 4)):
+        samples = tuple(make_sample(number, contexts=passages) for number in range(20))
+        (added,) = store.add_runs([Run(name=name, samples=samples)])
+        evaluate_run(store, added.id, metrics_named(["context_relevance", "faithfulness"]), Panel(judge=PlainJudge()))
+    found = compare(store, "few", "many")
+    (relevance,) = (one for one in found.metrics if one.label == "Context relevance")
+    assert relevance.pairs
+    assert relevance.p is not None
+    assert (relevance.pairs.difference, relevance.p < 0.05) == (-0.25, True)
+    assert relevance.change == "explained by passages"
+    assert verdict_in_words(found) == (
+        "No significant difference between many and few on Faithfulness; Context relevance is lower in many, as is"
+        " usual with more passages (2.0 → 4.0), so it decides nothing"
+    )
+    back = compare(store, "many", "few")
+    assert {one.label: one.change for one in back.metrics}["Context relevance"] == "explained by passages"
+    assert "higher in few, as is usual with fewer passages (4.0 → 2.0)" in verdict_in_words(back)
+
+
+def test_annotators_grades_in_both_files_are_compared_apart_from_metrics(store: Store) -> None:
+    for name, grade in (("a", 2), ("b", 3)):
+        samples = [
+            replace(
+                make_sample(at),
+                metadata={"human": {"faithfulness": [grade, grade + at % 2, None], "tone": 4}, "human_mean": {"x": 1}},
+            )
+            for at in range(20)
+        ]
+        samples[0] = replace(samples[0], metadata={"human": "good"})
+        store.add_runs([Run(name=name, samples=tuple(samples))])
+    found = compare(store, "a", "b")
+    assert found.metrics == ()
+    assert {one.label: (one.pairs.n, one.pairs.difference) for one in found.grades if one.pairs} == {
+        "faithfulness": (19, 1.0),
+        "tone": (19, 0.0),
+    }
+    assert grades_in_words(found).startswith("Annotators grade b higher than a on faithfulness: +1.00")
+    assert grades_in_words(found).endswith("no significant difference on tone.")
+    assert verdict_in_words(found) == "No metric to compare yet: evaluate a and b"
+    assert grades_in_words(compare(store, "a", "a")) == (
+        "Annotators' grades: no significant difference on faithfulness and tone."
+    )
+
+
+def test_a_sentence_that_is_a_refusal_in_one_answer_and_unsupported_in_the_other_is_no_change(store: Store) -> None:
+    class Wavering(PlainJudge):
+        """Takes the sentence for a refusal in one run, and for a statement in the other."""
+
+        async def answer(self, tasks, _hear=ignore_call):  # type: ignore[no-untyped-def, override]
+            replies = await super().answer(tasks)
+            return [
+                replace(reply, statements=(), refuses=True)
+                if isinstance(task, ExtractStatements) and "sorry" in task.text
+                else reply
+                for task, reply in zip(tasks, replies, strict=True)
+            ]
+
+    keep(store, answers("a", ["I am sorry that the passages do not say when it opened.", ALL]), Wavering())
+    keep(store, answers("b", ["I am afraid that the passages do not say when it opened.", HALF]), Wavering())
+    found = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert [one.sample_a for one in found] == ["s1"]
+    back = most_changed(store, store.resolve("b"), store.resolve("a"))
+    assert [one.sample_a for one in back] == ["s1"]
 
 
 def test_few_questions_show_no_difference_however_large(store: Store) -> None:

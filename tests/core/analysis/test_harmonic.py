@@ -26,9 +26,7 @@ def summaries(**means: float | None) -> dict[str, MetricSummary]:
 
 def test_by_hand() -> None:
     found = ragas_score(summaries(ragas__faithfulness=0.5, ragas__answer_relevance=1.0))
-    assert found == Score(
-        value=pytest.approx(2 / 3), counted="harmonic mean of ragas.faithfulness, ragas.answer_relevance"
-    )
+    assert found == Score(value=pytest.approx(2 / 3), counted="harmonic mean of Faithfulness, Answer relevance")
 
 
 def test_aspects_lower_is_better_and_other_sources_are_left_out() -> None:
@@ -42,19 +40,19 @@ def test_aspects_lower_is_better_and_other_sources_are_left_out() -> None:
             gone__metric=0.1,
         )
     )
-    assert found == Score(value=0.5, counted="harmonic mean of ragas.faithfulness, ragas.context_recall")
+    assert found == Score(value=0.5, counted="harmonic mean of Faithfulness, Context recall")
 
 
 def test_of_a_metric_with_several_settings_the_default_counts_once() -> None:
     means = {"ragas.answer_relevance(method=direct)": 0.1, "ragas.answer_relevance": 0.5, "ragas.faithfulness": 0.5}
     found = ragas_score({spec: replace(summaries(any=mean)["any"], metric=spec) for spec, mean in means.items()})
-    assert found == Score(value=0.5, counted="harmonic mean of ragas.answer_relevance, ragas.faithfulness")
+    assert found == Score(value=0.5, counted="harmonic mean of Answer relevance, Faithfulness")
 
 
 def test_one_setting_that_is_not_the_default_counts() -> None:
     means = {"ragas.answer_relevance(method=direct)": 0.5, "ragas.faithfulness": 0.5}
     found = ragas_score({spec: replace(summaries(any=mean)["any"], metric=spec) for spec, mean in means.items()})
-    assert found == Score(value=0.5, counted=f"harmonic mean of {', '.join(means)}")
+    assert found == Score(value=0.5, counted="harmonic mean of Answer relevance (rated), Faithfulness")
 
 
 def test_of_several_settings_without_the_default_none_is_chosen() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ MIXED: Rows = [
 
 def test_the_table_and_its_rates(store: Store) -> None:
     found = refusal_report(store, kept(store, MIXED))
-    assert found.source == "file"
+    assert found.sources == {"file": 10}
     assert found.unknown == 1
     assert found.counts == {
         "answerable": {"answered": 5, "refused in part": 0, "refused": 1},
@@ -76,17 +77,24 @@ def test_the_table_and_its_rates(store: Store) -> None:
     assert found.rates[2].interval
     assert str(found.rates[2]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
     assert [(one.sample_id, one.behaviour) for one in found.wrong] == [("8", "answered"), ("5", "refused")]
+    assert found.wrong_in_words == (
+        "2 questions handled wrongly: 1 unanswerable one answered, 1 answerable one refused"
+    )
+    assert replace(found, wrong=found.wrong[:1]).wrong_in_words == (
+        "1 question handled wrongly: 1 unanswerable one answered"
+    )
+    assert "every answerable one answered" in replace(found, wrong=()).wrong_in_words
 
 
 def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
     run = kept(store, [({}, STATES), ({}, REFUSES)], "faithfulness", "context_relevance")
     found = refusal_report(store, run)
-    assert found.source == "judge"
+    assert found.sources == {"judge": 2}
     assert sum(count for row in found.counts.values() for count in row.values()) == 2
 
 
 def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
-    with pytest.raises(NotFoundError, match="add a column answerable"):
+    with pytest.raises(NotFoundError, match=r"label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 
 

@@ -68,7 +68,7 @@ def test_texts_that_share_half_of_their_words_are_marked_and_others_are_not() ->
     marked = word_diff("one two", "one three")
     assert [change.kind for change in side_of(marked, "A")] == ["same", "gone"]
     assert [change.kind for change in side_of(marked, "B")] == ["same", "new"]
-    assert diff_note(marked).startswith("Struck through")
+    assert diff_note(marked).startswith("Highlighted")
     other = word_diff("one two three", "one four five")
     assert side_of(other, "A") == (Change(kind="same", text="one two three"),)
     assert side_of(other, "B") == (Change(kind="same", text="one four five"),)

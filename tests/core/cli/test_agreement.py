@@ -158,8 +158,8 @@ def test_the_mock_systems_are_ordered_in_four_ways() -> None:
         "PPI++",
     ]
     found = json.loads(ragboard("simulate", "ranking", "--repeats", "200", "--json").stdout)
-    assert [arm["name"] for arm in found["arms"]] == ["judge alone", "labels alone", "PPI", "PPI++"]
-    assert all(arm["tau_low"] <= arm["tau"] <= arm["tau_high"] for arm in found["arms"])
+    assert [method["name"] for method in found["methods"]] == ["judge alone", "labels alone", "PPI", "PPI++"]
+    assert all(method["tau_low"] <= method["tau"] <= method["tau_high"] for method in found["methods"])
 
 
 def test_more_labels_than_items_are_refused_in_one_line() -> None:

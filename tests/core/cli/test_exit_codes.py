@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,12 +29,19 @@ ROWS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run file, and a store with its run, `run`, evaluated."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "run.jsonl").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    assert code(folder / "store", "evaluate", folder / "run.jsonl") == ExitCode.DONE
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A store with one evaluated run, `run`."""
-    file = tmp_path / "run.jsonl"
-    file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
-    assert code(tmp_path / "store", "evaluate", file) == ExitCode.DONE
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A store with one evaluated run, `run`, beside its file."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "store"
 
 

@@ -73,7 +73,7 @@ def test_one_run_is_pushed_and_a_public_data_set_must_be_asked_for(program: Path
 @pytest.mark.parametrize(
     ("words", "token", "code", "said"),
     [
-        (["my-team/rag-evaluations"], "hf_abc", 2, "is no data set of the hub: expected hf:OWNER/NAME"),
+        (["my-team/rag-evaluations"], "hf_abc", 2, "is not a dataset on the hub: expected hf:OWNER/NAME"),
         (["hf:../x"], "hf_abc", 2, "cannot push to ../x"),
         ([TARGET, "none"], "hf_abc", 5, "no run is called 'none'"),
         ([TARGET], "", 6, "cannot push to my-team/rag-evaluations: "),

@@ -41,7 +41,7 @@ def test_a_file_that_is_there_is_written_over_only_by_force(folder: Path, tmp_pa
     out.write_text("mine", encoding="utf-8")
     refused = ragboard(folder, "report", "one", "-o", out)
     assert (refused.exit_code, out.read_text(encoding="utf-8")) == (2, "mine")
-    assert "--force overwrites it" in refused.output
+    assert "pass --force to overwrite it" in refused.output
     assert ragboard(folder, "report", "one", "-o", out, "--force").exit_code == 0
     assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 

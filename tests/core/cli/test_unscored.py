@@ -60,7 +60,7 @@ def test_a_comparison_says_how_they_counted(runs: Store) -> None:
     assert zero.exit_code == 1
     assert "Unscored samples count as zero, or as the worst value where lower is better." in zero.output
     assert (
-        "from worst to best value"
+        "count as anything from the worst to the best value"
         in call(runs, "compare", "gaps", "other", "--unscored", "bounds", "--markdown").output
     )
 

@@ -109,7 +109,7 @@ def test_every_version_is_kept_and_the_newest_counts(bridges: Store) -> None:
     ("nuggets", "why"),
     [
         ([Nugget(text=" ")], "nugget 1 has no text"),
-        ([OPENED, Nugget(text="it OPENED  on 1 July 2000")], "nugget 2 is there twice"),
+        ([OPENED, Nugget(text="it OPENED  on 1 July 2000")], "nugget 2 repeats an earlier one"),
         ([Nugget(text="x" * 501)], "501 characters"),
         ([Nugget(text=str(number)) for number in range(101)], "101 nuggets, expected at most 100"),
     ],
@@ -161,7 +161,7 @@ def test_an_exported_file_is_read_back_as_it_was(bridges: Store, tmp_path: Path)
 def test_a_bad_line_leaves_the_store_as_it_was(bridges: Store, tmp_path: Path) -> None:
     file = tmp_path / "nuggets.jsonl"
     good = json.dumps({"query": "When did it open?", "nuggets": ["One"]})
-    for bad, why in ((b"{", "is not JSON"), (b"[]", "JSON object"), (b'{"query": "x"}', "has no `nuggets`")):
+    for bad, why in ((b"{", "invalid JSON"), (b"[]", "JSON object"), (b'{"query": "x"}', "has no `nuggets`")):
         file.write_bytes(good.encode() + b"\n" + bad)
         with pytest.raises(RunFileError, match=why) as error:
             import_nuggets(bridges, file)

@@ -36,13 +36,16 @@ from ragboard.store import RunRef
 
 pytestmark = pytest.mark.plain_database
 
+RAGBOARD = background.RAGBOARD
+"""The command as it is, which starts a process that imports for itself."""
 SECRET = "sk-verysecret"
 SPECS = ("ragas.faithfulness", "mine.brevity")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory in which a file and a variable say other things than the caller."""
+    monkeypatch.setattr(background, "RAGBOARD", (python, *RAGBOARD[1:]))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(Path(part).resolve()) for part in sys.path if part))
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -172,7 +175,10 @@ def test_a_line_that_is_no_header_is_refused_without_its_value(store: Store, hea
     assert live_evaluations(store) == ()
 
 
-def test_no_python_file_of_the_current_folder_is_run(store: Store, folder: Path) -> None:
+def test_no_python_file_of_the_current_folder_is_run(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "RAGBOARD", RAGBOARD)
     for module in ("click", "json", "duckdb", "ragboard"):
         (folder / f"{module}.py").write_text(f"open({module!r} + '.ran', 'w').close()\n", encoding="utf-8")
     live = ended(store, start_evaluation(store, kept(store), Choice(metrics=("faithfulness",))))

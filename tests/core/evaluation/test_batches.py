@@ -98,12 +98,13 @@ def record(store: Store) -> list[Path]:
     return list((store.folder / "journals").glob("*.batches"))
 
 
-@pytest.fixture
-def expected(tmp_path: Path, live: ChatServer) -> tuple[dict[str, dict[str, Outcome]], Counter[str]]:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Outcome]], Counter[str]]:
     """The scores of the live way, and what it asks."""
-    store = kept(tmp_path / "live")
-    assert ragboard(store, live).exit_code == 0
-    return scores(store), bodies(live)
+    store = kept(tmp_path_factory.mktemp("live"))
+    with chat_server() as live:
+        assert ragboard(store, live).exit_code == 0
+        return scores(store), bodies(live)
 
 
 Expected = tuple[dict[str, dict[str, Outcome]], Counter[str]]
@@ -350,9 +351,9 @@ def test_a_limit_of_calls_holds(tmp_path: Path, server: BatchServer) -> None:
     assert max(bodies(server).values()) == 1
 
 
-def start(store: Store, server: BatchServer, **how: Any) -> subprocess.Popen[str]:
+def start(python: str, store: Store, server: BatchServer, **how: Any) -> subprocess.Popen[str]:
     """An evaluation in a process of its own, which can be killed."""
-    command = [sys.executable, "-m", "ragboard", *words(store, server, *BATCH)]
+    command = [python, "-m", "ragboard", *words(store, server, *BATCH)]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True, **how)
 
@@ -388,17 +389,17 @@ def waits(store: Store, batches: int) -> bool:
 @pytest.mark.plain_database
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_a_process_killed_in_each_wave_goes_on_where_it_was(
-    tmp_path: Path, server: BatchServer, expected: Expected
+    python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
     for first_held, batches in ((0, 1), (1, 3)):
         server.holds = first_held
-        process = start(store, server)
+        process = start(python, store, server)
         until(lambda batches=batches: waits(store, batches))
         process.kill()
         assert ended(process)[0] == -signal.SIGKILL
     server.holds = NEVER
-    code, said = ended(start(store, server))
+    code, said = ended(start(python, store, server))
     assert code == 0, said
     assert (scores(store), bodies(server)) == expected
 
@@ -406,11 +407,11 @@ def test_a_process_killed_in_each_wave_goes_on_where_it_was(
 @pytest.mark.plain_database
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_says_how_many_requests_wait_and_how_to_collect_them(
-    tmp_path: Path, server: BatchServer, expected: Expected
+    python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
     server.holds = 0
-    process = start(store, server, preexec_fn=heed_ctrl_c)
+    process = start(python, store, server, preexec_fn=heed_ctrl_c)
     until(lambda: waits(store, 1))
     process.send_signal(signal.SIGINT)
     code, said = ended(process)
@@ -423,11 +424,11 @@ def test_ctrl_c_says_how_many_requests_wait_and_how_to_collect_them(
 
 @pytest.mark.plain_database
 def test_an_evaluation_that_is_told_to_stop_does_not_wait_for_its_batches(
-    tmp_path: Path, server: BatchServer, expected: Expected
+    python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
     server.holds = 0
-    process = start(store, server)
+    process = start(python, store, server)
     until(lambda: waits(store, 1))
     (status_file,) = (store.folder / "journals").glob("*.status.json")
     stop_file(status_file).touch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,9 +173,9 @@ with open_cache(Path(sys.argv[1])) as cache:
 """
 
 
-def test_two_processes_write_at_once(tmp_path: Path) -> None:
+def test_two_processes_write_at_once(python: str, tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    command = [sys.executable, "-c", WRITER, str(path)]
+    command = [python, "-c", WRITER, str(path)]
     writers = [subprocess.Popen([*command, *span], cwd=ROOT) for span in (["0", "150"], ["100", "250"])]
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
     with open_cache(path) as cache:
@@ -186,7 +185,9 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_line_with_the_way_around_it(store: Store, server: ChatServer) -> None:
     store.cache_path.parent.mkdir(parents=True, exist_ok=True)
     store.cache_path.write_bytes(b"this is no database " * 500)
-    with pytest.raises(StoreError, match=r"answers\.sqlite: cannot use the cache: .*; --no-cache works without it$"):
+    with pytest.raises(
+        StoreError, match=r"answers\.sqlite: cannot use the cache: .*; evaluate without it with --no-cache$"
+    ):
         evaluate(store, "one", Panel(judge=judge(server)))
     assert server.asked == []
     assert evaluate(store, "one", Panel(judge=judge(server)), cache=False).failed == 0

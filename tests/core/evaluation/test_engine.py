@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -202,9 +201,9 @@ evaluate_run(store, sys.argv[2], DEFAULT_METRICS, Panel(judge=PlainJudge(before=
 
 
 @pytest.mark.parametrize("asked_before", [0, 1, 7, 41])
-def test_a_killed_evaluation_goes_on_without_asking_again(store: Store, asked_before: int) -> None:
+def test_a_killed_evaluation_goes_on_without_asking_again(python: str, store: Store, asked_before: int) -> None:
     run_id = add(store, make_run(samples=15))
-    command = [sys.executable, "-c", KILLED, str(store.folder), run_id, str(asked_before)]
+    command = [python, "-c", KILLED, str(store.folder), run_id, str(asked_before)]
     assert subprocess.run(command, check=False, cwd=Path(__file__).parents[3]).returncode == 9
     judge = PlainJudge()
     done = evaluate_run(store, run_id, ALL, Panel(judge=judge))

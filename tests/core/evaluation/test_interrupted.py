@@ -69,9 +69,9 @@ def command_line(store: Store, server: ChatServer, *given: str) -> list[str]:
     return [*words, "--concurrency", str(CONCURRENCY), *given]
 
 
-def start(store: Store, server: ChatServer, *given: str, **how: Any) -> subprocess.Popen[str]:
+def start(python: str, store: Store, server: ChatServer, *given: str, **how: Any) -> subprocess.Popen[str]:
     """An evaluation in a process of its own, which can be killed."""
-    command = [sys.executable, "-m", "ragboard", *command_line(store, server, "--no-cache", *given)]
+    command = [python, "-m", "ragboard", *command_line(store, server, "--no-cache", *given)]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True, **how)
 
@@ -132,11 +132,11 @@ class At:
         return None
 
 
-def killed_at(store: Store, server: ChatServer, count: int) -> bool:
+def killed_at(python: str, store: Store, server: ChatServer, count: int) -> bool:
     """Evaluate, and kill -9 the process at that request; whether it came so far."""
     known = set(journalled(store))
     before = len(server.asked)
-    process = start(store, server)
+    process = start(python, store, server)
     at = At(count, process.kill)
     server.rules = [at]
     code, said = ended(process)
@@ -150,15 +150,15 @@ def killed_at(store: Store, server: ChatServer, count: int) -> bool:
     return code != 0
 
 
-def check_kills(folder: Path, server: ChatServer, samples: int, kills: int) -> None:
+def check_kills(python: str, folder: Path, server: ChatServer, samples: int, kills: int) -> None:
     undisturbed, store = (kept(Store(folder / name), samples) for name in ("undisturbed", "killed"))
-    assert ended(start(undisturbed, server))[0] == 0
+    assert ended(start(python, undisturbed, server))[0] == 0
     whole = Counter(map(task_of, server.asked))
     server.asked.clear()
     rng = random.Random(kills)
-    done = sum(killed_at(store, server, rng.randint(1, 2 * len(whole) // (kills + 1))) for _ in range(kills))
+    done = sum(killed_at(python, store, server, rng.randint(1, 2 * len(whole) // (kills + 1))) for _ in range(kills))
     assert done >= kills - 2
-    code, said = ended(start(store, server))
+    code, said = ended(start(python, store, server))
     assert code == 0, said
     assert scores(store) == scores(undisturbed)
     again = Counter(map(task_of, server.asked)) - whole
@@ -168,24 +168,26 @@ def check_kills(folder: Path, server: ChatServer, samples: int, kills: int) -> N
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
-def test_an_evaluation_killed_three_times_is_as_if_it_never_was(tmp_path: Path, server: ChatServer) -> None:
-    check_kills(tmp_path, server, samples=25, kills=3)
+def test_an_evaluation_killed_three_times_is_as_if_it_never_was(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
+    check_kills(python, tmp_path, server, samples=25, kills=3)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_an_evaluation_of_500_samples_killed_thirty_times_is_as_if_it_never_was(
-    tmp_path: Path, server: ChatServer
+    python: str, tmp_path: Path, server: ChatServer
 ) -> None:
-    check_kills(tmp_path, server, samples=500, kills=30)
+    check_kills(python, tmp_path, server, samples=500, kills=30)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
 def test_results_that_a_killed_evaluation_left_are_deleted_by_the_next_of_any_run(
-    tmp_path: Path, server: ChatServer
+    python: str, tmp_path: Path, server: ChatServer
 ) -> None:
     store = kept(Store(tmp_path), 10)
-    process = start(store, server)
+    process = start(python, store, server)
     server.rules = [At(20, process.kill)]
     assert ended(process)[0] == -signal.SIGKILL
     server.rules = []
@@ -197,9 +199,9 @@ def test_results_that_a_killed_evaluation_left_are_deleted_by_the_next_of_any_ru
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) -> None:
+def test_ctrl_c_keeps_all_that_was_answered(python: str, tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 60)
-    process = start(store, server, preexec_fn=heed_ctrl_c)
+    process = start(python, store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(120, lambda: process.send_signal(signal.SIGINT))]
     code, said = ended(process)
     assert (code, "Traceback" in said) == (130, False)
@@ -217,11 +219,13 @@ def test_ctrl_c_keeps_all_that_was_answered(tmp_path: Path, server: ChatServer) 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(tmp_path: Path, server: ChatServer) -> None:
+def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
     """The server would take ten minutes for each response, twice as long as the test waits."""
     store = kept(Store(tmp_path), 20)
     server.delay = lambda: 2 * PATIENCE
-    process = start(store, server, preexec_fn=heed_ctrl_c)
+    process = start(python, store, server, preexec_fn=heed_ctrl_c)
     server.rules = [At(CONCURRENCY, lambda: process.send_signal(signal.SIGINT))]
     assert ended(process)[0] == 130
     assert journalled(store) == []
@@ -229,39 +233,41 @@ def test_ctrl_c_does_not_wait_for_a_server_that_does_not_answer(tmp_path: Path, 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-def test_a_disk_that_is_full_is_one_line_and_nothing_is_damaged(tmp_path: Path, server: ChatServer) -> None:
+def test_a_disk_that_is_full_is_one_line_and_nothing_is_damaged(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
     import resource
 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
     store = kept(Store(tmp_path), 40)
-    code, said = ended(start(store, server, preexec_fn=little_room))
-    assert (code, said.count("\n") - said.count("sent to ")) == (ExitCode.STORE, 1), said
+    code, said = ended(start(sys.executable, store, server, preexec_fn=little_room))
+    assert (code, said.count("\n") - said.count("sent to ")) == (ExitCode.ERROR, 1), said
     assert re.search(r"(?m)^ragboard: .*\.jsonl: cannot write the journal: ", said)
     answered = journalled(store)
     assert answered
     before = len(server.asked)
-    code, said = ended(start(store, server))
+    code, said = ended(start(python, store, server))
     assert code == 0, said
     assert not set(answered) & set(map(task_of, server.asked[before:]))
     assert len(scores(store)) == 40
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_is_read_only_is_one_line(tmp_path: Path, server: ChatServer) -> None:
+def test_a_folder_that_is_read_only_is_one_line(python: str, tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path / "store"), 3)
     store.folder.chmod(0o555)
     try:
-        code, said = ended(start(store, server))
+        code, said = ended(start(python, store, server))
     finally:
         store.folder.chmod(0o755)
     assert (code, said.count("\n") - said.count("sent to ")) == (1, 1), said
     assert server.asked == []
-    assert ended(start(store, server))[0] == 0
+    assert ended(start(python, store, server))[0] == 0
 
 
-def test_a_second_evaluation_of_a_run_at_once_is_refused(tmp_path: Path, server: ChatServer) -> None:
+def test_a_second_evaluation_of_a_run_at_once_is_refused(python: str, tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 20)
     go_on = threading.Event()
 
@@ -273,7 +279,7 @@ def test_a_second_evaluation_of_a_run_at_once_is_refused(tmp_path: Path, server:
     server.chance = lambda _: None if go_on.is_set() else held
     at = At(1, lambda: None)
     server.rules = [at]
-    first = start(store, server)
+    first = start(python, store, server)
     assert at.done.wait(PATIENCE)
     code, said = evaluate_here(store, server, "--no-cache")
     go_on.set()

@@ -93,12 +93,12 @@ def test_what_is_refused_is_said_with_what_to_do() -> None:
 def test_an_offer_holds_what_can_be_scored_and_no_invented_time() -> None:
     offer = make_offer([WHOLE], EMBEDDED)
     assert offer is not None
-    assert offer.names == "Faithfulness, Answer relevance and Context relevance"
+    assert offer.names == "Faithfulness, Answer relevance, Context relevance and Answer recall", "it has a reference"
     assert offer.seconds is not None
     assert offer.cost.startswith("no calls to models, no cost, about ")
     by_model = make_offer([replace(WHOLE, contexts=None)], chat(), {})
     assert by_model is not None
-    assert (by_model.names, by_model.seconds) == ("Answer relevance", None)
+    assert (by_model.names, by_model.seconds) == ("Answer relevance and Answer recall", None)
     assert by_model.cost.endswith("cost unknown (no price for gpt-4o-mini)")
     assert make_offer([BARE], EMBEDDED) is None
     assert expected_seconds(contents_of([]), metrics_named(["f1"]), EMBEDDED) is None

@@ -32,9 +32,9 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def start(store: Store, server: ChatServer, embedder: str) -> subprocess.Popen[str]:
+def start(python: str, store: Store, server: ChatServer, embedder: str) -> subprocess.Popen[str]:
     """An evaluation of its own for each embedder, all by one judge."""
-    command = [sys.executable, "-m", "ragboard", *command_line(store, server, "--embed", embedder)]
+    command = [python, "-m", "ragboard", *command_line(store, server, "--embed", embedder)]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True)
 
@@ -43,9 +43,11 @@ def chats(server: ChatServer) -> Counter[tuple[str, str]]:
     return Counter(task_of(asked) for asked in server.asked if "messages" in asked)
 
 
-def test_after_a_kill_another_evaluation_asks_the_judge_nothing_again(tmp_path: Path, server: ChatServer) -> None:
+def test_after_a_kill_another_evaluation_asks_the_judge_nothing_again(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
     store = kept(Store(tmp_path), SAMPLES)
-    process = start(store, server, "openai:e")
+    process = start(python, store, server, "openai:e")
     server.rules = [At(3 * SAMPLES, process.kill)]
     assert ended(process)[0] == -signal.SIGKILL
     server.rules = []
@@ -67,23 +69,27 @@ def test_a_journal_whose_answers_are_not_in_the_cache_brings_them_there(tmp_path
     assert not chats(server)
 
 
-def test_two_evaluations_at_once_by_one_judge_ask_everything_once(tmp_path: Path, server: ChatServer) -> None:
+def test_two_evaluations_at_once_by_one_judge_ask_everything_once(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
     store, rng = kept(Store(tmp_path), SAMPLES), random.Random(1)
     server.delay = lambda: rng.uniform(0.0, 0.2)
-    both = [start(store, server, embedder) for embedder in ("openai:e", "openai:other")]
+    both = [start(python, store, server, embedder) for embedder in ("openai:e", "openai:other")]
     assert [ended(one)[0] for one in both] == [0, 0]
     assert set(chats(server).values()) == {1}
     assert sum(chats(server).values()) == 4 * SAMPLES
 
 
-def test_who_waits_for_an_answer_asks_itself_once_the_other_is_killed(tmp_path: Path, server: ChatServer) -> None:
+def test_who_waits_for_an_answer_asks_itself_once_the_other_is_killed(
+    python: str, tmp_path: Path, server: ChatServer
+) -> None:
     store, go_on = kept(Store(tmp_path), 4), threading.Event()
     server.delay = lambda: 0.0 if go_on.is_set() else 2 * PATIENCE
     asked = At(4, lambda: None)
     server.rules = [asked]
-    first = start(store, server, "openai:e")
+    first = start(python, store, server, "openai:e")
     assert asked.done.wait(PATIENCE)
-    second = start(store, server, "openai:other")
+    second = start(python, store, server, "openai:other")
     go_on.set()
     first.kill()
     assert ended(first)[0] == -signal.SIGKILL

@@ -228,5 +228,5 @@ def test_a_cache_that_cannot_be_read_is_one_line(store: Store, server: ChatServe
     store.cache_path.symlink_to("/proc/self/mem")
     for journal in store.folder.glob("journals/*.jsonl"):
         journal.touch()  # else there is nothing to evaluate
-    with pytest.raises(StoreError, match=r"^[^\n]*cannot use the cache: [^\n]*; --no-cache works without it$"):
+    with pytest.raises(StoreError, match=r"^[^\n]*cannot use the cache: [^\n]*; evaluate without it with --no-cache$"):
         evaluate(store, server)

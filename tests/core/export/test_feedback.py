@@ -137,7 +137,7 @@ def test_a_run_of_another_origin_is_refused_in_one_line(tmp_path: Path, kind: st
     store = evaluated(tmp_path, [row | {"id": f"q{n}"} for n, row in enumerate(ROWS)])
     done = CliRunner().invoke(main, ["export", "traces", "--format", kind, "--store", str(store.folder)])
     assert done.exit_code == 2
-    assert "sample q0 has no id of" in done.output
+    assert "sample q0 has no trace id of" in done.output
     assert done.output.count("\n") == 1
 
 

@@ -149,7 +149,7 @@ def test_batches_are_random_samples_long_answers_as_likely_as_short_ones(store: 
     run = kept(store, answers=(long, long, *("It is red.",) * 18))
     size = batch_of(store, run).samples
     assert size == 9, "40 statements at a mean of 4.7 a sample, rounded, whichever samples are drawn"
-    seeds, drawn = 300, dict.fromkeys(range(20), 0)
+    seeds, drawn = 100, dict.fromkeys(range(20), 0)
     for seed in range(seeds):
         with store.database.write() as connection:
             connection.execute("DELETE FROM draws")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.conftest import EvaluatedSamples
 from tests.core.conftest import PlainJudge
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run, sample_runs
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
@@ -30,10 +32,13 @@ FAITHFULNESS = "ragas.faithfulness"
 
 
 @pytest.fixture
+def store(tmp_path: Path, evaluated_samples: EvaluatedSamples) -> Store:
+    return evaluated_samples(tmp_path / "store")
+
+
+@pytest.fixture
 def run(store: Store) -> RunRef:
-    added, _ = store.add_runs(sample_runs())
-    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return store.resolve(added.name)
+    return store.resolve("bm25-k3")
 
 
 def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str = "ada", flipped: int = 0) -> None:
@@ -136,6 +141,29 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
     assert trust.comparison.difference.value == pytest.approx(again.difference.value)
 
 
+def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
+    store: Store, run: RunRef, tmp_path: Path
+) -> None:
+    rows = [
+        {
+            "question": sample.question,
+            "contexts": [one.text for one in sample.contexts or ()],
+            "answer": sample.answer,
+            "grades": {"faithfulness": 1 + at % 4},
+        }
+        for at, (_, sample) in enumerate(store.samples(run.run_id))
+        if sample.answer
+    ]
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
+    agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
+    found = validate_judge(store, run, FAITHFULNESS)
+    assert found
+    assert (found.source, found.own) == ("own", len(rows))
+    assert "of other answers" not in found.in_words
+
+
 def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:
     for name in ("statements", "pairs"):
         agree(store, read_labels(str(sample_folder() / "labels" / f"{name}.jsonl")), Panel(judge=EmbeddedJudge()))
@@ -202,11 +230,9 @@ def test_labels_of_the_runs_own_answers_come_before_newer_labels_of_others(
     newest = validate_judge(store, run, FAITHFULNESS)
     assert newest
     assert (newest.source, newest.own, newest.comparison.measured) == ("between", 40, "accuracy")
-    other = store.add_runs(sample_runs())[1]
-    evaluate_run(store, other.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    elsewhere = validate_judge(store, store.resolve(other.name), FAITHFULNESS)
+    (added,) = store.add_runs([Run(name="else", samples=tuple(replace(one, answer="It was.") for one in samples[:5]))])
+    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    elsewhere = validate_judge(store, store.resolve("else"), FAITHFULNESS)
     assert elsewhere
-    assert (elsewhere.own, elsewhere.in_words.split(":")[0].endswith(" of other answers (between)")) in (
-        (0, True),
-        (elsewhere.own, False),
-    )
+    assert elsewhere.own == 0
+    assert elsewhere.in_words.split(":")[0].endswith(f" of other answers ({elsewhere.source})")

@@ -6,12 +6,12 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from ragboard import Store, evaluate_run, sample_runs
-from ragboard.analysis import leaderboard, sample_report
+from ragboard.analysis import SampleReport, leaderboard, sample_report
 from ragboard.errors import RunFileError
 from ragboard.human.agree import agree
 from ragboard.judges import JudgeOptions, panel_named
@@ -23,6 +23,7 @@ from ragboard.sample_files import sample_folder
 from ragboard.tasks import Failure, Prefer, Preference, Rate, Rating, Verify
 
 RECORDING = sample_folder() / "verdicts"
+Reports: TypeAlias = list[tuple[dict[str, Any], SampleReport]]
 METRICS = ("faithfulness", "answer_relevance(method=direct)", "context_relevance", "ragchecker", "gpt_score")
 
 
@@ -39,6 +40,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
+@pytest.fixture(scope="module")
+def reports(store: Store) -> Reports:
+    """Each recorded row with the report of its sample."""
+    return [(row, sample_report(store, store.resolve(row["run"]), row["sample"])) for row in rows()]
+
+
 def test_nothing_fails_and_the_judge_is_named(store: Store) -> None:
     for run in leaderboard(store):
         assert not any(summary.unscored.get("failed") for summary in run.metrics.values())
@@ -46,9 +53,8 @@ def test_nothing_fails_and_the_judge_is_named(store: Store) -> None:
         assert run.judged.in_words == "the authors of this sample, recorded"
 
 
-def test_every_verdict_quote_and_reason_of_an_answer_is_the_recorded_one(store: Store) -> None:
-    for row in rows():
-        report = sample_report(store, store.resolve(row["run"]), row["sample"])
+def test_every_verdict_quote_and_reason_of_an_answer_is_the_recorded_one(reports: Reports) -> None:
+    for row, report in reports:
         shown = [one for one in report.statements if one.statement.side == "response"]
         assert [one.statement.text for one in shown] == [said["statement"] for said in row["statements"]]
         for one, said in zip(shown, row["statements"], strict=True):
@@ -64,9 +70,8 @@ def test_every_verdict_quote_and_reason_of_an_answer_is_the_recorded_one(store: 
             assert sorted(supporting) == said["passages"]
 
 
-def test_scores_are_what_one_counts_by_hand(store: Store) -> None:
-    for row in rows():
-        report = sample_report(store, store.resolve(row["run"]), row["sample"])
+def test_scores_are_what_one_counts_by_hand(reports: Reports) -> None:
+    for row, report in reports:
         labels = [said["verdict"] for said in row["statements"]]
         counted = report.scores["ragas.faithfulness"]
         if isinstance(counted, Score):

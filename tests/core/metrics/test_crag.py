@@ -98,6 +98,8 @@ def test_the_mean_of_a_run_is_the_score_of_the_source(data: Path) -> None:
     cases = json.loads((folder / "inputs.json").read_text("utf-8"))["cases"]
     expected = {one["id"]: one for one in json.loads((folder / "expected.json").read_text("utf-8"))["cases"]}
     distinct = {(case["total"], case["n_correct"], case["n_missing"]): case["id"] for case in cases}
+    for large in [sizes for sizes in distinct if sizes[0] > 1000][1:]:
+        del distinct[large]  # one of thousands of rows shows what there is to be seen in a large one
     assert len(distinct) >= 10
     for (total, correct, missing), number in distinct.items():
         answers = ["In 1871."] * correct + ["I don't know."] * missing

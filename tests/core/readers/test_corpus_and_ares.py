@@ -86,7 +86,7 @@ def test_an_answer_with_odd_line_breaks_leaves_the_file_readable(tmp_path: Path)
 def test_a_label_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "rows.tsv"
     file.write_text("Query\tDocument\tContext_Relevance_Label\nq\td\tYes\nq\td\tperhaps\n")
-    with pytest.raises(RunFileError, match=r"rows.tsv:3: Context_Relevance_Label: 'perhaps', expected Yes, No"):
+    with pytest.raises(RunFileError, match=r"rows.tsv:3: Context_Relevance_Label: got 'perhaps', expected Yes, No"):
         read_ares(file)
 
 

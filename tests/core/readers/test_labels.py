@@ -299,4 +299,5 @@ def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_p
 def test_grades_of_one_answer_are_read_from_its_columns(
     columns: dict[str, object], grades: dict[str, tuple[float, ...]]
 ) -> None:
-    assert human_grades(columns) == grades
+    assert {name: given.each for name, given in human_grades(columns).items()} == grades
+    assert all(min(given.each) <= given.mean <= max(given.each) for given in human_grades(columns).values())

@@ -92,7 +92,7 @@ def test_an_error_in_a_packed_file_names_the_packed_file(write: Write) -> None:
 def test_a_file_that_unpacks_to_very_much_is_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr("ragboard.readers.packed.ALLOWED", 2**20)
+    monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**20)
     path = write(name, pack(b" " * (40 * 2**20)))
     with pytest.raises(RunFileError, match=r"bytes but unpacks to more than \d+ MiB; unpack it yourself"):
         read_runs(path)
@@ -160,7 +160,7 @@ def test_a_sheet_of_what_is_no_workbook_is_refused(write: Write) -> None:
 
 
 def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragboard.readers.packed.ALLOWED", 2**10)
+    monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**10)
     monkeypatch.setattr("ragboard.readers.packed.EXPANSION", 2)
     path = workbook(tmp_path / "book.xlsx", A=[["question"], *([["same " * 100]] * 5000)])
     with pytest.raises(RunFileError, match=r"bytes but takes more than \d+ MiB when it is read"):
@@ -403,7 +403,7 @@ def test_an_address_is_downloaded_and_its_key_is_shown_nowhere(server: str, writ
 
 
 def test_a_download_is_bounded(server: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragboard.readers.sources.LARGEST", 2**20)
+    monkeypatch.setattr("ragboard.readers.sources.MAX_UNPACKED", 2**20)
     write("run.jsonl", "\n" * (3 * 2**20))
     with pytest.raises(RunFileError, match=r"run\.jsonl: is larger than"):
         read_runs(f"{server}/run.jsonl")

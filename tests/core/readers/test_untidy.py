@@ -66,7 +66,7 @@ def test_untidy_jsonl(write: Write) -> None:
         Renamed(line=10, given="a", assigned="a#3"),
     )
     assert report.notes == (
-        "no column is read as the reference",
+        "no reference found in the file",
         "kept as metadata: x",
         "1 sample without an id got one from its question",
     )

@@ -38,7 +38,7 @@ def test_where_few_values_differ_p_is_the_share_of_divisions() -> None:
     sums = [abs(sum(chosen) - 5 * sum(pooled) / 12) for chosen in combinations(pooled, 5)]
     exact = np.mean([one >= sums[0] - 1e-9 for one in sums])
     found = group_difference(pooled[:5], pooled[5:], bounds=(0, 1))
-    assert found.p_method == "random divisions, 5000 draws, seed 0"
+    assert found.p_method == "permutation test, 5000 draws, seed 0"
     assert found.p == pytest.approx(exact, abs=0.02)
 
 

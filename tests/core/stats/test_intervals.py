@@ -27,15 +27,15 @@ from ragboard.stats import (
     range_text,
     wilson_interval,
 )
-from ragboard.stats.distributions import coin_tail, t_quantile, two_sided_t
-from ragboard.stats.intervals import LARGE
+from ragboard.stats.distributions import fair_coin_cdf, t_quantile, two_sided_t
+from ragboard.stats.intervals import LARGE_SAMPLE
 
 
 def test_a_small_p_is_not_rounded_to_0() -> None:
     """12 standard errors, and 0 wins of 200; counted in exact fractions, and by mpmath for t."""
     assert two_sided_t(12.0, 1e9) == pytest.approx(3.553e-33, rel=1e-3)
     assert two_sided_t(12.0, 1002.0) == pytest.approx(4.252e-31, rel=1e-2)
-    assert coin_tail(0, 200) == pytest.approx(0.5**200)
+    assert fair_coin_cdf(0, 200) == pytest.approx(0.5**200)
 
 
 def test_a_published_t_value() -> None:
@@ -53,7 +53,7 @@ def test_a_hand_made_interval_of_symmetric_values_is_that_of_t() -> None:
 
 
 def test_the_interval_of_many_values_is_that_of_scipy() -> None:
-    values = np.random.default_rng(1).beta(4, 3, size=LARGE + 1)
+    values = np.random.default_rng(1).beta(4, 3, size=LARGE_SAMPLE + 1)
     found = mean_interval(moments(values), bounds=(0, 1))
     assert isinstance(found, Interval)
     theirs = scipy_stats.ttest_1samp(values, 0).confidence_interval(0.95)
@@ -233,8 +233,8 @@ def test_sums_of_clusters_give_what_their_values_give() -> None:
 def test_too_few_clusters_have_no_interval_and_say_why() -> None:
     values = np.random.default_rng(4).random(60)
     for clusters, words in (
-        ([place % 4 for place in range(60)], "60 values in 4 clusters (effective number 4.0)"),
-        ([max(0, place - 50) for place in range(60)], "60 values in 10 clusters (effective number 1.4)"),
+        ([place % 4 for place in range(60)], "60 values in 4 clusters tell as much as 4.0"),
+        ([max(0, place - 50) for place in range(60)], "60 values in 10 clusters tell as much as 1.4"),
     ):
         found = mean_interval(moments(values, clusters), bounds=(0, 1))
         assert isinstance(found, NoInterval)
@@ -242,14 +242,14 @@ def test_too_few_clusters_have_no_interval_and_say_why() -> None:
 
 
 def test_more_than_500_clusters_have_the_interval_of_t_alone() -> None:
-    sums = np.random.default_rng(6).beta(5, 0.5, (LARGE + 1, 2)).sum(axis=1)
+    sums = np.random.default_rng(6).beta(5, 0.5, (LARGE_SAMPLE + 1, 2)).sum(axis=1)
     known = cluster_moments(np.full(sums.size, 2.0), sums)
     found = mean_interval(known, bounds=(0, 1))
     assert isinstance(known, ClusterMoments)
     assert isinstance(found, Interval)
     assert found.method == "Student's t, 501 clusters"
     assert found.high - known.mean == pytest.approx(t_quantile(0.975, known.df) * known.error)
-    fewer = mean_interval(cluster_moments(np.full(LARGE, 2.0), sums[:LARGE]), bounds=(0, 1))
+    fewer = mean_interval(cluster_moments(np.full(LARGE_SAMPLE, 2.0), sums[:LARGE_SAMPLE]), bounds=(0, 1))
     assert isinstance(fewer, Interval)
     assert fewer.method == "Student's t and Bayesian bootstrap, 500 clusters"
 

@@ -21,7 +21,7 @@ from ragboard.stats import (
     powered_means,
 )
 from ragboard.stats.checks import FloatArray
-from ragboard.stats.ppi import binary_parts, parts_of, solve
+from ragboard.stats.ppi import binary_ppi_moments, ppi_estimates, ppi_moments
 
 
 def yes_no(*, both: int, judge: int, person: int, neither: int) -> tuple[FloatArray, FloatArray]:
@@ -129,8 +129,8 @@ def test_a_judge_that_says_the_same_of_all_is_refused() -> None:
 def test_counts_give_the_moments_of_the_items(both: int, judge: int, person: int, neither: int, yes: int) -> None:
     labels, judged = yes_no(both=both, judge=judge, person=person, neither=neither)
     rest = np.repeat([1.0, 0.0], [yes, 50 - yes])
-    one = parts_of(labels, judged, rest)
-    other = binary_parts(
+    one = ppi_moments(labels, judged, rest)
+    other = binary_ppi_moments(
         both=np.float64(both),
         judge_alone=np.float64(judge),
         person_alone=np.float64(person),
@@ -139,7 +139,7 @@ def test_counts_give_the_moments_of_the_items(both: int, judge: int, person: int
         m=50,
     )
     for weight in (None, 1.0):
-        solved = [solve(parts, design="subset", weight=weight) for parts in (one, other)]
+        solved = [ppi_estimates(parts, design="subset", weight=weight) for parts in (one, other)]
         assert solved[0].estimate == pytest.approx(solved[1].estimate)
         assert solved[0].error == pytest.approx(solved[1].error)
 

@@ -58,18 +58,18 @@ def test_a_perfect_judge_orders_as_well_as_counting_all_successes() -> None:
     counts = rng.binomial(500, MOCK_RATES, (3000, 9))
     direct = np.array([scipy_stats.kendalltau(row, MOCK_RATES).statistic for row in counts])
     found = simulate_ranking(sensitivity=1.0, specificity=1.0, labels=100, items=500, repeats=3000)
-    for arm in (found.arms[0], found.arms[2]):
-        error = np.hypot(arm.tau_error, direct.std() / np.sqrt(3000))
-        assert arm.tau == pytest.approx(float(direct.mean()), abs=4 * float(error))
+    for method in (found.methods[0], found.methods[2]):
+        error = np.hypot(method.tau_error, direct.std() / np.sqrt(3000))
+        assert method.tau == pytest.approx(float(direct.mean()), abs=4 * float(error))
 
 
 def test_a_judge_that_favours_some_systems_is_put_right_by_labels() -> None:
     found = simulate_ranking(sensitivity=UNEVEN, specificity=UNEVEN[::-1], repeats=1000)
-    judge, labels, ppi, tuned = found.arms
+    judge, labels, ppi, tuned = found.methods
     assert judge.tau < 0.6
     assert ppi.tau > judge.tau + 0.2
     assert tuned.tau > labels.tau + 3 * labels.tau_error
-    assert all(0.935 <= arm.coverage <= 0.965 for arm in (ppi, tuned))
+    assert all(0.935 <= method.coverage <= 0.965 for method in (ppi, tuned))
     assert judge.coverage < 0.5
 
 
@@ -94,8 +94,8 @@ def test_with_a_perfect_judge_tau_is_that_of_binomial_samples_drawn_directly() -
     for name, size in (("judge alone", 400), ("labels alone", 100)):
         estimates = rng.binomial(size, truth, (1500, truth.size)) / size
         direct = [scipy_stats.kendalltau(row, truth).statistic for row in estimates]
-        arm = next(arm for arm in found.arms if arm.name == name)
-        error = np.hypot(arm.tau_error, np.std(direct, ddof=1) / np.sqrt(1500))
-        assert abs(arm.tau - np.mean(direct)) < 4 * error
-        assert arm.tau_low == pytest.approx(np.quantile(direct, 0.025), abs=0.06)
-        assert arm.tau_high == pytest.approx(np.quantile(direct, 0.975), abs=0.06)
+        method = next(method for method in found.methods if method.name == name)
+        error = np.hypot(method.tau_error, np.std(direct, ddof=1) / np.sqrt(1500))
+        assert abs(method.tau - np.mean(direct)) < 4 * error
+        assert method.tau_low == pytest.approx(np.quantile(direct, 0.025), abs=0.06)
+        assert method.tau_high == pytest.approx(np.quantile(direct, 0.975), abs=0.06)

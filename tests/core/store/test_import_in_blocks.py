@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragboard import RagboardError, Store, read_runs
+from ragboard import RagboardError, Store, StoreError, read_runs
 from ragboard.readers import open_runs
 from ragboard.sample_files import sample_folder
 from ragboard.store import bulk
@@ -212,3 +214,20 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Row], esc
     folder = tmp_path_factory.mktemp("any")
     lines = [json.dumps(row, ensure_ascii=escaped).replace("\u2028", " ") for row in rows]
     assert_same(folder, written(folder, lines), skip_bad=True)
+
+
+def end_process(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_that_is_killed_ends_the_import_and_nothing_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(bulk, "available_cores", lambda: 2)
+    monkeypatch.setattr(bulk, "_prepare", end_process)
+    store = Store(tmp_path / "store")
+    with pytest.raises(StoreError, match="was killed, perhaps because memory ran out; nothing is stored"):
+        store.import_file(written(tmp_path, PLAIN), min_bytes=0)
+    assert not list((store.folder / "staging").iterdir())
+    assert not store.database.path.exists()

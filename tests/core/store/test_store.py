@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -166,10 +165,10 @@ for number in range(8):
 """
 
 
-def test_writers_and_readers_of_several_processes_and_threads_take_turns(store: Store) -> None:
+def test_writers_and_readers_of_several_processes_and_threads_take_turns(python: str, store: Store) -> None:
     store.add_runs([make_run("first")])
     root = Path(__file__).parents[3]
-    commands = [[sys.executable, "-c", WRITER, str(store.folder), name] for name in ("a", "b")]
+    commands = [[python, "-c", WRITER, str(store.folder), name] for name in ("a", "b")]
     writers = [subprocess.Popen(command, cwd=root) for command in commands]
     errors: list[Exception] = []
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragboard import Passage
 from ragboard.records import JsonValue
-from ragboard.text.citations import CitationError, citation_marks, cited_sentences, unmarked
+from ragboard.text.citations import CitationError, citation_marks, cited_sentences, unmarked, without_marks_of
 
 PASSAGES = tuple(Passage(id=f"doc-{rank}", text="It is.", rank=rank) for rank in range(1, 5))
 
@@ -41,6 +41,7 @@ def cited(answer: str, column: JsonValue = None) -> list[tuple[str, tuple[tuple[
         ]),
         ("Fara is old (Source 2).", [("(Source 2)", ("2",))]),
         ("Fara is old [9].", [("[9]", ("9",))]),
+        ("Fara is old \uff3b\uff12\uff3d and [\u0663].", [("\uff3b\uff12\uff3d", ("2",)), ("[\u0663]", ("3",))]),
         ("Fara is old (1). It is small (2)(3).", [("(1)", ("1",)), ("(2)", ("2",)), ("(3)", ("3",))]),
     ],
 )  # fmt: skip
@@ -189,3 +190,10 @@ def test_every_mark_belongs_to_one_sentence_if_there_is_any(answer: str) -> None
     places = [citation.start for one in sentences for citation in one.citations]
     if sentences:
         assert sorted(set(places), key=str) == sorted({one.start for one in citation_marks(answer, PASSAGES)}, key=str)
+
+
+def test_a_text_that_repeats_the_answer_loses_the_marks_that_the_answer_has_and_no_others() -> None:
+    answer = "Fara is old [1][2]. It has a bell [doc-3] (4)."
+    texts = ["Fara is old [1][2].", "It has a bell [doc-3] (4).", "[1]", "It has a bell [9]."]
+    assert without_marks_of(answer, PASSAGES, texts) == ["Fara is old.", "It has a bell (4).", "", "It has a bell [9]."]
+    assert without_marks_of("Fara is old.", PASSAGES, ["Fara is old [1]."]) == ["Fara is old [1]."]

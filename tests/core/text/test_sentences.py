@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragboard.judges.embedded.figures import figures
 from ragboard.text.sentences import (
-    MOST_REMEMBERED,
+    MAX_CACHED_WORDS,
     Language,
     Remembered,
     Words,
@@ -198,9 +198,9 @@ def test_what_is_remembered_of_words_is_bounded_and_leaves_out_what_is_no_word()
     lengths = Remembered(len)
     assert [lengths["word"], lengths["w" * 41]] == [4, 41]
     assert list(lengths) == ["word"]
-    for number in range(MOST_REMEMBERED):
+    for number in range(MAX_CACHED_WORDS):
         assert lengths[str(number)] == len(str(number))
-    assert len(lengths) <= MOST_REMEMBERED
+    assert len(lengths) <= MAX_CACHED_WORDS
 
 
 @given(st.text(alphabet="aBs1 9.,_'-()\n", max_size=60))

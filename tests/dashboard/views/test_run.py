@@ -42,3 +42,14 @@ def test_a_run_of_conversations_says_what_its_intervals_are_of(kept: Store, draw
         assert "Intervals are clustered by 3 conversations." in said
     finally:
         kept.remove_runs([added.id])
+
+
+def test_a_run_without_an_evaluation_has_no_distribution_of_its_numbers(fresh: Store, draw: Draw) -> None:
+    samples = tuple(Sample(id=f"{n}", question=f"{n}?", answer="Yes.", metadata={"turn": n}) for n in range(6))
+    (added,) = fresh.add_runs([Run(name="talk", samples=samples)])
+    page = draw("run", run="talk")
+    assert not [one.label for one in page.expander if one.label.startswith("Distribution")]
+    evaluate_run(fresh, added.id, metrics_named(["faithfulness"]), Panel(judge=EmbeddedJudge()))
+    page = draw("run", run="talk")
+    assert [one.label for one in page.expander if one.label.startswith("Distribution")]
+    assert [one for one in page.selectbox if one.label == "Group by"] == [], "there is nothing to group by"

@@ -198,10 +198,10 @@ def test_a_file_is_parsed_once_however_it_is_then_read(monkeypatch: pytest.Monke
 
 def test_a_second_run_over_the_same_questions_can_be_compared_with_the_first() -> None:
     page = press(uploaded("first.jsonl", {"question": "Q", "answer": "A"}), "Import only")
-    assert [link.label for link in page.get("page_link")] == ["Open the run"]
+    assert [link.label for link in page.get("page_link")] == ["Open the run", "Evaluate"]
     page = press(upload(page, "second.jsonl", {"question": "Q", "answer": "B"}), "Import only")
     links = {link.label: link.query_string for link in page.get("page_link")}
-    assert links == {"Open the run": "run=second", "Compare with first": "a=first&b=second"}
+    assert links == {"Open the run": "run=second", "Evaluate": "run=second", "Compare with first": "a=first&b=second"}
 
 
 def test_packed_and_excel_files_are_taken_under_their_names(kept: Store) -> None:
@@ -266,25 +266,53 @@ def test_what_cannot_be_scored_is_not_offered() -> None:
 GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grades": {"faithfulness": [4, 3]}}
 
 
-def test_a_file_of_peoples_grades_measures_agreement_first(kept: Store) -> None:
+def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store) -> None:
     page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
-    assert "**These rows hold people's grades: 2 answers to 1 question.**" in said(page)
-    assert [(button.label, button.proto.type) for button in page.button][:2] == [
-        ("Measure agreement", "primary"),
-        ("Import as a run all the same", "secondary"),
+    assert "**2 answers to 1 question, with 1 passage each.**" in said(page)
+    assert "It holds people's grades for faithfulness." in said(page).replace("&#x27;", "'")
+    assert [(button.label, button.proto.type) for button in page.button][:4] == [
+        ("Import and evaluate", "primary"),
+        ("Import and choose metrics", "secondary"),
+        ("Import only", "secondary"),
+        ("Import and measure agreement", "secondary"),
     ]
-    assert "Import and evaluate" not in labels(page)
     assert "It opened in 1890." in first_samples(page)
-    press(page, "Measure agreement")
+    press(page, "Import and measure agreement")
     (stored,) = agreements(kept)
     assert (stored.agreement.source, stored.items) == ("graded.jsonl", 2)
-    assert not list_runs(kept)
+    assert [run.name for run in list_runs(kept)] == ["graded"]
 
 
-def test_a_file_of_peoples_grades_is_a_run_too(kept: Store) -> None:
-    page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."})
-    press(page, "Import as a run all the same")
+def test_after_an_import_the_page_offers_to_evaluate_and_reads_nothing(kept: Store) -> None:
+    page = press(uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}), "Import only")
     assert kept.sample_count(kept.resolve("graded").run_id) == 1
+    assert "Reading the file" not in said(page)
+    assert [link.label for link in page.get("page_link")] == ["Open the run", "Evaluate"]
+
+
+def test_several_files_are_imported_together(kept: Store) -> None:
+    page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
+    rows = [("a.jsonl", {"question": "Q", "answer": "A"}), ("b.jsonl", {"question": "Q", "answer": "B"})]
+    files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]
+    page = page.file_uploader[0].set_value(files).run()
+    assert "**2 files to import.**" in said(page)
+    assert "a.jsonl: 1 question with answers." in said(page)
+    page = press(page, "Import only")
+    assert sorted(run.name for run in list_runs(kept)) == ["a", "b"]
+    assert "Compare with" in "".join(link.label for link in page.get("page_link"))
+
+
+def test_a_file_whose_columns_are_unclear_is_imported_alone(kept: Store) -> None:
+    page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
+    rows = [("a.jsonl", {"question": "Q", "answer": "A"}), ("b.jsonl", BOTH), ("c.jsonl", {"frage": "Q"})]
+    files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]
+    page = page.file_uploader[0].set_value(files).run()
+    assert [error.value for error in page.error] == [
+        "This file cannot be imported together with others. Upload it alone."
+    ] * 2
+    assert "b.jsonl: it is unclear which column holds: answer, reference" in said(page)
+    assert "Import only" not in labels(page)
+    assert not list_runs(kept)
 
 
 def test_a_column_that_is_called_like_grades_and_holds_none_is_of_a_run() -> None:
@@ -315,7 +343,7 @@ def test_the_first_samples_have_what_a_tool_scored_and_judged_and_only_the_rest_
         "✓ supported It closed in 1931. ? unsupported Its wheel is iron. ✓ supported In 1931. of the reference" in shown
     )
     assert "question generated from the answer 1: What closed?" in shown
-    assert ">Answer relevance and Context relevance by the embedded judge" in said(page)
+    assert "Answer relevance, Context relevance and Answer recall by the embedded judge" in said(page)
     press(page, "Import only")
     assert kept.sample_count(kept.resolve("traces").run_id) == 4
 

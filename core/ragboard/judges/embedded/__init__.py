@@ -1,4 +1,4 @@
-"""A judge that works by words alone: no key, no network, no download."""
+"""The embedded judge: rules over words, without a key, a network or a download."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Sentences with one change (number, date, name or negation), which makes true sentences false.
+"""Change one number, date, name or negation of a sentence, which makes a true sentence false.
 
-The rules work on characters alone, independently of the judge's rules.
+The rules are regular expressions, independent of the rules by which the judge verifies.
 """
 
 from __future__ import annotations
@@ -38,38 +38,38 @@ _NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does
 
 
 def names_in(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the texts, as replacements for others."""
+    """Return the names in the texts, sorted; they can replace other names."""
     return tuple(sorted({name for text in texts for name in _NAME.findall(text) if name not in _MONTHS}))
 
 
-def _number(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
-    found = list(_NUMBER.finditer(sentence))
-    if not found:
+def _change_number(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
+    matches = list(_NUMBER.finditer(sentence))
+    if not matches:
         return None
-    chosen = rng.choice(found)
+    chosen = rng.choice(matches)
     value = int(chosen.group().replace(",", ""))
-    other = value + rng.choice((2, 3, 5)) if value < 30 else round(value * rng.choice((0.5, 1.5, 3)))
-    written = f"{other:,}" if "," in chosen.group() else str(other)
+    new_value = value + rng.choice((2, 3, 5)) if value < 30 else round(value * rng.choice((0.5, 1.5, 3)))
+    written = f"{new_value:,}" if "," in chosen.group() else str(new_value)
     return sentence[: chosen.start()] + written + sentence[chosen.end() :]
 
 
-def _date(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
-    found = [*_YEAR.finditer(sentence), *_MONTH.finditer(sentence)]
-    if not found:
+def _change_date(sentence: str, _names: Sequence[str], rng: random.Random) -> str | None:
+    matches = [*_YEAR.finditer(sentence), *_MONTH.finditer(sentence)]
+    if not matches:
         return None
-    chosen = rng.choice(found)
+    chosen = rng.choice(matches)
     if chosen.group() in _MONTHS:
-        other = rng.choice([month for month in _MONTHS if month not in sentence])
+        new_date = rng.choice([month for month in _MONTHS if month not in sentence])
     else:
-        other = str(int(chosen.group()) + rng.choice((-31, -12, -4, -1, 1, 3, 9, 26)))
-    return sentence[: chosen.start()] + other + sentence[chosen.end() :]
+        new_date = str(int(chosen.group()) + rng.choice((-31, -12, -4, -1, 1, 3, 9, 26)))
+    return sentence[: chosen.start()] + new_date + sentence[chosen.end() :]
 
 
-def _name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None:
-    found = [each for each in _NAME.finditer(sentence) if each.group() not in _MONTHS]
-    if not found:
+def _change_name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None:
+    matches = [match for match in _NAME.finditer(sentence) if match.group() not in _MONTHS]
+    if not matches:
         return None
-    chosen = rng.choice(found)
+    chosen = rng.choice(matches)
     words = chosen.group().count(" ")
     fitting = [name for name in names if name.count(" ") == words and not set(name.split()) & set(sentence.split())]
     if not fitting:
@@ -77,16 +77,21 @@ def _name(sentence: str, names: Sequence[str], rng: random.Random) -> str | None
     return sentence[: chosen.start()] + rng.choice(fitting) + sentence[chosen.end() :]
 
 
-def _negation(sentence: str, _names: Sequence[str], _rng: random.Random) -> str | None:
+def _change_negation(sentence: str, _names: Sequence[str], _rng: random.Random) -> str | None:
     if _NOT.search(sentence):
         return _NOT.sub(r"\1 ", sentence, count=1)
     if re.search(r"\b(?:no|never|none|nor|neither|not)\b|n't\b", sentence):
         return None
-    found = _BE.search(sentence)
-    return None if found is None else f"{sentence[: found.end()]} not{sentence[found.end() :]}"
+    verb = _BE.search(sentence)
+    return None if verb is None else f"{sentence[: verb.end()]} not{sentence[verb.end() :]}"
 
 
-CHANGES: dict[str, Change] = {"number": _number, "date": _date, "name": _name, "not": _negation}
+CHANGES: dict[str, Change] = {
+    "number": _change_number,
+    "date": _change_date,
+    "name": _change_name,
+    "not": _change_negation,
+}
 
 
 def changed(
@@ -98,9 +103,9 @@ def changed(
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     for sentence, passages in sentences:
-        known = " ".join(passages)
-        absent = [name for name in names if not any(word in known for word in name.split())]
+        passage_text = " ".join(passages)
+        absent = [name for name in names if not any(word in passage_text for word in name.split())]
         for kind, change in CHANGES.items():
-            other = change(sentence, absent, rng)
-            if other is not None and other != sentence and other not in known:
-                yield kind, sentence, passages, other
+            changed_sentence = change(sentence, absent, rng)
+            if changed_sentence is not None and changed_sentence != sentence and changed_sentence not in passage_text:
+                yield kind, sentence, passages, changed_sentence

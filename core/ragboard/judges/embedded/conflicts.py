@@ -1,4 +1,4 @@
-"""Whether a sentence says something else about the same thing: another number or name, an opposite, or a denial."""
+"""Find conflicts: a sentence says of the same thing another number or name, the opposite, or denies it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragboard.judges.embedded.lexicon import (
 from ragboard.judges.embedded.reading import Name, ParsedSentence
 from ragboard.text.sentences import Language, normal, term
 
-__all__ = ["Conflict", "close", "conflict"]
+__all__ = ["Conflict", "agree_roughly", "find_conflict"]
 
 ROUGH_TOLERANCE = 0.05
 """Maximum relative difference of two numbers that agree, if one of them is only approximate."""
@@ -53,11 +53,11 @@ one."""
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What a sentence says against a statement: `text[start:end]` of its passage."""
+    """A conflict of a sentence with a statement; `[start:end]` is the conflicting part of the passage."""
 
-    here: str
+    sentence_words: str
     """The words of the sentence; empty for a denial."""
-    there: str
+    statement_words: str
     """The words of the statement that they replace; empty for a denial."""
     start: int
     end: int
@@ -68,134 +68,140 @@ class Conflict:
     """Whether the two cannot both be true. If not certain, the statement is only unsupported by this sentence."""
 
 
-def close(figure: Figure, other: Figure, of: ParsedSentence, among: ParsedSentence) -> bool:
+def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other_sentence: ParsedSentence) -> bool:
     """Return whether two figures of the same kind agree, if one of them is only approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
-    rough = _before(of, figure.first) in _ROUGHLY or _before(among, other.first) in _ROUGHLY
+    rough = _before(sentence, figure.first) in _ROUGHLY or _before(other_sentence, other.first) in _ROUGHLY
     return rough and abs(figure.value - other.value) <= ROUGH_TOLERANCE * max(abs(figure.value), abs(other.value))
 
 
-def conflict(
-    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str] = frozenset()
+def find_conflict(
+    claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], scope_items: AbstractSet[str] = frozenset()
 ) -> Conflict | None:
-    """Return the conflict of the sentence with the claim, if both are about the same thing; a certain one is preferred.
+    """Return the conflict of the sentence with the claim, if both are about the same thing; preferably a certain one.
 
-    `found` are the items of the claim that the sentence contains, `around` all words of the passages. A question is in
-    conflict with nothing.
+    `shared_items` are the items of the claim that the sentence contains, `scope_items` those that the scope contains.
+    A question conflicts with nothing.
     """
-    if len(found) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
+    if len(shared_items) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
     first = None
-    for each in _conflicts(claim, sentence, found, around):
-        if each.certain:
-            return each
-        first = first or each
+    for conflict in _conflicts(claim, sentence, shared_items, scope_items):
+        if conflict.certain:
+            return conflict
+        first = first or conflict
     return first
 
 
 def _conflicts(
-    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str]
+    claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], scope_items: AbstractSet[str]
 ) -> Iterator[Conflict]:
-    yield from _figures(claim, sentence, found, around)
-    yield from _names(claim, sentence, found)
-    yield from _opposites(claim, sentence, found)
-    yield from _comparisons(claim, sentence, found)
-    yield from _denial(claim, sentence, found)
+    yield from _figure_conflicts(claim, sentence, shared_items, scope_items)
+    yield from _name_conflicts(claim, sentence, shared_items)
+    yield from _opposite_conflicts(claim, sentence, shared_items)
+    yield from _comparison_conflicts(claim, sentence, shared_items)
+    yield from _denial_conflicts(claim, sentence, shared_items)
 
 
-def _certain(claim: Claim, sentence: ParsedSentence, found: frozenset[str], slot: frozenset[str]) -> bool:
-    """Whether the sentence states the rest of the claim, with all its names and figures, and states it as a fact."""
-    rest = claim.items - slot
+def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], slot: frozenset[str]) -> bool:
+    """Return whether the sentence states the rest of the claim, with all names and figures, as a fact."""
+    other_items = claim.items - slot
     exact = (claim.named | claim.counted) - slot
     facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
-    return facts and exact <= found and len(found & rest) >= MIN_COMMON_STRICT * len(rest)
+    return facts and exact <= shared_items and len(shared_items & other_items) >= MIN_COMMON_STRICT * len(other_items)
 
 
-def _rest(claim: Claim, found: frozenset[str], without: frozenset[str]) -> float:
+def _share_of_rest(claim: Claim, shared_items: frozenset[str], without: frozenset[str]) -> float:
     others = claim.items - without
-    return len(found & others) / len(others) if others else 0.0
+    return len(shared_items & others) / len(others) if others else 0.0
 
 
 # Figures
 
 
-def _figures(
-    claim: Claim, sentence: ParsedSentence, found: frozenset[str], around: AbstractSet[str]
+def _figure_conflicts(
+    claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], scope_items: AbstractSet[str]
 ) -> Iterator[Conflict]:
-    mine = claim.reading
-    missing = [figure for figure in mine.figures if figure.key not in found]
+    statement = claim.reading
+    missing = [figure for figure in statement.figures if figure.key not in shared_items]
     slot = frozenset(figure.key for figure in missing)
-    alike = _rest(claim, found, slot)
+    alike = _share_of_rest(claim, shared_items, slot)
     if alike < MIN_COMMON:
         return
-    one = len({figure.first for figure in missing}) == 1
-    certain = one and _certain(claim, sentence, found, slot) and slot.isdisjoint(around)
+    one_figure = len({figure.first for figure in missing}) == 1
+    certain = one_figure and _is_certain(claim, sentence, shared_items, slot) and slot.isdisjoint(scope_items)
     for figure in missing:
         rivals = [
             other
             for other in sentence.figures
-            if _rivals(figure, other, claim, sentence) and _same_place(figure, other, mine, sentence, alike)
+            if _is_rival(figure, other, claim, sentence) and _same_place(figure, other, statement, sentence, alike)
         ]
-        exact = not _part_of_name(figure, mine)
+        exact = not _part_of_name(figure, statement)
         for other in rivals:
             far = abs(figure.value - other.value) > FAR_APART * max(abs(figure.value), abs(other.value))
             yield Conflict(
                 sentence.text[other.start : other.end],
-                mine.text[figure.start : figure.end],
+                statement.text[figure.start : figure.end],
                 other.start,
                 other.end,
                 "figure",
                 certain=certain
                 and exact
-                and not _is_bound_or_rough(figure, mine, far=far)
+                and not _is_bound_or_rough(figure, statement, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
-                and _fills(figure, other, mine, sentence, alone=len({rival.first for rival in rivals}) == 1),
+                and _belongs_to_same(
+                    figure, other, statement, sentence, alone=len({rival.first for rival in rivals}) == 1
+                ),
             )
 
 
-def _is_bound_or_rough(figure: Figure, among: ParsedSentence, *, far: bool) -> bool:
+def _is_bound_or_rough(figure: Figure, sentence: ParsedSentence, *, far: bool) -> bool:
     """Return whether a word before the figure makes it a bound, `over 240 miles`, or only approximate."""
-    before = among.lowered[max(0, figure.first - 2) : figure.first]
+    before = sentence.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
 
-def _part_of_name(figure: Figure, among: ParsedSentence) -> bool:
-    """`the 1932 Grand Prix`, `Apollo 11`: the number belongs to a name."""
+def _part_of_name(figure: Figure, sentence: ParsedSentence) -> bool:
+    """Return whether the number belongs to a name: `the 1932 Grand Prix`, `Apollo 11`."""
     before, after = figure.first - 1, figure.stop
-    named = {at for name in among.names for at in range(name.first, name.stop)}
+    named = {index for name in sentence.names for index in range(name.first, name.stop)}
     if figure.kind.startswith("date"):
         return False
-    return (before >= 0 and before in named and among.word_offsets.after(before) == " ") or (
-        figure.kind == "year" and after in named and among.word_offsets.after(after - 1) == " "
+    return (before >= 0 and before in named and sentence.word_offsets.after(before) == " ") or (
+        figure.kind == "year" and after in named and sentence.word_offsets.after(after - 1) == " "
     )
 
 
-def _fills(figure: Figure, other: Figure, mine: ParsedSentence, theirs: ParsedSentence, *, alone: bool) -> bool:
-    """Whether both figures belong to the same thing: a date to the same one-time event, a number to the same words."""
-    before = _same_before(mine, figure.first, theirs, other.first)
+def _belongs_to_same(
+    figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, *, alone: bool
+) -> bool:
+    """Return whether both figures belong to the same thing: dates to a one-time event, numbers to the same words."""
+    before = _same_before(statement, figure.first, sentence, other.first)
     if figure.kind == "year" or figure.kind.startswith("date"):
-        events = _one_time_verbs(mine.language) & mine.content & theirs.content
+        events = _one_time_verbs(statement.language) & statement.content & sentence.content
         return bool(events) and (before or alone)
-    return before or _same_after(mine, figure.stop, theirs, other.stop)
+    return before or _same_after(statement, figure.stop, sentence, other.stop)
 
 
-def _rivals(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Whether two figures of the same kind have different values, and the claim does not have the other value too.
+def _is_rival(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
+    """Return whether two figures of the same kind have different values, and the claim lacks the other value.
 
     `-5%` agrees with `fell by 5%`.
     """
-    mine = claim.reading
-    if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(mine.words | sentence.words):
+    statement = claim.reading
+    if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(statement.words | sentence.words):
         return False
-    return figure.kind == other.kind and all(other.value != one.value for one in mine.figures)
+    return figure.kind == other.kind and all(other.value != own.value for own in statement.figures)
 
 
-def _same_place(figure: Figure, other: Figure, mine: ParsedSentence, theirs: ParsedSentence, alike: float) -> bool:
-    after = _same_after(mine, figure.stop, theirs, other.stop)
+def _same_place(
+    figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, alike: float
+) -> bool:
+    after = _same_after(statement, figure.stop, sentence, other.stop)
     if after or figure.kind == "":
         return after
-    before = _same_before(mine, figure.first, theirs, other.first)
+    before = _same_before(statement, figure.first, sentence, other.first)
     return before or (figure.kind != "year" and alike >= MIN_COMMON_STRICT)
 
 
@@ -207,17 +213,17 @@ def _one_time_verbs(language: Language) -> frozenset[str]:
 # Names
 
 
-def _names(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
+def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
     for name in claim.reading.names:
-        absent = frozenset(name.terms) - sentence.content - found
-        if not absent or _rest(claim, found, frozenset(name.terms)) < MIN_COMMON:
+        missing = frozenset(name.terms) - sentence.content - shared_items
+        if not missing or _share_of_rest(claim, shared_items, frozenset(name.terms)) < MIN_COMMON:
             continue
         for other in sentence.names:
             if _differs_in_part(name, other, claim) or _replaces(name, other, claim, sentence):
                 start, end = sentence.span(other.first, other.stop)
                 yield Conflict(
                     sentence.text[start:end],
-                    claim.reading.said(name.first, name.stop),
+                    claim.reading.text_of(name.first, name.stop),
                     start,
                     end,
                     "name",
@@ -240,105 +246,130 @@ def _replaces(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -
     """Return whether the sentence has, between the same words or edges, another name that the claim does not have."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
-    mine = claim.reading
-    said_before = _same_before(mine, name.first, sentence, other.first)
-    said_after = _same_after(mine, name.stop, sentence, other.stop)
-    before = said_before or _before(mine, name.first) == _before(sentence, other.first)
-    after = said_after or _after(mine, name.stop) == _after(sentence, other.stop)
+    statement = claim.reading
+    said_before = _same_before(statement, name.first, sentence, other.first)
+    said_after = _same_after(statement, name.stop, sentence, other.stop)
+    before = said_before or _before(statement, name.first) == _before(sentence, other.first)
+    after = said_after or _after(statement, name.stop) == _after(sentence, other.stop)
     return before and after and (said_before or said_after)
 
 
 # Opposites and denials
 
 
-def _opposites(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
-    mine = claim.reading
-    opposed = _opposed(mine.language)
-    for word in sorted((claim.items & mine.content) - found):
-        other = opposed.get(word) or _undone(word, sentence)
+def _opposite_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
+    statement = claim.reading
+    opposed = _opposite_terms(statement.language)
+    for word in sorted((claim.items & statement.content) - shared_items):
+        other = opposed.get(word) or _un_opposite(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
-        if _rest(claim, found, frozenset({word})) >= MIN_COMMON_STRICT:
-            at, there = sentence.content_terms.index(other), mine.content_terms.index(word)
+        if _share_of_rest(claim, shared_items, frozenset({word})) >= MIN_COMMON_STRICT:
+            sentence_index, statement_index = sentence.content_terms.index(other), statement.content_terms.index(word)
             yield Conflict(
-                sentence.spelt[at],
+                sentence.spelt[sentence_index],
                 claim.words({word})[0],
-                *sentence.span(at, at + 1),
+                *sentence.span(sentence_index, sentence_index + 1),
                 "opposite",
-                certain=_certain(claim, sentence, found, frozenset({word}))
-                and bool(mine.denials) == bool(sentence.denials)
-                and (_same_after(mine, there + 1, sentence, at + 1) or _same_before(mine, there, sentence, at)),
+                certain=_is_certain(claim, sentence, shared_items, frozenset({word}))
+                and bool(statement.denials) == bool(sentence.denials)
+                and (
+                    _same_after(statement, statement_index + 1, sentence, sentence_index + 1)
+                    or _same_before(statement, statement_index, sentence, sentence_index)
+                ),
             )
 
 
 @lru_cache(maxsize=8)
-def _opposed(language: Language) -> dict[str, str]:
+def _opposite_terms(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
 
-def _undone(word: str, said: ParsedSentence) -> str | None:
+def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
     """Return `unlocked` for `locked`, or the reverse, if the sentence has it; capitalised words do not count."""
-    others = ({f"un{word}", word.removeprefix("un")} - {word}) & said.content
+    others = ({f"un{word}", word.removeprefix("un")} - {word}) & sentence.content
     return next(
-        (other for other in others if len(other) > 3 and said.spelt[said.content_terms.index(other)].islower()), None
+        (other for other in others if len(other) > 3 and sentence.spelt[sentence.content_terms.index(other)].islower()),
+        None,
     )
 
 
-def _comparisons(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
+def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
     """Yield conflicts such as `more than 50` for `fewer than 50`, but not for `no more` and `not less`."""
-    mine = claim.reading
-    words = sorted(mine.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
-    if not words or mine.denials or sentence.denials or _rest(claim, found, frozenset()) < MIN_COMMON_STRICT:
+    statement = claim.reading
+    words = sorted(statement.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
+    if (
+        not words
+        or statement.denials
+        or sentence.denials
+        or _share_of_rest(claim, shared_items, frozenset()) < MIN_COMMON_STRICT
+    ):
         return
     for word in words:
-        for other in sorted(OPPOSITE_COMPARATIVES[word] & sentence.words - mine.words):
-            here, there = sentence.lowered.index(other), mine.lowered.index(word)
-            if _same_way_round(mine, there, sentence, here):
-                start, end = sentence.span(here, here + 1)
-                certain = _certain(claim, sentence, found, frozenset())
-                yield Conflict(sentence.spelt[here], mine.spelt[there], start, end, "opposite", certain=certain)
+        for other in sorted(OPPOSITE_COMPARATIVES[word] & sentence.words - statement.words):
+            sentence_index, statement_index = sentence.lowered.index(other), statement.lowered.index(word)
+            if _has_same_order(statement, statement_index, sentence, sentence_index):
+                start, end = sentence.span(sentence_index, sentence_index + 1)
+                certain = _is_certain(claim, sentence, shared_items, frozenset())
+                yield Conflict(
+                    sentence.spelt[sentence_index],
+                    statement.spelt[statement_index],
+                    start,
+                    end,
+                    "opposite",
+                    certain=certain,
+                )
 
 
-def _same_way_round(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
+def _has_same_order(
+    statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int
+) -> bool:
     """Return whether both compare in the same order: `gold costs more than silver` is `silver costs less than gold`."""
-    before = {place for place in mine.content_terms[:there] if place}
-    if _before(mine, there) != _before(theirs, here):  # `at least` is no opposite of `most`
+    before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
+    if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` is no opposite of `most`
         return False
-    return _content(mine, there + 1) == _content(theirs, here + 1) and before.issubset(theirs.content_terms[:here])
+    return _next_content(statement, statement_index + 1) == _next_content(
+        sentence, sentence_index + 1
+    ) and before.issubset(sentence.content_terms[:sentence_index])
 
 
-def _denial(claim: Claim, sentence: ParsedSentence, found: frozenset[str]) -> Iterator[Conflict]:
-    """Yield a denial if the claim's words are close together in the sentence, and one of the two has one more `not`."""
-    mine = claim.reading
-    wanted = frozenset(filter(None, mine.content_terms))
+def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
+    """Yield a denial if the claim's words are close together in the sentence and only one of the two has a `not`."""
+    statement = claim.reading
+    wanted = frozenset(filter(None, statement.content_terms))
     shared = wanted & sentence.content
-    if len(claim.items) < MIN_DENIED_WORDS or not shared or not claim.items <= found:
+    if len(claim.items) < MIN_DENIED_WORDS or not shared or not claim.items <= shared_items:
         return
-    if not HYPOTHETICAL.isdisjoint(sentence.words | mine.words):
+    if not HYPOTHETICAL.isdisjoint(sentence.words | statement.words):
         return
     window = _window(shared, sentence)
-    here = sum(_reaches(at, window, sentence) and _denies(at, sentence, shared) for at in sentence.denials)
-    there = sum(_denies(at, mine, shared) for at in mine.denials)
-    among = sum(bool(sentence.content_terms[at]) for at in window) - len(shared)
-    if {here, there} != {0, 1} or among > max(1.0, MAX_ADDED * len(wanted)):
+    denials_in_sentence = sum(
+        _reaches(index, window, sentence) and _denies(index, sentence, shared) for index in sentence.denials
+    )
+    denials_in_statement = sum(_denies(index, statement, shared) for index in statement.denials)
+    words_between = sum(bool(sentence.content_terms[index]) for index in window) - len(shared)
+    if {denials_in_sentence, denials_in_statement} != {0, 1} or words_between > max(1.0, MAX_ADDED * len(wanted)):
         return
-    denied = "passage" if here else "answer"
+    denied = "passage" if denials_in_sentence else "answer"
     yield Conflict("", "", sentence.start, sentence.end, "denial", denied=denied, certain=shared == wanted)
 
 
-def _reaches(at: int, window: range, sentence: ParsedSentence) -> bool:
+def _reaches(index: int, window: range, sentence: ParsedSentence) -> bool:
     """Return whether a `not` is among these words, or shortly before them without a comma between."""
-    if at >= window.start:
-        return at <= window.stop
-    return window.start - at <= NEGATION_REACH and not _comma_between(sentence, at, window.start)
+    if index >= window.start:
+        return index <= window.stop
+    return window.start - index <= NEGATION_REACH and not _comma_between(sentence, index, window.start)
 
 
-def _denies(at: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
-    """Whether one of the next content words, before any comma, is shared: `shows no night` denies only the night."""
-    following = [place for place in range(at + 1, len(reading.content_terms)) if reading.content_terms[place]][
-        :DENIED_WITHIN
-    ]
-    return any(reading.content_terms[place] in shared and not _comma_between(reading, at, place) for place in following)
+def _denies(index: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
+    """Return whether a `not` denies a shared word: one of the next content words, before any comma."""
+    following = [
+        next_index for next_index in range(index + 1, len(reading.content_terms)) if reading.content_terms[next_index]
+    ][:DENIED_WITHIN]
+    return any(
+        reading.content_terms[next_index] in shared and not _comma_between(reading, index, next_index)
+        for next_index in following
+    )
 
 
 def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
@@ -348,45 +379,49 @@ def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
 
 def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
     """Return the shortest sequence of words of the sentence that contains all the wanted ones."""
-    last: dict[str, int] = {}
+    last_index: dict[str, int] = {}
     best = range(len(sentence.content_terms))
-    for at, place in enumerate(sentence.content_terms):
-        if place in wanted:
-            last[place] = at
-            if len(last) == len(wanted) and at + 1 - min(last.values()) < len(best):
-                best = range(min(last.values()), at + 1)
+    for index, content_term in enumerate(sentence.content_terms):
+        if content_term in wanted:
+            last_index[content_term] = index
+            if len(last_index) == len(wanted) and index + 1 - min(last_index.values()) < len(best):
+                best = range(min(last_index.values()), index + 1)
     return best
 
 
 # Neighbours
 
 
-def _same_before(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
+def _same_before(
+    statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int
+) -> bool:
     """Return whether the nearest content word before is the same; words such as `roughly` are ignored."""
-    return _content_before(mine, there) == _content_before(theirs, here) != ""
+    return _content_before(statement, statement_index) == _content_before(sentence, sentence_index) != ""
 
 
-def _same_after(mine: ParsedSentence, there: int, theirs: ParsedSentence, here: int) -> bool:
+def _same_after(statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int) -> bool:
     """Return whether the first content word from this position on is the same."""
-    return _content(mine, there) == _content(theirs, here) != ""
+    return _next_content(statement, statement_index) == _next_content(sentence, sentence_index) != ""
 
 
-def _before(reading: ParsedSentence, at: int) -> str:
-    return normal(reading.spelt[at - 1]) if at > 0 else ""
+def _before(reading: ParsedSentence, index: int) -> str:
+    return normal(reading.spelt[index - 1]) if index > 0 else ""
 
 
-def _after(reading: ParsedSentence, at: int) -> str:
-    return normal(reading.spelt[at]) if at < len(reading.spelt) else ""
+def _after(reading: ParsedSentence, index: int) -> str:
+    return normal(reading.spelt[index]) if index < len(reading.spelt) else ""
 
 
-def _content(reading: ParsedSentence, at: int) -> str:
-    return next((place for place in reading.content_terms[at:] if place), "")
+def _next_content(reading: ParsedSentence, index: int) -> str:
+    return next((content_term for content_term in reading.content_terms[index:] if content_term), "")
 
 
-def _content_before(reading: ParsedSentence, at: int) -> str:
+def _content_before(reading: ParsedSentence, index: int) -> str:
     """Return the nearest content word before this position; words such as `roughly` are ignored."""
-    return next((reading.content_terms[one] for one in reversed(range(at)) if _counts(reading, one)), "")
+    return next(
+        (reading.content_terms[position] for position in reversed(range(index)) if _is_content(reading, position)), ""
+    )
 
 
-def _counts(reading: ParsedSentence, at: int) -> bool:
-    return bool(reading.content_terms[at]) and reading.lowered[at] not in _ROUGHLY
+def _is_content(reading: ParsedSentence, index: int) -> bool:
+    return bool(reading.content_terms[index]) and reading.lowered[index] not in _ROUGHLY

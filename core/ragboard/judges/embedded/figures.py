@@ -1,4 +1,4 @@
-"""Numbers, dates and amounts in a text, read by rules."""
+"""Read the numbers, dates and amounts in a text by rules."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Number(NamedTuple):
 
 @lru_cache(maxsize=8)
 def numbers_of(language: Language) -> Remembered[Number | None]:
-    """Numbers in plain digits, by their spelling; None for any other word."""
+    """Return a mapping from words to the numbers that they spell in digits; None for any other word."""
 
-    def known(word: str) -> Number | None:
+    def parse(word: str) -> Number | None:
         value = in_digits(word, language) if word[-1].isdigit() and not DOTTED_DATE.fullmatch(word) else None
         if value is None:
             return None
         return Number(f"#{value:.10g}", value, is_plain(word, 4) and 1000 <= int(word) < 2100)
 
-    return Remembered(known)
+    return Remembered(parse)
 
 
 def is_plain(word: str, length: int) -> bool:
@@ -59,13 +59,13 @@ def is_plain(word: str, length: int) -> bool:
 def in_digits(written: str, language: Language) -> float | None:
     """Read a number in digits; None for any other word.
 
-    `1,000.5`, `1.000,5` (the last mark, where both occur, is the decimal one), `53 000`, `3rd`.
+    `1,000.5`, `1.000,5` (if both marks occur, the last one is the decimal mark), `53 000`, `3rd`.
     """
     plain = re.sub(r"\s", "", SUFFIX.sub("", written))
     marks = [mark for mark in plain if mark in ".,"]
     if len(set(marks)) == 2:
         plain = plain.replace(marks[0], "").replace(marks[-1], ".")
-    elif marks and (len(marks) > 1 or _groups(plain, marks[0], language)):
+    elif marks and (len(marks) > 1 or _separates_thousands(plain, marks[0], language)):
         plain = plain.replace(marks[0], "")
     plain = plain.replace(",", ".")
     try:
@@ -74,7 +74,7 @@ def in_digits(written: str, language: Language) -> float | None:
         return None
 
 
-def _groups(plain: str, mark: str, language: Language) -> bool:
+def _separates_thousands(plain: str, mark: str, language: Language) -> bool:
     """Return whether the only comma or point separates thousands, not decimals."""
     whole, _, rest = plain.partition(mark)
     return len(rest) == 3 and whole != "0" and (mark == "," or language in ("de", "es"))
@@ -94,7 +94,7 @@ class Figure(NamedTuple):
 
     key: str
     """A key that is the same for equal values: `#5000m`, `#1990`, `#day7-1`."""
-    loose: str
+    unitless_key: str
     """The key without its unit."""
     kind: str
     """What it counts: a unit, `%`, `dollar` and other currencies, `year`, `date month`, `date day`, `phone`, `th` (an
@@ -107,9 +107,8 @@ class Figure(NamedTuple):
     end: int
 
 
-_Found: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
-"""Key, loose key, kind and value of each figure; the position of the word after them; their start and end in the
-text."""
+_FigureSpan: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
+"""(key, unitless key, kind, value) of each figure; the index of the next word; start and end in the text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
@@ -117,24 +116,24 @@ def figures(words: Words, language: Language) -> tuple[Figure, ...]:
     return figures_at(words, [at for at, word in enumerate(words.spelt) if numeric(word)], language)
 
 
-def figures_at(words: Words, places: Sequence[int], language: Language) -> tuple[Figure, ...]:
-    """Return all figures that begin at one of these words."""
-    done = 0
-    all_found: list[Figure] = []
+def figures_at(words: Words, indices: Sequence[int], language: Language) -> tuple[Figure, ...]:
+    """Return all figures that begin at one of the words at `indices`."""
+    next_index = 0
+    result: list[Figure] = []
     numbers = numbers_of(language)
-    for at in places:
-        if at < done:
+    for at in indices:
+        if at < next_index:
             continue
         number = numbers[words.spelt[at]]
-        if number and not _may_be_phone(words, at) and (bare := _bare(words, at, number)):
-            all_found.append(bare)
+        if number and not _may_be_phone(words, at) and (bare := _bare_number(words, at, number)):
+            result.append(bare)
             continue
-        found = _phone(words, at) or _date(words, at) or _quantity(words, at, language)
-        if found is None:
+        span = _phone(words, at) or _date(words, at) or _quantity(words, at, language)
+        if span is None:
             continue
-        values, done, start, end = found
-        all_found += [Figure(*value, at, done, start, end) for value in values]
-    return tuple(all_found)
+        values, next_index, start, end = span
+        result += [Figure(*value, at, next_index, start, end) for value in values]
+    return tuple(result)
 
 
 def numeric(word: str) -> bool:
@@ -154,8 +153,8 @@ def _may_be_phone(words: Words, at: int) -> bool:
     return len(words.spelt[at]) == 3 and words.text[words.ends[at] : words.ends[at] + 1] in ("-", ".", ")", " ")
 
 
-def _phone(words: Words, at: int) -> _Found | None:
-    """`(510) 208-4832`, `1-800-829-1040`: one figure, however it is written."""
+def _phone(words: Words, at: int) -> _FigureSpan | None:
+    """Return the phone number at this word as one figure: `(510) 208-4832`, `1-800-829-1040`."""
     if len(words.spelt[at]) not in (1, 3) or not words.spelt[at].isdecimal():
         return None
     match = _PHONE.match(words.text, words.start(at))
@@ -173,12 +172,12 @@ _MINUS = frozenset("-\u2212\u2013")
 """Characters for a minus; word processors replace it by a dash."""
 _MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
 """Characters beside a number that may belong to it: a currency, a range, a date, `per cent`."""
-_JOINS = Remembered(lambda word: word == "de" or any(word.lower() in each for each in (MONTHS, SCALES, UNITS)))
+_JOINS = Remembered(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
 """Whether a word may belong to the number before it."""
 
 
-def _bare(words: Words, at: int, number: Number) -> Figure | None:
-    """Return the number, if nothing beside it can belong to it, as for most numbers: a quick check before the rules."""
+def _bare_number(words: Words, at: int, number: Number) -> Figure | None:
+    """Return the number if nothing beside it can belong to it: a quick check that settles most numbers."""
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
@@ -194,10 +193,10 @@ def _bare(words: Words, at: int, number: Number) -> Figure | None:
 # Dates
 
 
-def _date(words: Words, at: int) -> _Found | None:
-    if _no_date(words, at):
+def _date(words: Words, at: int) -> _FigureSpan | None:
+    if _cannot_be_date(words, at):
         return None
-    year, month, day, stop = _iso(words, at) or _dotted(words, at) or _named(words, at) or (0, 0, 0, at)
+    year, month, day, stop = _iso(words, at) or _dotted(words, at) or _with_month_name(words, at) or (0, 0, 0, at)
     if not month:
         return None
     parts = [(f"#month{month}", "date month", month)]
@@ -209,7 +208,7 @@ def _date(words: Words, at: int) -> _Found | None:
     return values, stop, words.start(at), words.ends[stop - 1]
 
 
-def _no_date(words: Words, at: int) -> bool:
+def _cannot_be_date(words: Words, at: int) -> bool:
     """Return whether the number cannot begin a date, because no date character and no name of a month follows."""
     word = words.spelt[at]
     after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
@@ -235,8 +234,8 @@ def _dotted(words: Words, at: int) -> tuple[int, int, int, int] | None:
     return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
 
 
-def _named(words: Words, at: int) -> tuple[int, int, int, int] | None:
-    """`1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
+def _with_month_name(words: Words, at: int) -> tuple[int, int, int, int] | None:
+    """Return the date at this word: `1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
     if words.spelt[at][0].isdigit():
         day, place = _day(words.spelt[at]), _after_of(words, at + 1)
         month, after = _month(words, place), _after_of(words, place + 1)
@@ -276,38 +275,40 @@ def _after_of(words: Words, at: int) -> int:
 # Quantities
 
 
-def _quantity(words: Words, at: int, language: Language) -> _Found | None:
+def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
     value, stop = _value(words, at, language)
     if value is None:
         return None
     word = words.spelt[at]
     if len(word) == TWO_DIGITS and (century := _century(words, at)):
-        return _found(century + value, ("year", 1.0), stop, words.start(at), words.ends[at])
+        return _figure_span(century + value, ("year", 1.0), stop, words.start(at), words.ends[at])
     start, end = words.start(at), words.ends[stop - 1]
     sign = words.text[start - 1 : start]
     currency = _CURRENCY.get(sign) if start else None
     start -= currency is not None
     counted = value
-    if _negative(words, at, start):
-        counted = value if _falls(words, at) else -value
+    if _is_negative(words, at, start):
+        counted = value if _means_fall(words, at) else -value
         value, start = -value, words.start(at - 1) if words.text[start - 1] not in _MINUS else start - 1
     if currency:
         scale = _SHORT_SCALES.get(words.text[end : end + 1].lower(), 1)
         shortened = scale > 1 and stop < len(words.spelt) and len(words.spelt[stop]) == 1
-        return _found(counted * (scale if shortened else 1), (currency, 1.0), stop + shortened, start, end + shortened)
+        return _figure_span(
+            counted * (scale if shortened else 1), (currency, 1.0), stop + shortened, start, end + shortened
+        )
     after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
     if after:
         spelt = "cent" in after.group()
-        return _found(counted, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
+        return _figure_span(counted, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
     if unit and not words.after(stop - 1).strip("\u00a0 .-"):
-        return _found(counted, unit, stop + 1, start, words.ends[stop])
+        return _figure_span(counted, unit, stop + 1, start, words.ends[stop])
     if not word[-1].isdigit() and (suffix := _ORDINAL_SUFFIXES.get(word.lstrip("0123456789"))):
-        return _found(value, (suffix, 1.0), stop, start, end)
-    return _found(value, _year_or_number(words, at, stop), stop, start, end)
+        return _figure_span(value, (suffix, 1.0), stop, start, end)
+    return _figure_span(value, _year_or_number(words, at, stop), stop, start, end)
 
 
-def _negative(words: Words, at: int, start: int) -> bool:
+def _is_negative(words: Words, at: int, start: int) -> bool:
     """Return whether there is a minus directly before the figure, which is not a hyphen after another number."""
     if at and words.spelt[at - 1].lower() == "minus":
         return at == 1 or not words.spelt[at - 2][0].isdigit()
@@ -316,29 +317,29 @@ def _negative(words: Words, at: int, start: int) -> bool:
     return not at or not words.spelt[at - 1][-1].isdigit() or words.after(at - 1).strip() not in _MINUS
 
 
-def _falls(words: Words, at: int) -> bool:
+def _means_fall(words: Words, at: int) -> bool:
     """Return whether a word means the same as the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
-    said = [word.lower() for word in words.spelt]
-    return not FALLING.isdisjoint(said) and BEFORE_A_LEVEL.isdisjoint(said[max(0, at - 2) : at])
+    lowered = [word.lower() for word in words.spelt]
+    return not FALLING.isdisjoint(lowered) and BEFORE_A_LEVEL.isdisjoint(lowered[max(0, at - 2) : at])
 
 
 def _century(words: Words, at: int) -> int:
-    """1900 for the second number of `1998-99`, else 0."""
+    """Return 1900 for the second number of `1998-99`, else 0."""
     if not at or not is_plain(words.spelt[at], 2) or not is_plain(words.spelt[at - 1], 4):
         return 0
     between = words.after(at - 1)
     return int(words.spelt[at - 1]) // 100 * 100 if between in {"-", "\u2013", "/"} else 0
 
 
-def _found(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _Found:
+def _figure_span(value: float, unit: tuple[str, float], stop: int, start: int, end: int) -> _FigureSpan:
     return _keyed(value, *unit), stop, start, end
 
 
 @lru_cache(maxsize=4096)
 def _keyed(value: float, name: str, size: float) -> tuple[tuple[str, str, str, float]]:
-    loose = f"#{value:.10g}"
-    key = loose if name in {"", "year"} else f"#{value * size:.10g}{name}"
-    return ((key, loose, name, value * size),)
+    unitless_key = f"#{value:.10g}"
+    key = unitless_key if name in {"", "year"} else f"#{value * size:.10g}{name}"
+    return ((key, unitless_key, name, value * size),)
 
 
 _BEFORE_YEAR = word_set("in since by until till from to of year around and between before after im jahr seit bis von")
@@ -359,13 +360,13 @@ def _value(words: Words, at: int, language: Language) -> tuple[float | None, int
     if words.spelt[at][0].isdigit():
         value, stop = in_digits(words.spelt[at], language), at + 1
     else:
-        value, stop = _spelt(words, at)
+        value, stop = _number_in_words(words, at)
     while value is not None and stop < len(words.spelt) and (scale := SCALES.get(words.spelt[stop].lower())):
         value, stop = value * scale, stop + 1
     return value, stop
 
 
-def _spelt(words: Words, at: int) -> tuple[float | None, int]:
+def _number_in_words(words: Words, at: int) -> tuple[float | None, int]:
     value = NUMBER_WORDS.get(words.spelt[at].lower())
     if value is None:
         return None, at

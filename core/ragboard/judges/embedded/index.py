@@ -1,6 +1,7 @@
-"""An index of the sentences of a task's passages, in which statements are looked up.
+"""Look up statements in an index of the sentences of the passages.
 
-A *term* is the stem of a word, by which its forms are compared.
+A *term* is the stem of a word; words are compared by their terms. An *item* of a statement is a term or the key of a
+number or date (a *figure*).
 """
 
 from __future__ import annotations
@@ -18,10 +19,17 @@ from math import fsum
 from typing import TypeAlias
 
 from ragboard.judges.embedded.lexicon import NEAR_SYNONYMS
-from ragboard.judges.embedded.reading import BEGINNING_LETTERS, ParsedSentence, clues_of, figure_terms, once, read
+from ragboard.judges.embedded.reading import (
+    BEGINNING_LETTERS,
+    ParsedSentence,
+    clues_of,
+    figure_terms,
+    lazy_property,
+    read,
+)
 from ragboard.text.sentences import Language, language_of, sentence_spans, term
 
-__all__ = ["Claim", "Index", "Library", "Lookup", "Scope", "lookups"]
+__all__ = ["Claim", "Corpus", "Index", "Lookup", "Scope", "lookups"]
 
 
 _INITIALS = re.compile(r"\b[^\W\d_](?:\.[^\W\d_])+\b\.?")
@@ -30,10 +38,10 @@ _BEFORE_WORD = re.compile(rf"[0-9{_LATIN}]*\Z")
 _BEFORE_NUMBER = re.compile(rf"(?:[{_LATIN}]+-)?[0-9{_LATIN}]*\Z")
 _AFTER = re.compile(rf"[0-9{_LATIN}]*")
 """The rest of a word in Latin script around a part of it; other scripts may have no spaces between words."""
-LONGEST_REST = 40
-"""Maximum number of characters of it that are looked at."""
-HEAD = 120
-"""Number of characters of each passage that are used to detect the language."""
+MAX_REST_CHARS = 40
+"""Maximum number of characters of that rest."""
+LANGUAGE_SAMPLE_CHARS = 120
+"""Number of characters of each passage from which the language is detected."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +50,28 @@ class Claim:
 
     reading: ParsedSentence
 
-    @once
+    @lazy_property
     def items(self) -> frozenset[str]:
         """Return the items to find: its content terms and figures or, without any, all its words."""
         return self.reading.content | self.counted or self.reading.words
 
-    @once
+    @lazy_property
     def named(self) -> frozenset[str]:
         """Return the terms that belong to names."""
         return frozenset(term for name in self.reading.names for term in name.terms)
 
-    @once
+    @lazy_property
     def counted(self) -> frozenset[str]:
         """Return the items that are figures."""
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """Return these items as whole words of the statement, in its order; words that differ only in case once."""
+        """Return these items as they are written in the statement, in order; words that differ only in case once."""
         requested = set(items)
         if not requested:
             return []
         terms = enumerate(self.reading.content_terms)
-        spans = {self._term_span(at) for at, place in terms if place in requested}
+        spans = {self._term_span(index) for index, content_term in terms if content_term in requested}
         spans |= {
             self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
         }
@@ -73,24 +81,24 @@ class Claim:
                 by_folded.setdefault(self.reading.text[start:end].casefold(), self.reading.text[start:end])
         return list(by_folded.values())
 
-    def _term_span(self, at: int) -> tuple[int, int]:
-        """Return the whole word; a letter of an abbreviation with the others: `U.S.`."""
-        start, end = self.reading.word_offsets.start(at), self.reading.word_offsets.ends[at]
-        around = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
-        initials = next((one.span() for one in around if one.start() <= start < one.end()), None)
+    def _term_span(self, index: int) -> tuple[int, int]:
+        """Return the span of the whole word with this index, or of the abbreviation that it is part of: `U.S.`."""
+        start, end = self.reading.word_offsets.start(index), self.reading.word_offsets.ends[index]
+        abbreviations = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
+        initials = next((match.span() for match in abbreviations if match.start() <= start < match.end()), None)
         return initials or self._word_around(start, end)
 
     def _word_around(self, start: int, end: int) -> tuple[int, int]:
-        """The place with the letters and digits beside it, which may be words or figures themselves: `2D`, `GPT-4`."""
+        """Return the span extended by the letters and digits beside it: `2D`, `GPT-4`."""
         text = self.reading.text
         pattern = _BEFORE_NUMBER if text[start].isdigit() else _BEFORE_WORD
-        before = pattern.search(text[max(0, start - LONGEST_REST) : start])
-        after = _AFTER.match(text, end, end + LONGEST_REST)
+        before = pattern.search(text[max(0, start - MAX_REST_CHARS) : start])
+        after = _AFTER.match(text, end, end + MAX_REST_CHARS)
         return start - len(before.group() if before else ""), end + len(after.group() if after else "")
 
 
 @dataclass(frozen=True)
-class Library:
+class Corpus:
     """The sentences of all passages, numbered consecutively."""
 
     language: Language
@@ -100,9 +108,9 @@ class Library:
     passages: int
 
     @classmethod
-    def of(cls, passages: Sequence[str], question: str = "") -> Library:
-        """Read the passages, in the language of their beginnings and of the question."""
-        language = language_of(" ".join(text[:HEAD] for text in (*passages, question)))
+    def of(cls, passages: Sequence[str], question: str = "") -> Corpus:
+        """Read the passages; their beginnings and the question decide the language."""
+        language = language_of(" ".join(text[:LANGUAGE_SAMPLE_CHARS] for text in (*passages, question)))
         sentences: list[ParsedSentence] = []
         numbers: list[int] = []
         for number, text in enumerate(passages):
@@ -112,8 +120,8 @@ class Library:
         return cls(language, tuple(sentences), tuple(numbers), len(passages))
 
     @classmethod
-    def of_sentences(cls, sentences: Sequence[str], language: Language) -> Library:
-        """Make a library of one passage from these sentences, which are not split."""
+    def of_sentences(cls, sentences: Sequence[str], language: Language) -> Corpus:
+        """Return a corpus of one passage from these sentences, which are not split."""
         readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
         return cls(language, readings, (0,) * len(readings), 1)
 
@@ -122,38 +130,38 @@ class Library:
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """Return all words of a passage, or of all passages (None), in lower case; some also as they are spelt."""
+        """Return all words of a passage, or of all passages (None), in lower case; some also as they are written."""
         return self._all_words if passage is None else self._words[passage]
 
-    @once
+    @lazy_property
     def _all_words(self) -> AbstractSet[str]:
         words = set[str]().union(*[sentence.spelt for sentence in self.sentences])
         words.update([word.lower() for word in filterfalse(str.islower, words)])
         return words
 
-    @once
+    @lazy_property
     def _words(self) -> tuple[AbstractSet[str], ...]:
-        found: list[set[str]] = [set() for _ in range(self.passages)]
+        words: list[set[str]] = [set() for _ in range(self.passages)]
         for number, reading in zip(self.passage_of, self.sentences, strict=True):
-            found[number].update(reading.words)
-        return tuple(found)
+            words[number].update(reading.words)
+        return tuple(words)
 
 
 def rarity(sentences: int, occurrences: int) -> float:
-    """Return the inverse sentence frequency of a term; highest for a term that occurs in none of the sentences."""
+    """Return the inverse sentence frequency of a term: the fewer sentences contain it, the higher."""
     return math.log(2.0 + sentences / (occurrences + 1)) if occurrences else math.log(2.0 + sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The rarity of terms and figure keys among some readings."""
+    """The rarity of terms and figure keys in a set of sentences."""
 
     seen: Mapping[str, int]
     sentences: int
 
     @classmethod
     def of(cls, readings: Iterable[ParsedSentence]) -> Weights:
-        """Count the readings that contain each term."""
+        """Count the sentences that contain each term."""
         seen: Counter[str] = Counter()
         sentences = 0
         for reading in readings:
@@ -166,7 +174,7 @@ class Weights:
 
 
 SAME_MEANING, SAME_ROOT = 0.9, 0.8
-"""The weight of a near-synonym, and of a word with the same root, relative to the word itself."""
+"""The weight of a near-synonym, and of a word with the same root; the word itself has weight 1."""
 MAX_SAME_BEGINNING = 50
 """Maximum number of words with the same beginning that are compared."""
 MIN_ROOT_LETTERS, ROOT_SHARE = 6, 0.7
@@ -178,67 +186,70 @@ Forms = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Index:
-    """The items of some claims in a library."""
+    """The items of some claims in a corpus."""
 
-    library: Library
+    corpus: Corpus
     forms: Mapping[str, Forms]
     """The forms of each item of the claims."""
-    where: Mapping[str, Sequence[int]]
+    sentences_with: Mapping[str, Sequence[int]]
     """The sentences that contain each form, ascending."""
 
     @classmethod
-    def of(cls, library: Library, claims: Sequence[Claim]) -> Index:
+    def of(cls, corpus: Corpus, claims: Sequence[Claim]) -> Index:
         """Look up all items of the claims."""
         items = frozenset[str]().union(*(claim.items for claim in claims))
-        vocabulary = _Vocabulary(library)
+        vocabulary = _Vocabulary(corpus)
         forms = {item: vocabulary.forms(item) for item in items}
-        sought = frozenset(form for found in forms.values() for form, _ in found)
-        told = clues_of((figure for claim in claims for figure in claim.reading.figures), library.language)
-        where = _occurrences(library, sought, told)
-        if missing := sought - where.keys():
-            forms = {item: tuple(each for each in found if each[0] not in missing) for item, found in forms.items()}
-        return cls(library, forms, where)
+        all_forms = frozenset(form for item_forms in forms.values() for form, _ in item_forms)
+        clues = clues_of((figure for claim in claims for figure in claim.reading.figures), corpus.language)
+        sentences_with = _occurrences(corpus, all_forms, clues)
+        if missing := all_forms - sentences_with.keys():
+            forms = {
+                item: tuple((form, weight) for form, weight in item_forms if form not in missing)
+                for item, item_forms in forms.items()
+            }
+        return cls(corpus, forms, sentences_with)
 
-    @once
+    @lazy_property
     def weights(self) -> Mapping[str, float]:
         """Return the weight of each item: its rarity."""
-        sentences, where = len(self.library.sentences), self.where
-        return {item: rarity(sentences, len(where.get(item, ()))) for item in self.forms}
+        sentences, sentences_with = len(self.corpus.sentences), self.sentences_with
+        return {item: rarity(sentences, len(sentences_with.get(item, ()))) for item in self.forms}
 
-    @once
-    def contents(self) -> tuple[AbstractSet[str], ...]:
+    @lazy_property
+    def forms_by_passage(self) -> tuple[AbstractSet[str], ...]:
         """Return the forms that each passage contains."""
-        found: list[set[str]] = [set() for _ in range(self.library.passages)]
-        passage_of = self.library.passage_of
-        for form, numbers in self.where.items():
+        forms: list[set[str]] = [set() for _ in range(self.corpus.passages)]
+        passage_of = self.corpus.passage_of
+        for form, numbers in self.sentences_with.items():
             for number in numbers:
-                found[passage_of[number]].add(form)
-        return tuple(found)
+                forms[passage_of[number]].add(form)
+        return tuple(forms)
 
 
 class _Vocabulary:
-    """The content terms of a library."""
+    """The content terms of a corpus."""
 
-    def __init__(self, library: Library) -> None:
-        self._terms = set[str]().union(*[sentence.terms for sentence in library.sentences])
+    def __init__(self, corpus: Corpus) -> None:
+        self._terms = set[str]().union(*[sentence.terms for sentence in corpus.sentences])
         self._ordered = sorted(self._terms)
-        self._same = _same_meaning(library.language)
+        self._same = _same_meaning(corpus.language)
 
     def forms(self, item: str) -> Forms:
-        """Return the terms that match an item. A figure matches only itself, whether or not it occurs."""
+        """Return the terms that match an item. The key of a figure matches only itself."""
         if item[0] == "#":
             return ((item, 1.0),)
-        found = [(item, 1.0)] if item in self._terms else []
-        found += [(other, SAME_MEANING) for other in self._same.get(item, ()) if other in self._terms]
+        matching = [(item, 1.0)] if item in self._terms else []
+        matching += [(other, SAME_MEANING) for other in self._same.get(item, ()) if other in self._terms]
         if len(item) >= MIN_ROOT_LETTERS:
-            found += [
+            matching += [
                 (other, SAME_ROOT)
-                for other in self._of_one_beginning(item[:BEGINNING_LETTERS])
+                for other in self._with_same_beginning(item[:BEGINNING_LETTERS])
                 if _same_root(item, other)
             ]
-        return tuple(found)
+        return tuple(matching)
 
-    def _of_one_beginning(self, beginning: str) -> Sequence[str]:
+    def _with_same_beginning(self, beginning: str) -> Sequence[str]:
         first = stop = bisect_left(self._ordered, beginning)
         last = min(first + MAX_SAME_BEGINNING, len(self._ordered))
         while stop < last and self._ordered[stop].startswith(beginning):
@@ -246,17 +257,17 @@ class _Vocabulary:
         return self._ordered[first:stop]
 
 
-def _occurrences(library: Library, sought: frozenset[str], told: frozenset[str]) -> dict[str, list[int]]:
-    """Return the sentences that contain each form; `told`: clues of the figures among them."""
-    where: defaultdict[str, list[int]] = defaultdict(list)
-    doubtful = sought & figure_terms(library.language)
-    for number, sentence in enumerate(library.sentences):
-        found = sought.intersection(sentence.terms)
-        if not (told.isdisjoint(sentence.terms) and doubtful.isdisjoint(found)):
-            found = sought & sentence.everything
-        for form in found:
-            where[form].append(number)
-    return dict(where)
+def _occurrences(corpus: Corpus, forms: frozenset[str], clues: frozenset[str]) -> dict[str, list[int]]:
+    """Return the numbers of the sentences that contain each form; `clues` are those of the figures among the forms."""
+    sentences_with: defaultdict[str, list[int]] = defaultdict(list)
+    maybe_in_figure = forms & figure_terms(corpus.language)
+    for number, sentence in enumerate(corpus.sentences):
+        contained = forms.intersection(sentence.terms)
+        if not (clues.isdisjoint(sentence.terms) and maybe_in_figure.isdisjoint(contained)):
+            contained = forms & sentence.everything
+        for form in contained:
+            sentences_with[form].append(number)
+    return dict(sentences_with)
 
 
 def _same_root(word: str, other: str) -> bool:
@@ -269,22 +280,22 @@ def _same_root(word: str, other: str) -> bool:
 @lru_cache(maxsize=8)
 def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
     """Return the near-synonyms of each term."""
-    found: dict[str, set[str]] = {}
+    synonyms: dict[str, set[str]] = {}
     for group in NEAR_SYNONYMS.get(language, ()):
         terms = {term(word, language) for word in group.split()}
-        for each in terms:
-            found.setdefault(each, set()).update(terms - {each})
-    return {each: tuple(sorted(others)) for each, others in found.items()}
+        for stem in terms:
+            synonyms.setdefault(stem, set()).update(terms - {stem})
+    return {stem: tuple(sorted(others)) for stem, others in synonyms.items()}
 
 
-POSTINGS = 4000
-"""Maximum number of occurrences of words that are examined per claim; rare words come first, so little is lost."""
+MAX_OCCURRENCES = 4000
+"""Maximum number of occurrences of words that are examined per claim; rare words come first."""
 CONTEXT_WEIGHT = 0.8
-"""The weight of words of the passage for ranking a sentence that begins with a pronoun."""
-MAX_LEADS, MIN_LEAD_SHARE = 2, 0.6
-"""Maximum number of sentences to compare closely, and the share of the best one's weight that they need."""
-COMPANIONS = 4
-"""Number of the best sentences in which a second sentence is searched that adds what the first lacks."""
+"""The weight of the passage's other words when a sentence that begins with a pronoun is ranked."""
+MAX_CANDIDATES, MIN_CANDIDATE_SHARE = 2, 0.6
+"""Maximum number of sentences that are compared closely; each needs at least this share of the best one's weight."""
+MAX_COMPANIONS = 4
+"""Number of the best sentences among which a companion is searched: a sentence that adds what the first lacks."""
 
 Scope: TypeAlias = int | None
 """The number of a passage, from 0; None: all passages."""
@@ -298,111 +309,112 @@ class Lookup:
     claim: Claim
 
     @property
-    def library(self) -> Library:
+    def corpus(self) -> Corpus:
         """The sentences of the index."""
-        return self.index.library
+        return self.index.corpus
 
-    @once
+    @lazy_property
     def weights(self) -> dict[str, float]:
         """Return the weight of each item, in a fixed order."""
         weights = self.index.weights
         return {item: weights[item] for item in sorted(self.claim.items)}
 
-    @once
+    @lazy_property
     def total(self) -> float:
         """Return the weight of the whole claim."""
         return fsum(self.weights.values())
 
-    @once
-    def _held(self) -> dict[int, dict[str, float]]:
-        """Return the items that each sentence contains, with their weights."""
-        where, forms = self.index.where, self.index.forms
+    @lazy_property
+    def _items_by_sentence(self) -> dict[int, dict[str, float]]:
+        """Return the items that each sentence contains, with the weight of the matching form, in [0, 1]."""
+        sentences_with, forms = self.index.sentences_with, self.index.forms
         postings = sorted(
-            [(len(where[form]), item, form, worth) for item in self.weights for form, worth in forms[item]]
+            [(len(sentences_with[form]), item, form, weight) for item in self.weights for form, weight in forms[item]]
         )
-        held: defaultdict[int, dict[str, float]] = defaultdict(dict)
-        left = POSTINGS
-        for length, item, form, worth in postings:
-            for number in where[form] if length <= left else islice(where[form], left):
-                row = held[number]
-                if worth > row.get(item, 0.0):
-                    row[item] = worth
-            left = max(left - length, 1)
-        return held
+        items: defaultdict[int, dict[str, float]] = defaultdict(dict)
+        remaining = MAX_OCCURRENCES
+        for length, item, form, weight in postings:
+            numbers = sentences_with[form]
+            for number in numbers if length <= remaining else islice(numbers, remaining):
+                row = items[number]
+                if weight > row.get(item, 0.0):
+                    row[item] = weight
+            remaining = max(remaining - length, 1)
+        return items
 
-    def held(self, number: int) -> dict[str, float]:
-        """Return the weight of each item that a sentence contains."""
-        return self._held.get(number, {})
+    def items_of_sentence(self, number: int) -> dict[str, float]:
+        """Return the items that a sentence contains, with the weight of the matching form, in [0, 1]."""
+        return self._items_by_sentence.get(number, {})
 
-    @once
+    @lazy_property
     def _ranked(self) -> list[tuple[float, int]]:
-        """Sentences by total weight, highest first; one that begins with a pronoun also gets words of its passage."""
-        weights, library = self.weights, self.library
+        """Sentences by total weight, highest first; after a pronoun at the start, words of the passage count too."""
+        weights, corpus = self.weights, self.corpus
         ranked: list[tuple[float, int]] = []
-        for number, row in self._held.items():
-            weight = fsum([weights[item] * worth for item, worth in row.items()])
-            if library.sentences[number].refers_back:
-                around = self.index.contents[library.passage_of[number]]
-                context = [item for item in weights if item not in row and item[0] != "#" and item in around]
+        for number, row in self._items_by_sentence.items():
+            weight = fsum([weights[item] * form_weight for item, form_weight in row.items()])
+            if corpus.sentences[number].refers_back:
+                in_passage = self.index.forms_by_passage[corpus.passage_of[number]]
+                context = [item for item in weights if item not in row and item[0] != "#" and item in in_passage]
                 weight += CONTEXT_WEIGHT * fsum([weights[item] for item in context])
             ranked.append((-weight, number))
         ranked.sort()
         return ranked
 
-    def _first(self, scope: Scope) -> list[tuple[float, int]]:
+    def _best_sentences(self, scope: Scope) -> list[tuple[float, int]]:
         """Return the best few sentences of a passage or of all passages."""
-        return self._ranked[: MAX_LEADS + COMPANIONS] if scope is None else self._by_passage.get(scope, [])
+        return self._ranked[: MAX_CANDIDATES + MAX_COMPANIONS] if scope is None else self._by_passage.get(scope, [])
 
-    @once
+    @lazy_property
     def _by_passage(self) -> dict[int, list[tuple[float, int]]]:
-        found: dict[int, list[tuple[float, int]]] = {}
-        passage_of = self.library.passage_of
+        by_passage: dict[int, list[tuple[float, int]]] = {}
+        passage_of = self.corpus.passage_of
         for entry in self._ranked:
-            chosen = found.setdefault(passage_of[entry[1]], [])
-            if len(chosen) < MAX_LEADS + COMPANIONS:
+            chosen = by_passage.setdefault(passage_of[entry[1]], [])
+            if len(chosen) < MAX_CANDIDATES + MAX_COMPANIONS:
                 chosen.append(entry)
-        return found
+        return by_passage
 
-    def leads(self, scope: Scope) -> list[int]:
+    def candidates(self, scope: Scope) -> list[int]:
         """Return the sentences of a scope to compare closely, best first."""
-        ranked = self._first(scope)
-        return [number for weight, number in ranked[:MAX_LEADS] if weight <= MIN_LEAD_SHARE * ranked[0][0]]
+        ranked = self._best_sentences(scope)
+        return [number for weight, number in ranked[:MAX_CANDIDATES] if weight <= MIN_CANDIDATE_SHARE * ranked[0][0]]
 
-    def companions(self, lead: int, scope: Scope) -> Iterable[int]:
-        """Return sentences that may add what the lead lacks: the next best ones, and its neighbours."""
-        passage_of, last = self.library.passage_of, len(self.library.sentences) - 1
-        best = [number for _, number in self._first(scope) if number != lead][:COMPANIONS]
+    def companions(self, candidate: int, scope: Scope) -> Iterable[int]:
+        """Return sentences that may add what a candidate lacks: the next best sentences, and its neighbours."""
+        passage_of, last = self.corpus.passage_of, len(self.corpus.sentences) - 1
+        best = [number for _, number in self._best_sentences(scope) if number != candidate][:MAX_COMPANIONS]
         near = [
             number
-            for number in (lead - 1, lead + 1)
-            if 0 <= number <= last and passage_of[number] == passage_of[lead] and number not in best
+            for number in (candidate - 1, candidate + 1)
+            if 0 <= number <= last and passage_of[number] == passage_of[candidate] and number not in best
         ]
         return best + near
 
-    def worth(self, said: AbstractSet[str]) -> dict[str, float]:
-        """Return the weight of each item that these terms match."""
-        found: dict[str, float] = {}
+    def match_weights(self, terms: AbstractSet[str]) -> dict[str, float]:
+        """Return the items that these terms match, with the weight of the best matching form, in [0, 1]."""
+        weights: dict[str, float] = {}
         for item in self.weights:
-            for form, worth in self.index.forms[item]:
-                if form in said:
-                    found[item] = worth
+            for form, weight in self.index.forms[item]:
+                if form in terms:
+                    weights[item] = weight
                     break
-        return found
+        return weights
 
-    def share(self, worth: dict[str, float]) -> float:
+    def share(self, items: dict[str, float]) -> float:
         """Return the share of the claim's weight that these items cover, in [0, 1]."""
-        return fsum([self.weights[item] * part for item, part in worth.items()]) / self.total if self.total else 0.0
+        return fsum([self.weights[item] * weight for item, weight in items.items()]) / self.total if self.total else 0.0
 
-    def said(self, scope: Scope) -> AbstractSet[str]:
-        """Return the items that a scope contains."""
-        return self._said if scope is None else self.worth(self.index.contents[scope]).keys()
+    def items_in(self, scope: Scope) -> AbstractSet[str]:
+        """Return the items that the scope contains."""
+        return self._items_anywhere if scope is None else self.match_weights(self.index.forms_by_passage[scope]).keys()
 
-    @once
-    def _said(self) -> frozenset[str]:
+    @lazy_property
+    def _items_anywhere(self) -> frozenset[str]:
         return frozenset(filter(self.index.forms.__getitem__, self.weights))
 
 
-def lookups(library: Library, claims: Sequence[Claim]) -> Iterator[Lookup]:
-    """Look up claims in a library; returns the lookups in order. Indexes all claims at once, which is faster."""
-    index = Index.of(library, claims)
+def lookups(corpus: Corpus, claims: Sequence[Claim]) -> Iterator[Lookup]:
+    """Index all claims at once, which is faster, and return their lookups in order."""
+    index = Index.of(corpus, claims)
     return (Lookup(index, claim) for claim in claims)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from zlib import crc32
 
 from ragboard.judges.embedded.index import Claim
@@ -50,17 +51,18 @@ __all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulne
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """Return a passage is useful if it alone supports a statement of the answer.
+    """Return which passages are useful: those that support at least one statement of the answer alone.
 
-    For an answer without one, none is useful.
+    If the answer has no statement, no passage is useful.
     """
-    statements = tuple(each.text for each in extract(task.answer).statements)
+    statements = tuple(statement.text for statement in extract(task.answer).statements)
     verification = verify(
         Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)
     )
-    counts = [_count_supported([row[place] for row in verification.single]) for place in range(len(task.passages))]
+    counts = [_count_supported([row[index] for row in verification.single]) for index in range(len(task.passages))]
     return Usefulness(
-        useful=tuple(count > 0 for count in counts), reasons=tuple(_reason(count, statements) for count in counts)
+        useful=tuple(count > 0 for count in counts),
+        reasons=tuple(_usefulness_reason(count, statements) for count in counts),
     )
 
 
@@ -68,7 +70,7 @@ def _count_supported(verdicts: list[Verdict]) -> int:
     return sum(verdict.label == "supported" for verdict in verdicts)
 
 
-def _reason(supported: int, statements: tuple[str, ...]) -> str:
+def _usefulness_reason(supported: int, statements: tuple[str, ...]) -> str:
     if not statements:
         return "The answer states nothing that a passage could bear out."
     return f"It supports {supported} of {len(statements)} statements of the answer."
@@ -83,14 +85,14 @@ _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\
 
 
 def questions_of(answer: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions, first those on the most specific statements; none if nothing is stated."""
+    """Return at most `n` questions that the answer answers, beginning with its most specific statements."""
     language = language_of(answer)
     statements = [statement.text for statement in extract(answer).statements]
     ordered = sorted(statements, key=lambda text: -_specificity(text, language))
-    kinds = [list(asked_of(text, language)) for text in ordered]
-    rounds = max((len(kind) for kind in kinds), default=0)
-    mixed = (kind[turn] for turn in range(rounds) for kind in kinds if turn < len(kind))
-    return tuple(dict.fromkeys(mixed))[: max(n, 0)]
+    by_statement = [list(questions_about(text, language)) for text in ordered]
+    # first the first question about each statement, then the second one, and so on
+    questions = (question for turn in zip_longest(*by_statement) for question in turn if question is not None)
+    return tuple(dict.fromkeys(questions))[: max(n, 0)]
 
 
 def _specificity(text: str, language: Language) -> int:
@@ -98,49 +100,65 @@ def _specificity(text: str, language: Language) -> int:
     return len(claim.items) + len(claim.counted) + len(claim.named)
 
 
-def asked_of(statement: str, language: Language) -> Iterator[str]:
-    """Yield questions on one statement, the simplest first."""
+def questions_about(statement: str, language: Language) -> Iterator[str]:
+    """Yield questions that the statement answers, the simplest first."""
     text = statement.rstrip(" .!\u3002")
     subject = subject_of(text, 0, len(text), language)
     if subject is not None:
-        yield from _of_subject(text, subject, language)
-    yield f"{'Stimmt es:' if language == 'de' else 'Is it so that'} {_inner(text)}?"
+        yield from _questions_about_subject(text, subject, language)
+    yield f"{'Stimmt es:' if language == 'de' else 'Is it so that'} {_lowercase_start(text)}?"
 
 
-def _of_subject(text: str, subject: Subject, language: Language) -> Iterator[str]:
+def _questions_about_subject(text: str, subject: Subject, language: Language) -> Iterator[str]:
     when, where, what = ("Wann", "Wo", "Was") if language == "de" else ("When", "Where", "What")
-    rest = text[subject.after :]
+    predicate = text[subject.after :]
     auxiliary = subject.verb.lower() in AUXILIARIES[language]
-    if language == "en" and _PERSON.search(rest):
+    if language == "en" and _PERSON.search(predicate):
         what = "Who"
     for word, pattern in ((when, _DATE), (where, _PLACE)) if auxiliary else ():
-        found = pattern.search(rest)
-        if found and (remainder := rest[: found.start()] + rest[found.end() :]).strip():
-            yield f"{word} {subject.verb} {_inner(subject.text)}{remainder}?"
-    yield f"{what} {subject.verb}{rest}?"
+        match = pattern.search(predicate)
+        if match and (remainder := predicate[: match.start()] + predicate[match.end() :]).strip():
+            yield f"{word} {subject.verb} {_lowercase_start(subject.text)}{remainder}?"
+    yield f"{what} {subject.verb}{predicate}?"
 
 
-def _inner(text: str) -> str:
-    """Return the text as it reads within a sentence: with a leading article or pronoun in lower case."""
+def _lowercase_start(text: str) -> str:
+    """Return the text for use inside a sentence: a leading article or pronoun in lower case."""
     first, space, rest = text.partition(" ")
-    small = {"The", "A", "An", "It", "He", "She", "They", "This", "These", "Der", "Die", "Das", "Ein", "Eine"}
-    return f"{first.lower()}{space}{rest}" if first in small else text
+    articles_and_pronouns = {
+        "The",
+        "A",
+        "An",
+        "It",
+        "He",
+        "She",
+        "They",
+        "This",
+        "These",
+        "Der",
+        "Die",
+        "Das",
+        "Ein",
+        "Eine",
+    }
+    return f"{first.lower()}{space}{rest}" if first in articles_and_pronouns else text
 
 
 BUCKETS = 2**18
-STEM, FUNCTION, LETTERS = 1.0, 0.2, 0.3
-"""The weights of a content stem, a function word and a group of three letters."""
+"""Number of dimensions that features are hashed into."""
+STEM_WEIGHT, FUNCTION_WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.2, 0.3
+"""The weights of the features that similarity compares: stems, function words and groups of three letters."""
 
 
 def similarities(text: str, others: Sequence[str]) -> tuple[float, ...]:
-    """Return the cosine of `text` with each of `others`, in [-1, 1]; 0.0 if one of the two has no word."""
+    """Return the cosine of `text` with each of `others`, in [-1, 1]; 0.0 if either has no word."""
     language = language_of(text)
     vector = _vector(text, language)
     return tuple(_cosine(vector, _vector(other, language)) for other in others)
 
 
 def _vector(text: str, language: Language) -> dict[int, float]:
-    """Return {bucket: weight}, normalised to length 1; empty for a text without words."""
+    """Return the weight of each feature bucket, normalised to length 1; empty for a text without words."""
     counts: Counter[tuple[int, float]] = Counter()
     for token in tokens(text):
         counts.update(_features(token.text, language))
@@ -155,24 +173,27 @@ def _vector(text: str, language: Language) -> dict[int, float]:
 def _features(word: str, language: Language) -> tuple[tuple[int, float], ...]:
     plain = normal(word)
     if plain in FUNCTION_WORDS[language]:
-        return ((_bucket("f", plain), FUNCTION),)
+        return ((_bucket("f", plain), FUNCTION_WORD_WEIGHT),)
     stem = term(word, language)
-    return ((_bucket("s", stem), STEM), *((_bucket("l", group), LETTERS) for group in _groups(stem)))
+    return (
+        (_bucket("s", stem), STEM_WEIGHT),
+        *((_bucket("l", trigram), TRIGRAM_WEIGHT) for trigram in _trigrams(stem)),
+    )
 
 
-def _groups(stem: str) -> Iterator[str]:
-    edged = f"<{stem}>"
-    return (edged[at : at + 3] for at in range(len(edged) - 2))
+def _trigrams(stem: str) -> Iterator[str]:
+    padded = f"<{stem}>"
+    return (padded[start : start + 3] for start in range(len(padded) - 2))
 
 
 def _bucket(kind: str, feature: str) -> int:
     return crc32(f"{kind}{feature}".encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-def _cosine(one: dict[int, float], other: dict[int, float]) -> float:
-    if one == other:
-        return 1.0 if one else 0.0
-    shared = math.fsum(weight * other[bucket] for bucket, weight in one.items() if bucket in other)
+def _cosine(first: dict[int, float], second: dict[int, float]) -> float:
+    if first == second:
+        return 1.0 if first else 0.0
+    shared = math.fsum(weight * second[bucket] for bucket, weight in first.items() if bucket in second)
     return max(-1.0, min(1.0, shared))
 
 
@@ -180,8 +201,8 @@ ON_TOPIC = 0.2
 """Minimum similarity of question and answer for an answer to be on topic."""
 
 
-def rated(question: str, answer: str) -> tuple[float, str]:
-    """Return how well the answer answers the question, in [0, 1], and why; less if the two have little in common.
+def rate_answer(question: str, answer: str) -> tuple[float, str]:
+    """Return how well the answer answers the question, in [0, 1], and why. Off-topic answers are rated lower.
 
     Short answers are exempt, as they need not repeat words of the question.
     """
@@ -197,7 +218,7 @@ RELEVANT = 0.5
 
 
 def classify(task: Classify) -> Classification:
-    """Return the verdict with a reason; without a probability, because scores of rules are none."""
+    """Return the verdict with a reason, and without a probability, because rules give none."""
     match task.quality:
         case "context_relevance":
             return _context_relevance(task.question, task.contexts)
@@ -208,7 +229,7 @@ def classify(task: Classify) -> Classification:
 
 
 def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classification:
-    """Return whether some sentence of the passages helps to answer."""
+    """Return whether any sentence of the passages helps to answer the question."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
     chosen, scores = helpful_sentences(question, sentences)
     best = f"the best by {max(scores, default=0.0):.2f}"
@@ -221,9 +242,11 @@ def _answer_faithfulness(task: Classify) -> Classification:
     extraction = extract(task.answer)
     if extraction.refuses and not extraction.statements:
         return Classification(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
-    statements = tuple(each.text for each in extraction.statements) or (task.answer,)
-    check = Verify(question=task.question, statements=statements, passages=task.contexts, joint=True, single=False)
-    verdicts = verify(check).joint
+    statements = tuple(statement.text for statement in extraction.statements) or (task.answer,)
+    verification = Verify(
+        question=task.question, statements=statements, passages=task.contexts, joint=True, single=False
+    )
+    verdicts = verify(verification).joint
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     least = f"the least by {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
     reason = f"The passages support {supported} of {len(verdicts)} statements, {least}."
@@ -232,23 +255,23 @@ def _answer_faithfulness(task: Classify) -> Classification:
 
 def _answer_relevance(question: str, answer: str) -> Classification:
     """Return whether the answer's rating makes it relevant."""
-    score, reason = rated(question, answer)
+    score, reason = rate_answer(question, answer)
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
 VERSION = "6"
-"""Incremented with every change of rules that can change a reply."""
+"""Incremented if a change of the rules can change a reply."""
 WRITING = "3"
-"""Like `VERSION`, for the writing of questions and answers, which no metric uses."""
+"""The same for writing questions and answers, which no metric uses."""
 
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
-    """Answers tasks by rules over words, numbers, names and negations, and by readable weights.
+    """Answers tasks by rules over words, numbers, names and negations, and by fitted weights in readable files.
 
-    The rules use the grammar of English and German, and only words in French, Spanish, Hindi and Chinese. Replies are
-    deterministic, and do not depend on the batch. Paraphrases without common words are not recognised, so its verdicts
-    are hints; `heuristic` marks them wherever they are shown.
+    The rules know the grammar of English and German, and only words of French, Spanish, Hindi and Chinese. Replies are
+    deterministic and do not depend on the batch. The judge does not recognise paraphrases without common words, so its
+    verdicts are only hints; `heuristic` marks them wherever they are shown.
     """
 
     name: str = "embedded"
@@ -294,7 +317,7 @@ def _reply(task: Task) -> Reply | Failure:
         case Similarity():
             return Similarities(values=similarities(task.text, task.others))
         case RateAnswer():
-            score, reason = rated(task.question, task.answer)
+            score, reason = rate_answer(task.question, task.answer)
             return AnswerRating(score=score, reason=reason)
         case JudgePassages():
             return usefulness(task)
@@ -303,10 +326,10 @@ def _reply(task: Task) -> Reply | Failure:
         case Classify():
             return classify(task)
         case _:
-            return _written(task)
+            return _writing_reply(task)
 
 
-def _written(task: Task) -> Reply | Failure:
+def _writing_reply(task: Task) -> Reply | Failure:
     match task:
         case WriteQuestions():
             return Questions(questions=questions_to(task.passage, task.n))

@@ -1,4 +1,4 @@
-"""A sentence as the rules read it: its words, figures, names and negations."""
+"""Parse a sentence for the rules: its words, figures, names and negations."""
 
 from __future__ import annotations
 
@@ -26,31 +26,40 @@ from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
 
-__all__ = ["BEGINNING_LETTERS", "Name", "ParsedSentence", "clues_of", "entities", "figure_terms", "once", "read"]
+__all__ = [
+    "BEGINNING_LETTERS",
+    "Name",
+    "ParsedSentence",
+    "clues_of",
+    "entities",
+    "figure_terms",
+    "lazy_property",
+    "read",
+]
 
 
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
 
 
-class once(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
-    """`functools.cached_property` without the lock it takes before Python 3.12: a sixth of the cost for one value.
+class lazy_property(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
+    """`functools.cached_property` without its lock, which before Python 3.12 takes most of the time.
 
-    Two threads may both work a value out; it is the same, and one of the two is kept.
+    Two threads may both compute a value; both values are equal, and one of them is kept.
     """
 
-    def __init__(self, make: Callable[[Owner], Value]) -> None:
-        self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
+    def __init__(self, compute: Callable[[Owner], Value]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
 
     @overload
-    def __get__(self, instance: None, owner: type[Any]) -> once[Owner, Value]: ...
+    def __get__(self, instance: None, owner: type[Any]) -> lazy_property[Owner, Value]: ...
     @overload
     def __get__(self, instance: Owner, owner: type[Any]) -> Value: ...
-    def __get__(self, instance: Owner | None, owner: type[Any]) -> once[Owner, Value] | Value:
+    def __get__(self, instance: Owner | None, owner: type[Any]) -> lazy_property[Owner, Value] | Value:
         if instance is None:
             return self
-        made = instance.__dict__[self._name] = self._make(instance)
-        return made
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
 
 
 ANY_NUMBER_CLUE = "=?"
@@ -63,7 +72,7 @@ MAX_CLUE_LENGTH = 9
 MAX_NUMBER = 1e100
 """Larger numbers have no clue, because a scale could make them infinite."""
 MIN_COMPOUND = 20
-"""From this value on, another number word may follow: `twenty-one`."""
+"""After a number word of at least this value, another may follow: `twenty-one`."""
 
 _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 """Sizes of units that do not differ by powers of ten."""
@@ -87,7 +96,7 @@ def month_clue(word: str) -> str:
 
 
 def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
-    """Clues, and terms of months: a sentence that contains one of these figures has at least one of them."""
+    """Return the clues and terms of months of which a sentence with one of these figures has at least one."""
     return frozenset((ANY_NUMBER_CLUE, *(clue for figure in figures for clue in _clues_of(figure, language))))
 
 
@@ -110,7 +119,7 @@ def _clue(value: float) -> str:
 
 @lru_cache(maxsize=8)
 def figure_terms(language: Language) -> frozenset[str]:
-    """Terms of words that may belong to a figure, and then are not content words."""
+    """Return the terms of words that may belong to a figure, and then are not content words."""
     words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
     return frozenset(term(word, language) for word in words)
 
@@ -134,98 +143,98 @@ class Name:
     stop: int
 
 
-class _Read(NamedTuple):
-    """What is computed for every sentence; a tuple is made in half the time of a frozen dataclass."""
+class _SentenceFields(NamedTuple):
+    """The fields of a parsed sentence. A tuple, because creating one takes half the time of a frozen dataclass."""
 
     text: str
     start: int
     end: int
     language: Language
     spelt: Sequence[str]
-    """Its words as they are spelt."""
+    """Its words as they are written."""
     terms: Sequence[str]
-    """For each word its term where it may be a content word, its clue where it is a number, else the empty string."""
+    """For each word: its term if it may be a content word, its clue if it is a number, else an empty string."""
 
 
-class ParsedSentence(_Read):
+class ParsedSentence(_SentenceFields):
     """A sentence as words; properties that are rarely needed are computed on first use."""
 
-    @once
+    @lazy_property
     def figures(self) -> tuple[Figure, ...]:
         """Its numbers, quantities and dates."""
         numbers = list(compress(count(), map(_NUMERIC.__getitem__, self.spelt)))
         return figures_at(self.word_offsets, numbers, self.language) if numbers else ()
 
-    @once
+    @lazy_property
     def content_terms(self) -> Sequence[str]:
-        """For each word its term where it is a content word, else the empty string."""
+        """For each word: its term if it is a content word, else an empty string."""
         terms = ["" if term[:1] == "=" else term for term in self.terms]
         for figure in self.figures:
             terms[figure.first : figure.stop] = [""] * (figure.stop - figure.first)
         return terms
 
-    @once
+    @lazy_property
     def content(self) -> frozenset[str]:
-        """Terms of all content words; figures are apart."""
+        """The terms of all content words; figures are not among them."""
         return frozenset(filter(None, self.content_terms))
 
-    @once
+    @lazy_property
     def everything(self) -> frozenset[str]:
         """Content terms and figure keys, with and without their units."""
         return self.content | self.keys
 
-    @once
+    @lazy_property
     def keys(self) -> frozenset[str]:
         """Keys of all figures, with and without their units."""
         return frozenset(chain.from_iterable(map(_KEYS, self.figures)))
 
-    @once
+    @lazy_property
     def lowered(self) -> Sequence[str]:
         """Its words in lower case."""
         return list(map(str.lower, self.spelt))
 
-    @once
+    @lazy_property
     def word_offsets(self) -> Words:
         """Its words with their positions in the text."""
         return Words.of(self.text, self.start, self.spelt)
 
-    @once
+    @lazy_property
     def words(self) -> frozenset[str]:
-        """Return all words in lower case, including function words."""
+        """All words in lower case, including function words."""
         return frozenset(map(str.lower, self.spelt))
 
-    @once
+    @lazy_property
     def hedged(self) -> float:
-        """Return the share of hedging words; a question mark counts as a hedging word."""
-        said = self.text[self.start : self.end]
-        return (len(hedge(said).split()) + said.count("?")) / len(self.spelt) if self.spelt else 0.0
+        """The share of its words that hedge; a question mark counts as one."""
+        text = self.text[self.start : self.end]
+        return (len(hedge(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
 
-    @once
+    @lazy_property
     def refers_back(self) -> bool:
-        """Return whether it begins with a pronoun, and so is about something that was named before."""
+        """Whether it begins with a pronoun, so it is about something named before."""
         return bool(self.spelt) and self.spelt[0].lower() in REFERS_BACK
 
-    @once
+    @lazy_property
     def has_pronoun(self) -> bool:
-        """Return whether it has a pronoun for something that is named elsewhere."""
+        """Whether it has a pronoun for something that is named elsewhere."""
         return not self.words.isdisjoint(PRONOUNS)
 
-    @once
+    @lazy_property
     def names(self) -> tuple[Name, ...]:
-        """Its names, recognised by their capitals."""
+        """Its names, recognised by their capital letters."""
         return tuple(_names(self))
 
-    @once
+    @lazy_property
     def denials(self) -> tuple[int, ...]:
-        """Positions of words such as `not` that negate something; `not only`, `not,` and `Not really,` do not."""
+        """Indices of words such as `not` that negate something; `not only`, `not,` and `Not really,` do not."""
         negators = compress(count(), map(_NEGATES.__getitem__, self.spelt))
-        return tuple(at for at in negators if self._denies(at))
+        return tuple(index for index in negators if self._denies(index))
 
-    def _denies(self, at: int) -> bool:
-        following = self.lowered[at + 1] if at + 1 < len(self.lowered) else ""
-        aside = at == 0 and self.lowered[0] in _NOT
-        ends = self.word_offsets.ends[at : at + 1 + aside]
-        numbered = self.spelt[at] == "No" and following[:1].isdigit()
+    def _denies(self, index: int) -> bool:
+        following = self.lowered[index + 1] if index + 1 < len(self.lowered) else ""
+        aside = index == 0 and self.lowered[0] in _NOT
+        ends = self.word_offsets.ends[index : index + 1 + aside]
+        numbered = self.spelt[index] == "No" and following[:1].isdigit()
         return (
             not numbered
             and following not in NOT_NEGATED_BY_NOT
@@ -236,8 +245,8 @@ class ParsedSentence(_Read):
         """Return the start and end in the text of the words from `first` up to, not including, `stop`."""
         return self.word_offsets.start(first), self.word_offsets.ends[stop - 1]
 
-    def said(self, first: int, stop: int) -> str:
-        """Return the words from `first` up to, not including, `stop`, as they are spelt."""
+    def text_of(self, first: int, stop: int) -> str:
+        """Return the text of the words from `first` up to, not including, `stop`."""
         start, end = self.span(first, stop)
         return self.text[start:end]
 
@@ -257,15 +266,15 @@ def _negates(word: str) -> bool:
 
 _NUMERIC = Remembered(numeric)
 _NEGATES = Remembered(_negates)
-_KEYS = attrgetter("key", "loose")
+_KEYS = attrgetter("key", "unitless_key")
 
 
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """Return the term of every content word of a language, the clue of every number, empty for any other word."""
+    """Return a mapping from words to the term of a content word, the clue of a number, or an empty string."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
-    def known(word: str) -> str:
+    def term_or_clue(word: str) -> str:
         plain = word.lower()
         if word[0].isdigit() or plain in NUMBER_WORDS:
             return clue_in(word, language)
@@ -273,52 +282,54 @@ def _terms(language: Language) -> Remembered[str]:
             return month_clue(word)
         return term(word, language)
 
-    return Remembered(known)
+    return Remembered(term_or_clue)
 
 
 def _names(reading: ParsedSentence) -> Iterator[Name]:
     stop = 0
-    for at in _capitalised(reading):
-        if at < stop:
+    for index in _capitalised(reading):
+        if index < stop:
             continue
-        stop = _capitals(reading, at)
-        if _is_name(reading, at, stop):
-            yield Name(tuple(place for place in reading.content_terms[at:stop] if place), at, stop)
+        stop = _end_of_capitals(reading, index)
+        if _is_name(reading, index, stop):
+            yield Name(
+                tuple(content_term for content_term in reading.content_terms[index:stop] if content_term), index, stop
+            )
 
 
 def _capitalised(reading: ParsedSentence) -> list[int]:
     words = zip(reading.spelt, reading.content_terms, strict=True)
-    return [at for at, (word, place) in enumerate(words) if place and word[0].isupper()]
+    return [index for index, (word, content_term) in enumerate(words) if content_term and word[0].isupper()]
 
 
-def _capitals(reading: ParsedSentence, at: int) -> int:
+def _end_of_capitals(reading: ParsedSentence, index: int) -> int:
     """Return the position after the run of capitalised content words that starts at word `at`."""
-    stop = at
+    stop = index
     while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
-        if stop > at and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
+        if stop > index and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
             break
         stop += 1
     return stop
 
 
-def _is_name(reading: ParsedSentence, at: int, stop: int) -> bool:
-    """Whether these capitalised words are a name, not a heading, `Backup Plan: Keep two`, nor the word after it."""
-    if at == 0 and reading.text[reading.word_offsets.ends[stop - 1] : reading.end].startswith(":"):
+def _is_name(reading: ParsedSentence, index: int, stop: int) -> bool:
+    """Return whether these capitalised words are a name, not a heading (`Backup Plan: Keep two`) or the word after."""
+    if index == 0 and reading.text[reading.word_offsets.ends[stop - 1] : reading.end].startswith(":"):
         return False
-    if stop - at > 1:
+    if stop - index > 1:
         return True
-    if at and ":" in reading.word_offsets.after(at - 1):
+    if index and ":" in reading.word_offsets.after(index - 1):
         return False
     if reading.language == "de":
-        return at > 0 and reading.lowered[at - 1] in _BEFORE_NAME
-    if at > 0:
+        return index > 0 and reading.lowered[index - 1] in _BEFORE_NAME
+    if index > 0:
         return True
     following = reading.lowered[1] if len(reading.spelt) > 1 else ""
     return following in AUXILIARIES["en"] and following not in {"are", "were", "have", "do"}
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Names, numbers and dates in reading order, each once; no names in Hindi and Chinese, which have no capitals."""
+    """Return the names, numbers and dates of a text, in order, each once; no names in Hindi and Chinese."""
     language = language_of(text)
     readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
     return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))

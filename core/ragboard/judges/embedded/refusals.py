@@ -18,12 +18,12 @@ MAX_SEARCHED_CHARS = 400
 class _RefusalPatterns(NamedTuple):
     """The patterns of a language, and substrings for a quick check: a text with none of them matches no pattern."""
 
-    letters: tuple[str, ...]
+    substrings: tuple[str, ...]
     patterns: re.Pattern[str]
 
 
-def _refusal_patterns(letters: str, *patterns: str) -> _RefusalPatterns:
-    return _RefusalPatterns(tuple(letters.split("|")), re.compile("|".join(patterns)))
+def _refusal_patterns(substrings: str, *patterns: str) -> _RefusalPatterns:
+    return _RefusalPatterns(tuple(substrings.split("|")), re.compile("|".join(patterns)))
 
 
 _GIVEN = r"(?=the |this |these |your |any |either |provided |given |retrieved |available |supplied )"
@@ -142,10 +142,13 @@ _HINDI = _refusal_patterns(
     r"मुझे (?:यह )?नहीं (?:पता|मालूम)|नहीं बताया गया|(?:पता|ज्ञात|स्पष्ट) नहीं|कोई (?:जानकारी|उल्लेख) नहीं",
 )
 
-_ALL: Sequence[_RefusalPatterns] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
+_ALL_LANGUAGES: Sequence[_RefusalPatterns] = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _HINDI)
 
 
 def is_refusal(sentence: str) -> bool:
     """Return whether the sentence declines to answer, or says that the sources do not answer."""
     plain = sentence[:MAX_SEARCHED_CHARS].replace("\u2019", "'").lower()
-    return any(any(map(plain.__contains__, ways.letters)) and ways.patterns.search(plain) for ways in _ALL)
+    return any(
+        any(map(plain.__contains__, language.substrings)) and language.patterns.search(plain)
+        for language in _ALL_LANGUAGES
+    )

@@ -1,7 +1,7 @@
 """Rate answers, and select the sentences that help to answer, by rules.
 
-Both compare a text with the kinds of information that a question asks for, one by one, and count what is new in it.
-Neither asks whether the text is true.
+Both look for the kinds of information that the question asks for, and count what is new in a text. Neither checks
+whether the text is true.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragboard.judges.embedded.figures import Figure
-from ragboard.judges.embedded.index import Library, lookups
+from ragboard.judges.embedded.index import Corpus, lookups
 from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.matching import Model, model
 from ragboard.judges.embedded.reading import ParsedSentence, read
@@ -21,30 +21,29 @@ from ragboard.judges.embedded.refusals import is_refusal
 from ragboard.judges.embedded.statements import hedge, is_filler
 from ragboard.text.sentences import language_of, sentence_spans
 
-__all__ = ["FEATURES", "HELPS", "helpful_sentences", "question_parts", "rate", "sentence_features"]
+__all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts", "rate", "sentence_features"]
 
 
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
-FITS, TOPIC, NEW = 0.4, 0.25, 0.35
-"""Weights of three parts of a score: information of the right kind, words of the question, new words; their sum is
-1."""
-ENOUGH = 4.0
-"""The number of new words that gives 63% of their weight in the score; figures and names count as two."""
-HEDGED = 0.5
-"""Factor for a sentence that hedges."""
-DECLINED = 0.2
-"""Factor for an answer that declines to answer but says something."""
+KIND_WEIGHT, TOPIC_WEIGHT, NEWS_WEIGHT = 0.4, 0.25, 0.35
+"""The weights of the parts of a score (their sum is 1): the right kind of information, words of the question, news."""
+NEWS_SCALE = 4.0
+"""This many new words give 63% of `NEWS_WEIGHT`; figures and names count as two words."""
+HEDGED_FACTOR = 0.5
+"""The score of a sentence that hedges is multiplied by this."""
+DECLINED_FACTOR = 0.2
+"""The score of an answer that declines to answer but says something is multiplied by this."""
 DECLINES = "It declines to answer, at least in part."
-PLAIN_YES = 0.7
+PLAIN_YES_SCORE = 0.7
 """The score of a bare yes or no to a yes-or-no question."""
-SHORT, UNDERSTOOD = 5, 0.7
-"""Maximum number of words of a terse sentence, and the share of the question's words that a terse sentence, or one that
-begins with a pronoun, counts as containing, at least."""
-MENTIONED = 0.7
+SHORT, MIN_TERSE_TOPIC = 5, 0.7
+"""A sentence of at most SHORT words is terse. Of a terse sentence, and of one that begins with a pronoun, at least the
+share MIN_TERSE_TOPIC of the question's words counts as present."""
+ELSEWHERE_WEIGHT = 0.7
 """The weight of a word of the question that occurs in another sentence of the answer."""
-WRONG_KIND = 0.25
-"""The share of the weight `FITS` that a sentence gets for information of a wrong kind."""
+WRONG_KIND_SHARE = 0.25
+"""The share of `KIND_WEIGHT` that a sentence gets for information of another kind."""
 
 _KINDS: Sequence[tuple[Kind, str]] = (
     ("date", r"when|(?:what|which|in what|in which|on what|on which) (?:year|date|day|month|century|time)"
@@ -112,34 +111,34 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
     """Return what the question asks for, in order; at least one part."""
     language = language_of(question)
     if (question.split() or [""])[0].lower() in AUXILIARIES[language] | {"do", "am"}:
-        whole = read(question, 0, len(question), language)
-        return (QuestionPart("yes or no", whole.everything),)
+        reading = read(question, 0, len(question), language)
+        return (QuestionPart("yes or no", reading.everything),)
     return tuple(
         QuestionPart(kind, read(question, start, end, language).everything) for kind, start, end in _parts(question)
     )
 
 
 def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
-    """Yield the kind, start and end of each part: from the first question word, and from each after `and` or a `?`."""
-    found = [
-        each for each in _ASKS.finditer(question) if each.start() == 0 or _JOINS.search(question, 0, each.start())
-    ] or [each for each in [_ASKS.search(question)] if each]
-    if not found:
+    """Yield the kind, start and end of each part. A part begins at a question word after `and`, `or`, `;` or `?`."""
+    question_words = [
+        match for match in _ASKS.finditer(question) if match.start() == 0 or _JOINS.search(question, 0, match.start())
+    ] or [match for match in [_ASKS.search(question)] if match]
+    if not question_words:
         yield "thing", 0, len(question)
-    for at, each in enumerate(found):
-        kind = _KINDS[int((each.lastgroup or "k0")[1:])][0]
-        start = 0 if at == 0 else each.start()
-        yield kind, start, found[at + 1].start() if at + 1 < len(found) else len(question)
+    for number, match in enumerate(question_words):
+        kind = _KINDS[int((match.lastgroup or "k0")[1:])][0]
+        start = 0 if number == 0 else match.start()
+        yield kind, start, question_words[number + 1].start() if number + 1 < len(question_words) else len(question)
 
 
-def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
-    """Return whether the sentence has information of this kind that is not `known`."""
+def has_new_information(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
+    """Return whether the sentence has information of this kind besides the terms and keys in `known`."""
     text = sentence.text[sentence.start : sentence.end]
     new_figures = [figure for figure in sentence.figures if figure.key not in known]
     new_names = [name for name in sentence.names if not set(name.terms) <= known]
     match kind:
         case "date":
-            return any(_dates(figure) for figure in new_figures) or bool(_TIME.search(text))
+            return any(_is_date(figure) for figure in new_figures) or bool(_TIME.search(text))
         case "figure":
             return bool(new_figures) or bool(_COUNT.search(text))
         case "person":
@@ -156,7 +155,7 @@ def gives(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
             return bool(sentence.everything - known)
 
 
-def _dates(figure: Figure) -> bool:
+def _is_date(figure: Figure) -> bool:
     bare_year = figure.kind == "" and figure.stop == figure.first + 1 and figure.value in range(1000, 2101)
     return bare_year or figure.kind in {"year", "date month", "date day"}
 
@@ -180,78 +179,80 @@ def rate(question: str, answer: str) -> tuple[float, str]:
         for reading in [read(part, 0, len(part), language)]
     ]
     wanted = question_parts(question)
-    if _plain_yes(wanted, parts):
-        return 1.0 if sentences else PLAIN_YES, "It says yes or no."
+    if _says_yes_or_no(wanted, parts):
+        return 1.0 if sentences else PLAIN_YES_SCORE, "It says yes or no."
     if not any(sentence.new for sentence in sentences):
         return 0.0, "It declines to answer." if declines else "It says nothing that the question does not."
-    values = [_answered(each, sentences, known) for each in wanted]
-    score = math.fsum(value for value, _ in values) / len(values) * _unrepeated(sentences)
-    score *= DECLINED if declines else 1.0
-    missed: list[Kind] = [each.kind for each, (_, fits) in zip(wanted, values, strict=True) if not fits]
+    values = [_score_part(part, sentences, known) for part in wanted]
+    score = math.fsum(value for value, _ in values) / len(values) * _share_of_distinct(sentences)
+    score *= DECLINED_FACTOR if declines else 1.0
+    missed: list[Kind] = [part.kind for part, (_, fits) in zip(wanted, values, strict=True) if not fits]
     return round(score, 4), DECLINES if declines else _reason(wanted, missed)
 
 
-def _plain_yes(wanted: Sequence[QuestionPart], parts: Sequence[str]) -> bool:
+def _says_yes_or_no(wanted: Sequence[QuestionPart], parts: Sequence[str]) -> bool:
     return wanted[0].kind == "yes or no" and any(_YES_NO.match(part) for part in parts)
 
 
-def _answered(part: QuestionPart, sentences: Sequence[_AnswerSentence], known: frozenset[str]) -> tuple[float, bool]:
+def _score_part(part: QuestionPart, sentences: Sequence[_AnswerSentence], known: frozenset[str]) -> tuple[float, bool]:
     """Return how well the best sentence answers this part, and whether with the right kind of information."""
     around = frozenset[str]().union(*(other.reading.everything for other in sentences))
-    return max((_value(part, one, known, around) for one in sentences), default=(0.0, False))
+    return max((_score_sentence(part, sentence, known, around) for sentence in sentences), default=(0.0, False))
 
 
-def _value(
-    part: QuestionPart, one: _AnswerSentence, known: frozenset[str], around: frozenset[str]
+def _score_sentence(
+    part: QuestionPart, sentence: _AnswerSentence, known: frozenset[str], around: frozenset[str]
 ) -> tuple[float, bool]:
-    fits = gives(part.kind, one.reading, known)
-    here, elsewhere = part.about & one.reading.everything, (part.about & around) - one.reading.everything
-    terse = len(one.reading.spelt) <= SHORT or one.reading.refers_back
-    topic = (len(here) + MENTIONED * len(elsewhere)) / len(part.about) if part.about else 1.0
-    topic = max(topic, UNDERSTOOD) if terse else topic
-    value = FITS * (1.0 if fits else WRONG_KIND) + TOPIC * topic + NEW * _news(one)
-    return value * (1.0 if one.certain else HEDGED), fits
+    fits = has_new_information(part.kind, sentence.reading, known)
+    in_sentence = part.about & sentence.reading.everything
+    elsewhere = (part.about & around) - sentence.reading.everything
+    terse = len(sentence.reading.spelt) <= SHORT or sentence.reading.refers_back
+    topic = (len(in_sentence) + ELSEWHERE_WEIGHT * len(elsewhere)) / len(part.about) if part.about else 1.0
+    topic = max(topic, MIN_TERSE_TOPIC) if terse else topic
+    kind = 1.0 if fits else WRONG_KIND_SHARE
+    value = KIND_WEIGHT * kind + TOPIC_WEIGHT * topic + NEWS_WEIGHT * _news_score(sentence)
+    return value * (1.0 if sentence.certain else HEDGED_FACTOR), fits
 
 
-def _news(one: _AnswerSentence) -> float:
-    named = {term for name in one.reading.names for term in name.terms} | one.reading.keys
-    return 1.0 - math.exp(-(len(one.new) + len(one.new & named)) / ENOUGH)
+def _news_score(sentence: _AnswerSentence) -> float:
+    named = {term for name in sentence.reading.names for term in name.terms} | sentence.reading.keys
+    return 1.0 - math.exp(-(len(sentence.new) + len(sentence.new & named)) / NEWS_SCALE)
 
 
-def _unrepeated(sentences: Sequence[_AnswerSentence]) -> float:
+def _share_of_distinct(sentences: Sequence[_AnswerSentence]) -> float:
     """Return the share of sentences that do not repeat an earlier one."""
     return len({sentence.reading.everything for sentence in sentences}) / len(sentences) if sentences else 1.0
 
 
 def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:
     if not missed:
-        return f"It gives what was asked for: {_listed([each.kind for each in wanted])}."
-    return f"It says something, but not of the kind asked for: {_listed(missed)}."
+        return f"It gives what was asked for: {_with_articles([part.kind for part in wanted])}."
+    return f"It says something, but not of the kind asked for: {_with_articles(missed)}."
 
 
-def _listed(kinds: Sequence[Kind]) -> str:
+def _with_articles(kinds: Sequence[Kind]) -> str:
     return ", ".join(dict.fromkeys(f"a {kind}" if kind != "yes or no" else kind for kind in kinds))
 
 
-HELPS = 0.6
+MIN_HELPFUL_SCORE = 0.6
 """Minimum score of a helpful sentence.
 
 Above one half, because the scores are fitted to classes of equal weight and few sentences help."""
-FLOOR, BELOW = 0.2, 0.59
-"""A sentence with a share of the question's weight below FLOOR has only frequent words in common with it, so its score
-is at most BELOW."""
-INHERITED = 0.6
+MIN_OWN_SHARE, MAX_BELOW_SHARE = 0.2, 0.59
+"""A sentence with less than MIN_OWN_SHARE of the question's weight shares only frequent words with it, so its score is
+at most MAX_BELOW_SHARE."""
+INHERITED_WEIGHT = 0.6
 """The weight of words of the previous sentence in a sentence that begins with a pronoun."""
-NEAR = 3
+CONTEXT_SENTENCES = 3
 """Number of sentences before and after a sentence that form its context."""
-HEAD = 20
+LANGUAGE_SAMPLE_SENTENCES = 20
 """Number of sentences that are used to detect the language."""
 
 FEATURES = {
-    "own": "share of the question's weight, rare words counting more, that the sentence holds",
-    "around": "the same of the three sentences before and after together with it",
-    "fits": "share of the things asked for (a date, a person, a reason, ...) of which it holds one that is new",
-    "news": "log of 1 + words, names and figures that the question does not have",
+    "own": "share of the question's weight, rare words counting more, that the sentence has",
+    "around": "the same for the sentence together with the three sentences before and after it",
+    "fits": "share of the kinds asked for (a date, a person, a reason, ...) for which it has something new",
+    "news": "log of 1 + number of words, names and figures that are not in the question",
 }
 """The features, with their descriptions."""
 
@@ -265,43 +266,50 @@ def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[in
     """Return the positions of the helpful sentences, and the score of each sentence, in [0, 1]."""
     helps = helpfulness_model()
     scored = [(values[0], helps(values)) for values in sentence_features(question, sentences)]
-    scores = tuple(round(score if own >= FLOOR else min(score, BELOW), 4) for own, score in scored)
-    return tuple(index for index, score in enumerate(scores) if score >= HELPS), scores
+    scores = tuple(round(score if own >= MIN_OWN_SHARE else min(score, MAX_BELOW_SHARE), 4) for own, score in scored)
+    return tuple(index for index, score in enumerate(scores) if score >= MIN_HELPFUL_SCORE), scores
 
 
 def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     """Return the features of each sentence, in the order of `FEATURES`; all 0 for a question without words."""
-    language = language_of(" ".join((question, *sentences[:HEAD])))
-    library = Library.of_sentences(sentences, language)
-    [lookup] = lookups(library, [library.claim(question)])
+    language = language_of(" ".join((question, *sentences[:LANGUAGE_SAMPLE_SENTENCES])))
+    corpus = Corpus.of_sentences(sentences, language)
+    [lookup] = lookups(corpus, [corpus.claim(question)])
     if not lookup.weights:
         return [(0.0,) * len(FEATURES) for _ in sentences]
-    held = [lookup.worth(sentence.everything) for sentence in library.sentences]
-    own = [lookup.share(_with_inherited(held, index, sentence)) for index, sentence in enumerate(library.sentences)]
-    wanted: list[Kind] = [each.kind for each in question_parts(question)]
+    items_by_sentence = [lookup.match_weights(sentence.everything) for sentence in corpus.sentences]
+    own = [
+        lookup.share(_with_inherited(items_by_sentence, index, sentence))
+        for index, sentence in enumerate(corpus.sentences)
+    ]
+    wanted: list[Kind] = [part.kind for part in question_parts(question)]
     known = lookup.claim.reading.everything
     return [
         (
             own[index],
-            lookup.share(_together(held[max(index - NEAR, 0) : index + NEAR + 1])),
-            math.fsum([gives(kind, sentence, known) for kind in wanted]) / len(wanted),
+            lookup.share(
+                _best_weights(items_by_sentence[max(index - CONTEXT_SENTENCES, 0) : index + CONTEXT_SENTENCES + 1])
+            ),
+            math.fsum([has_new_information(kind, sentence, known) for kind in wanted]) / len(wanted),
             math.log1p(len(sentence.everything - known)),
         )
-        for index, sentence in enumerate(library.sentences)
+        for index, sentence in enumerate(corpus.sentences)
     ]
 
 
-def _with_inherited(held: Sequence[dict[str, float]], index: int, sentence: ParsedSentence) -> dict[str, float]:
+def _with_inherited(
+    items_by_sentence: Sequence[dict[str, float]], index: int, sentence: ParsedSentence
+) -> dict[str, float]:
     """Return the items of a sentence, and of the previous one with less weight if it refers back to that."""
-    own = held[index]
+    items = items_by_sentence[index]
     if not index or not sentence.refers_back:
-        return own
-    return {item: INHERITED * worth for item, worth in held[index - 1].items()} | own
+        return items
+    return {item: INHERITED_WEIGHT * weight for item, weight in items_by_sentence[index - 1].items()} | items
 
 
-def _together(held: Sequence[dict[str, float]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for each in held:
-        for item, worth in each.items():
-            found[item] = max(worth, found.get(item, 0.0))
-    return found
+def _best_weights(items_by_sentence: Sequence[dict[str, float]]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for items in items_by_sentence:
+        for item, weight in items.items():
+            best[item] = max(weight, best.get(item, 0.0))
+    return best

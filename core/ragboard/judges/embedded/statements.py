@@ -100,14 +100,14 @@ def _contains_any(substrings: tuple[str, ...], text: str) -> bool:
 
 def hedge(sentence: str) -> str:
     """Return the hedging words of a sentence; empty if there are none."""
-    found = _contains_any(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(
+    match = _contains_any(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(
         sentence[:HEDGE_SEARCH_CHARS].replace("\u2019", "'")
     )
-    return found.group() if found else ""
+    return match.group() if match else ""
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether the sentence states nothing: a question, greeting, courtesy or lead-in, or a remark on the question."""
+    """Return whether the sentence states nothing: a question, greeting, courtesy, lead-in or remark on the question."""
     plain = sentence.replace("\u2019", "'").strip().strip("*_\"'\u201c\u201d")
     if (
         plain.endswith(("?", "\uff1f"))
@@ -176,18 +176,18 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
     if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
     auxiliaries = AUXILIARIES[language]
-    for at, word in enumerate(words[1:], 1):
-        plain = word.lower()
-        if plain in auxiliaries:
-            return _before_verb(text, Words.of(text, start, words[: at + 1]))
-        if language == "en" and _is_past(plain):
-            return _past_tense(text, Words.of(text, start, words[: at + 1]), end)
-        if plain in _BREAKS_SUBJECT:
+    for index, word in enumerate(words[1:], 1):
+        lowered = word.lower()
+        if lowered in auxiliaries:
+            return _subject_before_verb(text, Words.of(text, start, words[: index + 1]))
+        if language == "en" and _is_past(lowered):
+            return _subject_of_past_tense(text, Words.of(text, start, words[: index + 1]), end)
+        if lowered in _BREAKS_SUBJECT:
             return None
     return None
 
 
-def _before_verb(text: str, words: Words) -> Subject | None:
+def _subject_before_verb(text: str, words: Words) -> Subject | None:
     """Return the words before the last one, which is the verb, as the subject; None if punctuation separates them."""
     subject = text[words.start(0) : words.ends[-2]]
     return (
@@ -195,12 +195,12 @@ def _before_verb(text: str, words: Words) -> Subject | None:
     )
 
 
-def _past_tense(text: str, words: Words, end: int) -> Subject | None:
-    """Return the subject of `The bridge opened in ...`; None if an auxiliary follows: a participle is no verb."""
+def _subject_of_past_tense(text: str, words: Words, end: int) -> Subject | None:
+    """Return the subject of `The bridge opened in ...`; None if an auxiliary follows, because this is a participle."""
     stop = words.ends[-1]
     after = words_in(text, stop, min(end, stop + SUBJECT_SEARCH_CHARS))
     follows = not after or after[0].lower() in _AFTER_VERB or after[0][0].isdigit()
-    return None if not follows or _verb_within(after, "en") else _before_verb(text, words)
+    return None if not follows or _verb_within(after, "en") else _subject_before_verb(text, words)
 
 
 def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
@@ -209,7 +209,7 @@ def clauses(text: str, start: int, end: int, language: Language) -> Iterator[Cla
         if last - first > MAX_SPLIT_CHARS:
             yield Clause(text[first:last], first, last)
         else:
-            yield from _coordinated(text, first, last, language)
+            yield from _split_coordination(text, first, last, language)
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -221,22 +221,22 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield part.start() + left, part.end() - right
 
 
-def _coordinated(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
-    for found in _CONJUNCTION.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
-        restated = _second_clause(text, start, found, end, language)
+def _split_coordination(text: str, start: int, end: int, language: Language) -> Iterator[Clause]:
+    for conjunction in _CONJUNCTION.finditer(text, start, end) if _MAY_JOIN.search(text, start, end) else ():
+        restated = _second_clause(text, start, conjunction, end, language)
         if restated is None:
             continue
-        yield from _relative(text, start, found.start())
+        yield from _split_relative_clause(text, start, conjunction.start())
         if restated:
-            yield Clause(restated, found.end(), end)
+            yield Clause(restated, conjunction.end(), end)
         else:
-            yield from _coordinated(text, found.end(), end, language)
+            yield from _split_coordination(text, conjunction.end(), end, language)
         return
-    yield from _relative(text, start, end)
+    yield from _split_relative_clause(text, start, end)
 
 
 def _second_clause(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
-    """Return the clause after the conjunction, with its subject added; "" if it has one, None if it is no clause."""
+    """Return the clause after the conjunction with its subject added; "" if it has one; None if it is not a clause."""
     subject = subject_of(text, start, conjunction.start(), language)
     words = first_words(text, conjunction.end(), end, VERB_SEARCH_WORDS + 1)
     if subject is None or len(words) < 2:
@@ -247,8 +247,8 @@ def _second_clause(text: str, start: int, conjunction: re.Match[str], end: int, 
         return None
     verb_phrase = text[conjunction.end() : end]
     if language == "de":
-        return _german(text, subject, conjunction, verb_phrase)
-    if not _complete(text, subject, conjunction.start()):
+        return _german_second_clause(text, subject, conjunction, verb_phrase)
+    if not _is_complete(text, subject, conjunction.start()):
         return None
     return f"{subject.text} {verb_phrase}" if _is_verb_phrase(words) else None
 
@@ -275,13 +275,13 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
     return _is_past(first) and following
 
 
-def _complete(text: str, subject: Subject, end: int) -> bool:
-    """Whether the first verb phrase is complete, so that it shares no words with the one after the conjunction."""
+def _is_complete(text: str, subject: Subject, end: int) -> bool:
+    """Return whether the first verb phrase is complete, so it shares no words with the one after the conjunction."""
     words = list(map(str.lower, words_in(text, subject.after, end)))
     return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
-def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
+def _german_second_clause(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
     """Return the second clause of `Die Brücke wurde 1990 gebaut und 1995 eröffnet`; None for other sentences.
 
     Both halves must end in a participle and contain a number.
@@ -291,25 +291,25 @@ def _german(text: str, subject: Subject, conjunction: re.Match[str], second: str
     return f"{subject.text} {subject.verb} {second}" if fits and not conjunction[1] else None
 
 
-def _relative(text: str, start: int, end: int) -> Iterator[Clause]:
-    """`X, which was A, is B` and `... B by X, which is A`: the relative clause becomes a clause of its own."""
-    found = _RELATIVE.search(text, start, end)
-    noun = _name_before(text, start, found.start()) if found else None
-    words = tokens(text, found.end(), end, most=1) if found else ()
-    if found is None or noun is None or not words or words[0].text.lower() not in AUXILIARIES["en"]:
+def _split_relative_clause(text: str, start: int, end: int) -> Iterator[Clause]:
+    """Yield clauses with the relative clause of `X, which was A, is B` or `... B by X, which is A` made separate."""
+    relative = _RELATIVE.search(text, start, end)
+    noun = _name_before(text, start, relative.start()) if relative else None
+    words = tokens(text, relative.end(), end, most=1) if relative else ()
+    if relative is None or noun is None or not words or words[0].text.lower() not in AUXILIARIES["en"]:
         yield Clause(text[start:end], start, end)
         return
-    comma = text.find(",", found.end(), end)
-    if noun == text[start : found.start()]:
+    comma = text.find(",", relative.end(), end)
+    if noun == text[start : relative.start()]:
         verb = tokens(text, comma, end, most=1) if comma > 0 else ()
         if not verb or verb[0].text.lower() not in AUXILIARIES["en"]:
             yield Clause(text[start:end], start, end)
             return
-        yield Clause(f"{noun} {text[found.end() : comma]}", start, comma)
+        yield Clause(f"{noun} {text[relative.end() : comma]}", start, comma)
         yield Clause(f"{noun} {text[verb[0].start : end]}", verb[0].start, end)
     elif comma < 0:
-        yield Clause(text[start : found.start()], start, found.start())
-        yield Clause(f"{noun} {text[found.end() : end]}", found.start() + 2, end)
+        yield Clause(text[start : relative.start()], start, relative.start())
+        yield Clause(f"{noun} {text[relative.end() : end]}", relative.start() + 2, end)
     else:
         yield Clause(text[start:end], start, end)
 
@@ -318,8 +318,8 @@ _NAME_AT_END = re.compile(r"(?:[Tt]he )?[A-Z][\w'-]*(?: (?:of |de |von |van )?[A
 
 
 def _name_before(text: str, start: int, end: int) -> str | None:
-    found = _NAME_AT_END.search(text[start:end])
-    return found.group() if found else None
+    match = _NAME_AT_END.search(text[start:end])
+    return match.group() if match else None
 
 
 HEADING_MARK_CHARS, CITATION_TAIL_CHARS = 12, 80
@@ -346,10 +346,10 @@ def extract(text: str) -> Extraction:
     """Extract the statements of `text` in reading order; their spans do not overlap."""
     language = language_of(text)
     refuses = False
-    found: list[ExtractedStatement] = []
+    statements: list[ExtractedStatement] = []
     previous: Subject | None = None
     done = 0
-    for first, end in _candidates(text, language):
+    for first, end in _candidate_sentences(text, language):
         declines = is_refusal(text[first:end])
         refuses = refuses or declines
         start = _after_but(text, first, end) if declines else first
@@ -358,11 +358,11 @@ def extract(text: str) -> Extraction:
         done = end
         for clause in clauses(text, start, end, language):
             statement, previous = _statement(text, clause, previous, language)
-            found += [statement] if statement else []
-    return Extraction(statements=tuple(found), refuses=refuses)
+            statements += [statement] if statement else []
+    return Extraction(statements=tuple(statements), refuses=refuses)
 
 
-def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
+def _candidate_sentences(text: str, language: Language) -> Iterator[tuple[int, int]]:
     """Yield the sentences that may contain a statement, without citation marks and courtesies around them."""
     headed = "#" in text
     for first, last in sentence_spans(text, language):
@@ -375,14 +375,14 @@ def _candidates(text: str, language: Language) -> Iterator[tuple[int, int]]:
 
 
 def _without_lead(text: str, start: int, end: int) -> int:
-    while found := CITATION.match(text, start, end) or LEAD_WORD.match(text, start, end):
-        following = _FIRST_TEXT.search(text, found.end(), end)
+    while lead := CITATION.match(text, start, end) or LEAD_WORD.match(text, start, end):
+        following = _FIRST_TEXT.search(text, lead.end(), end)
         start = following.start() if following else end
     return start
 
 
 def _without_citations(text: str, start: int, end: int) -> int:
-    """`... in 1990 [1].` ends after 1990."""
+    """Return the end without citation marks: `... in 1990 [1].` ends after 1990."""
     while True:
         tail = max(start, end - CITATION_TAIL_CHARS)
         last = next(reversed([*CITATION.finditer(text, tail, end)]), None) if _may_cite(text, tail, end) else None
@@ -392,15 +392,15 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 
 def _may_cite(text: str, start: int, end: int) -> bool:
-    """Return whether there is a closing bracket, in which every citation mark ends: a quick check before `CITATION`."""
+    """Return whether there is a closing bracket, with which every citation mark ends. Faster than `CITATION`."""
     return CITATION_END.search(text, start, end) is not None
 
 
 def _after_but(text: str, start: int, end: int) -> int:
-    """Return the position after `but` where a refusal goes on to a statement; `end` if it does not."""
-    found = _BUT.search(text, start, end)
-    if found and not is_refusal(text[found.end() : end]) and is_refusal(text[start : found.start()]):
-        return found.end()
+    """Return the position after `but` if a refusal is followed by a statement, else `end`."""
+    but = _BUT.search(text, start, end)
+    if but and not is_refusal(text[but.end() : end]) and is_refusal(text[start : but.start()]):
+        return but.end()
     return end
 
 
@@ -409,16 +409,16 @@ def _statement(
 ) -> tuple[ExtractedStatement | None, Subject | None]:
     restated = clause.text != text[clause.start : clause.end]
     start, end = _edges(text, clause.start, clause.end)
-    said = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
-    cited = _may_cite(said, 0, len(said))
-    plain = _EMPHASIS.sub("", CITATION.sub("", said) if cited else said)
+    clause_text = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
+    cited = _may_cite(clause_text, 0, len(clause_text))
+    plain = _EMPHASIS.sub("", CITATION.sub("", clause_text) if cited else clause_text)
     if start >= end or not says_something(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
         return None, previous
     words = map(str.lower, words_in(plain, 0, len(plain)))
     if (start, end) != (0, len(text)) and all(word in FUNCTION_WORDS[language] for word in words):
         return None, previous
     subject = subject_of(plain, 0, len(plain), language)
-    resolved = _resolved(plain, subject, previous, language)
+    resolved = _resolve_pronoun(plain, subject, previous, language)
     span = Span(start=start, end=end, how="verbatim" if resolved == text[start:end] else "aligned")
     if resolved != plain:
         subject = subject_of(resolved, 0, len(resolved), language)
@@ -432,14 +432,14 @@ def _edges(text: str, start: int, end: int) -> tuple[int, int]:
     return start + left, end - right
 
 
-def _resolved(plain: str, subject: Subject | None, previous: Subject | None, language: Language) -> str:
-    """Replace a pronoun at the start by the subject of the previous statement, if it is clear whom it refers to."""
-    if subject is None or previous is None or not _stands_for(subject.text.lower(), previous.text, language):
+def _resolve_pronoun(plain: str, subject: Subject | None, previous: Subject | None, language: Language) -> str:
+    """Replace a pronoun at the start by the subject of the previous statement, if it clearly refers to that."""
+    if subject is None or previous is None or not _can_refer_to(subject.text.lower(), previous.text, language):
         return plain
     return previous.text + plain[len(subject.text) :]
 
 
-def _stands_for(pronoun: str, subject: str, language: Language) -> bool:
+def _can_refer_to(pronoun: str, subject: str, language: Language) -> bool:
     words = subject.split()
     if language == "de":
         return words[0].lower() == _GERMAN_PRONOUNS.get(pronoun) and len(words) > 1

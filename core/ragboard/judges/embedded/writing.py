@@ -1,7 +1,7 @@
-"""Questions on a passage, and answers to them, written by a few safe rules of the embedded judge.
+"""Write questions about a passage, and answers to them, by a few safe rules.
 
-A rule asks for a time, place, maker, number or name of a simple statement without conjugating a verb; for other
-statements the question is a gap to fill. A chat model writes better questions.
+The rules ask for a time, place, maker, number or name in a simple statement, without conjugating a verb. For other
+statements, the question is a gap to fill. A chat model writes better questions.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class QuestionAnswer:
 
 
 def questions_to(passage: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions, on as many different statements as possible."""
+    """Return at most `n` questions about the passage, on as many different statements as possible."""
     return tuple(dict.fromkeys(fact.question for fact in _facts(passage)))[: max(n, 0)]
 
 
@@ -85,25 +85,25 @@ def write_answer(task: WriteAnswer) -> WrittenText | Failure:
     """
     if task.kind == "unaided":
         return Failure(detail="the embedded judge knows nothing without a passage")
-    fact = next((each for each in _facts(task.passage) if each.question == task.question), None)
-    sentence = fact.sentence if fact else _best(task)
+    fact = next((fact for fact in _facts(task.passage) if fact.question == task.question), None)
+    sentence = fact.sentence if fact else _most_helpful_statement(task)
     rng = random.Random(f"{task.draw}\0{task.question}")  # noqa: S311 - no secret
     if task.kind == "incomplete":
-        starts = [found.start() for found in _LAST_PHRASE.finditer(sentence)]
+        starts = [match.start() for match in _LAST_PHRASE.finditer(sentence)]
         shortened = sentence[: starts[-1]] if starts else ""
         return WrittenText(text=f"{shortened}." if len(shortened.split()) >= SHORTEST - 1 else "")
     shape = rng.choices(("short", "sentence", "two"), (3, 5, 5))[0]
     words = set(sentence.split())
-    others = [each for each in _plain_sentences(task.passage) if 2 * len(words & set(each.split())) < len(words)]
-    added = f" {rng.choice(others)}" if shape == "two" and others else ""
+    others = [other for other in _plain_sentences(task.passage) if 2 * len(words & set(other.split())) < len(words)]
+    second_sentence = f" {rng.choice(others)}" if shape == "two" and others else ""
     if task.kind == "contradictory":
-        false = _falsified(fact, task.passage, rng, bare=shape == "short") if fact else None
-        if false is None:
-            return WrittenText(text=_changed(sentence, task.passage, rng))
-        fact, sentence = false, false.sentence
+        false_fact = _falsify(fact, task.passage, rng, bare=shape == "short") if fact else None
+        if false_fact is None:
+            return WrittenText(text=_change(sentence, task.passage, rng))
+        fact, sentence = false_fact, false_fact.sentence
     if fact and shape == "short":
-        return WrittenText(text=_sentence(fact.short))
-    return WrittenText(text=f"{sentence}{added}" if fact else sentence)
+        return WrittenText(text=_as_sentence(fact.short))
+    return WrittenText(text=f"{sentence}{second_sentence}" if fact else sentence)
 
 
 # Facts
@@ -117,13 +117,13 @@ def _facts(passage: str) -> tuple[QuestionAnswer, ...]:
     """
     language = language_of(passage)
     groups: list[list[QuestionAnswer]] = []
-    for each in extract(passage).statements:
-        text = each.text.strip(" .")
-        if is_refusal(each.text) or not SHORTEST <= len(text.split()) <= LONGEST:
+    for statement in extract(passage).statements:
+        text = statement.text.strip(" .")
+        if is_refusal(statement.text) or not SHORTEST <= len(text.split()) <= LONGEST:
             continue
         facts = [] if language != "en" or _COMPLEX.search(text) else [*_simple_facts(text)]
         facts = [fact for fact in facts if _is_self_contained(fact.question)]
-        facts = facts or [*(_gapped(text, language) if text in passage else ())]
+        facts = facts or [*(_gap_questions(text, language) if text in passage else ())]
         start = crc32(text.encode("utf-8", "replace")) % (len(facts) or 1)
         groups.append([*facts[start:], *facts[:start]])
     return tuple(fact for turn in zip_longest(*groups) for fact in turn if fact)
@@ -131,14 +131,14 @@ def _facts(passage: str) -> tuple[QuestionAnswer, ...]:
 
 def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
     """Yield the facts of an English statement of one clause."""
-    sentence = _sentence(text)
-    if found := _ACTS.fullmatch(text):
-        yield QuestionAnswer(f"Who or what {found['rest']}?", found["short"], sentence)
+    sentence = _as_sentence(text)
+    if match := _ACTS.fullmatch(text):
+        yield QuestionAnswer(f"Who or what {match['rest']}?", match["short"], sentence)
     for word, pattern in (("When", _WHEN), ("Where", _WHERE), ("By whom", _BY)):
-        found = pattern.search(text)
-        if found is None or pattern.search(text, found.end()):
+        match = pattern.search(text)
+        if match is None or pattern.search(text, match.end()):
             continue
-        before, short, after = text[: found.start()].strip(), found.group(), text[found.end() :]
+        before, short, after = text[: match.start()].strip(), match.group(), text[match.end() :]
         if word == "Where" and (not _ASSERTS.search(before) or before.split()[-1].istitle()):
             continue  # a part of another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
         remainder = _lowercase_start(f"{before}{after}" if before else after.strip(" ,"))
@@ -157,29 +157,29 @@ def _is_self_contained(question: str) -> bool:
     return len(body.split()) >= SHORTEST - 1 and bool(read(f"- {body}", 2, len(body) + 1, "en").names)
 
 
-def _gapped(text: str, language: Language) -> Iterator[QuestionAnswer]:
+def _gap_questions(text: str, language: Language) -> Iterator[QuestionAnswer]:
     reading = read(text, 0, len(text), language)
     if reading.figures and reading.names and not reading.has_pronoun:
         last = reading.figures[-1]
         cut = f"{text[: last.start]}{GAP}{text[last.end :]}"
-        yield QuestionAnswer(GAPPED.get(language, "{}?").format(cut), text[last.start : last.end], _sentence(text))
+        yield QuestionAnswer(GAPPED.get(language, "{}?").format(cut), text[last.start : last.end], _as_sentence(text))
 
 
 def _lowercase_start(text: str) -> str:
-    """Return the text as it reads within a sentence: without the capital of a sentence's beginning."""
+    """Return the text for use inside a sentence: without the capital letter at its start, unless it is a name."""
     first, following, *_ = [*text.split(maxsplit=2), "", ""]
     plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB_OR_NAME.match(following)
     return text[:1].lower() + text[1:] if plain else text
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     text = text.strip()
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 @lru_cache(maxsize=64)
 def _plain_sentences(passage: str) -> tuple[str, ...]:
-    """Return the sentences without pronouns, which can be read on their own."""
+    """Return the sentences without pronouns, which can be understood alone."""
     sentences = (passage[start:end] for start, end in sentence_spans(passage))
     return tuple(
         sentence
@@ -189,48 +189,50 @@ def _plain_sentences(passage: str) -> tuple[str, ...]:
     )
 
 
-def _best(task: WriteAnswer) -> str:
+def _most_helpful_statement(task: WriteAnswer) -> str:
     statements = [statement.text for statement in extract(task.passage).statements if not is_refusal(statement.text)]
     _, scores = helpful_sentences(task.question, statements)
-    best = max(range(len(statements)), key=lambda place: scores[place], default=None)
-    return "" if best is None else _sentence(statements[best])
+    best = max(range(len(statements)), key=lambda index: scores[index], default=None)
+    return "" if best is None else _as_sentence(statements[best])
 
 
 # False answers
 
 
-def _falsified(fact: QuestionAnswer, passage: str, rng: random.Random, *, bare: bool) -> QuestionAnswer | None:
+def _falsify(fact: QuestionAnswer, passage: str, rng: random.Random, *, bare: bool) -> QuestionAnswer | None:
     """Return the fact with another figure or name; None if it has neither.
 
-    With `bare`, the replacement is not from the passage, as a bare answer could then be a true one.
+    With `bare`, the replacement is not from the passage, because a bare answer from there could be true.
     """
-    if found := _YEAR.search(fact.short) or _FIGURE.search(fact.short):
-        was = found.group()
-        others_here = {
-            each for each in found.re.findall(passage) if len(each) == len(was) and each not in fact.sentence
+    if match := _YEAR.search(fact.short) or _FIGURE.search(fact.short):
+        old = match.group()
+        others_in_passage = {
+            other for other in match.re.findall(passage) if len(other) == len(old) and other not in fact.sentence
         }
-        moved = str(int(was) + rng.choice((-31, -12, -4, 3, 9, 26))) if found.re is _YEAR else ""
-        instead = (
-            rng.choice(sorted(others_here)) if others_here and not bare else moved or f"{int(was[0]) % 9 + 1}{was[1:]}"
+        moved_year = str(int(old) + rng.choice((-31, -12, -4, 3, 9, 26))) if match.re is _YEAR else ""
+        new = (
+            rng.choice(sorted(others_in_passage))
+            if others_in_passage and not bare
+            else moved_year or f"{int(old[0]) % 9 + 1}{old[1:]}"
         )
-    elif found := re.search(_NAME, fact.short):
-        was = found.group()
+    elif match := re.search(_NAME, fact.short):
+        old = match.group()
         others = [name for name in names_in([passage]) if not set(name.split()) & set(fact.sentence.split())]
-        instead = rng.choice(INVENTED if bare or not others else others)
-    elif found := _NUMBER_WORD.search(fact.short):
-        was = found.group()
-        instead = rng.choice([each for each in ("three", "five", "seven", "eight", "twelve") if each != was.lower()])
+        new = rng.choice(INVENTED if bare or not others else others)
+    elif match := _NUMBER_WORD.search(fact.short):
+        old = match.group()
+        new = rng.choice([other for other in ("three", "five", "seven", "eight", "twelve") if other != old.lower()])
     else:
         return None
-    short = fact.short.replace(was, instead, 1)
+    short = fact.short.replace(old, new, 1)
     if bare and short in passage:
         return None
     start = fact.sentence.lower().rfind(fact.short.lower())
     end = start + len(fact.short)
-    return replace(fact, short=short, sentence=_sentence(f"{fact.sentence[:start]}{short}{fact.sentence[end:]}"))
+    return replace(fact, short=short, sentence=_as_sentence(f"{fact.sentence[:start]}{short}{fact.sentence[end:]}"))
 
 
-def _changed(sentence: str, passage: str, rng: random.Random) -> str:
+def _change(sentence: str, passage: str, rng: random.Random) -> str:
     """Return the sentence with one change: a figure, date, name or negation; empty if none is possible."""
-    found = (change(sentence, names_in([passage]), rng) for change in CHANGES.values())
-    return next((text for text in found if text and text != sentence and text not in passage), "")
+    changed_sentences = (change(sentence, names_in([passage]), rng) for change in CHANGES.values())
+    return next((text for text in changed_sentences if text and text != sentence and text not in passage), "")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges.base import Judge, LimitReachedError
 from ragboard.judges.llm.endpoint import TRANSFER_SECONDS, Endpoint, ErrorResponse, GaveUpError
-from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -525,11 +525,4 @@ def _read_row(response: Any, error: Any) -> Row:
     status = response.get("status_code") or 200
     if status < 400:
         return text
-    said = body.get("error", body) if isinstance(body, dict) else {}
-    code, param = (said.get(name) if isinstance(said, dict) else None for name in ("code", "param"))
-    return ErrorResponse(
-        status,
-        error_message(text),
-        code=None if code is None else str(code),
-        param=param if isinstance(param, str) else None,
-    )
+    return ErrorResponse.read(status, {}, text)

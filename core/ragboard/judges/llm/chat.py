@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from pydantic_core import to_json
 
 from ragboard.judges.base import RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import Line
@@ -141,7 +142,7 @@ class Chat:
 def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
     """Return an upper bound of the size: a token has at least one byte."""
     limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
-    form = len(json.dumps(extra.get("response_format", "")))
+    form = len(to_json(extra.get("response_format", "")))
     prompt = sum(len(line.text.encode(errors="replace")) + FRAME for line in lines)
     return RequestSize(prompt_bytes=prompt + form, reply_tokens=min(limits, default=None))
 

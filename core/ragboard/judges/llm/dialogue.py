@@ -126,8 +126,9 @@ def first_fitting(
     chance, so a copy from the rest of the `prompt` counts as a reply unless there is another candidate. Raises
     ReplyFormatError if `read` does, or if there is no candidate.
     """
-    answer = _without_thoughts(text, key)
-    candidates = _candidates(answer, key)
+    only = _only_value(text.strip(), key)
+    answer = text if only else _without_thoughts(text, key)
+    candidates = iter([only]) if only else _candidates(answer, key)
     for _, raw, value in candidates:
         if value is _UNREADABLE:
             raise ReplyFormatError("it holds JSON that cannot be read")
@@ -141,6 +142,12 @@ def first_fitting(
     if text.strip() and not answer.strip():
         raise ReplyFormatError("it holds only thoughts, and no answer")
     raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
+
+
+def _only_value(text: str, key: str | None) -> tuple[int, str, Any] | None:
+    """Return the text as the only candidate if it is nothing but the reply, as most are; None if it needs a search."""
+    value: Any = _loaded(text) if text.startswith("[" if key is None else "{") else _UNREADABLE
+    return (0, text, value) if value is not _UNREADABLE and (key is None or key in value) else None
 
 
 def _without_thoughts(text: str, key: str | None) -> str:
@@ -188,7 +195,9 @@ def _loaded(plain: str) -> Any:
     """Parse the value; `_UNREADABLE` if it is invalid JSON or cannot be encoded as UTF-8."""
     try:
         value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
-        json.dumps(value, ensure_ascii=False).encode()
+        plain.encode()
+        if "\\u" in plain:
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return _UNREADABLE
     return value

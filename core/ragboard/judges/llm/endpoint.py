@@ -16,14 +16,15 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import LimitReachedError, RequestMeter
-from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_message
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_fields, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
+from ragboard.judges.llm.transport import Transport, tls_context
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
 from ragboard.judges.secrets import MASK, is_credential, public_query, secret_pattern, short_secret_pattern
 from ragboard.tasks import Task, task_key
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import AsyncOpenAI
 
 __all__ = [
     "FORMAT_NAMED",
@@ -48,7 +49,8 @@ Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 RETRIES = 5
 """Maximum number of times that a request is sent again."""
 FIRST_PAUSE = 0.2
-"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random.
+"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random. After a
+timeout there is no pause. Neither a timeout nor a pause that the server asks for makes the next pause longer.
 
 All pauses together last six to nine seconds, so that an evaluation survives the restart of a server."""
 TRANSFER_SECONDS = 3600.0
@@ -87,6 +89,8 @@ _RETRY_STATUSES = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which a request is sent again, as it is after every status from 500 up."""
 _TIMEOUT_STATUSES = frozenset({408, 502, 504, 524})
 """Statuses of a server that gave up waiting for a model. The model may have replied, so the request may be billed."""
+FIRST_ERROR_STATUS = 300
+"""The lowest status of an error: redirects are followed."""
 _OVERLOAD_STATUSES = frozenset({429, 503})
 """Statuses of a server that gets too many requests."""
 
@@ -116,15 +120,10 @@ class ErrorResponse(Exception):  # noqa: N818 - what the server sent, before any
         super().__init__(f"status {status}: {message or 'no reason given'}")
 
     @classmethod
-    def of(cls, error: APIStatusError) -> ErrorResponse:
-        """Return what the server sent; the SDK reads the message from one field only."""
-        return cls(
-            error.status_code,
-            error_message(error.response.text),
-            code=error.code,
-            param=error.param,
-            retry_after=error.response.headers.get("retry-after", ""),
-        )
+    def read(cls, status: int, headers: Mapping[str, str], body: str) -> ErrorResponse:
+        """Read the response of a server."""
+        code, param = error_fields(body)
+        return cls(status, error_message(body), code=code, param=param, retry_after=headers.get("retry-after", ""))
 
 
 class SendQueue(Protocol):
@@ -138,6 +137,7 @@ class SendQueue(Protocol):
 @dataclass
 class _Session:
     client: AsyncOpenAI
+    transport: Transport
     traffic: Traffic
     users: int = 0
     closed: JudgeError | None = None
@@ -207,18 +207,18 @@ class Endpoint:
     ) -> T:
         """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
-        With `first`, the request goes before other waiting requests. During its pause before a retry, other requests
-        are sent. `meter` must admit every attempt, and is told of attempts that end without a result. `key` names the
-        request in a batch.
+        With `first`, and at every retry, the request goes before other waiting requests. During its pause before a
+        retry, other requests are sent. `meter` must admit every attempt, and is told of attempts that end without a
+        result. `key` names the request in a batch.
 
         Raises LimitReachedError if the meter admits no more attempts, RefusedError for an invalid request,
         CallFailedError if all retries fail, JudgeError if no call can succeed (key, access, address).
         """
         queue = self._queue
 
-        async def operate(client: AsyncOpenAI) -> T:
+        async def operate(session: _Session) -> T:
             try:
-                return await request(partial(queue.send, key) if queue else partial(_post, client))
+                return await request(partial(queue.send, key) if queue else partial(_post, session.transport))
             except LimitReachedError:
                 if meter:
                     meter.unanswered(may_be_billed=False)
@@ -232,7 +232,20 @@ class Endpoint:
 
     async def control(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
         """Do something at the server that asks no model, such as sending a file; retries and raises as `call` does."""
-        return await self._attempts(operate, timeout=timeout)
+        from aiohttp import ClientConnectionError
+        from openai import APIConnectionError, APIError, APIStatusError
+
+        async def operate_client(session: _Session) -> T:
+            try:
+                return await operate(session.client)
+            except APIStatusError as error:
+                raise ErrorResponse.read(error.status_code, error.response.headers, error.response.text) from error
+            except APIConnectionError as error:
+                raise ClientConnectionError(str(error.__cause__ or error)) from error
+            except APIError as error:
+                raise CallFailedError(self.plain(str(error))) from error
+
+        return await self._attempts(operate_client, timeout=timeout)
 
     @contextmanager
     def queued(self, queue: SendQueue) -> Generator[None]:
@@ -245,7 +258,7 @@ class Endpoint:
 
     async def _attempts(
         self,
-        operate: Callable[[AsyncOpenAI], Awaitable[T]],
+        operate: Callable[[_Session], Awaitable[T]],
         tokens: int = 0,
         *,
         first: bool = False,
@@ -255,51 +268,51 @@ class Endpoint:
     ) -> T:
         seconds = None if queued else timeout or self.timeout
         async with self._session() as session:
+            pause = FIRST_PAUSE
             for retries_left in range(self.retries, -1, -1):
-                async with nullcontext() if queued else session.traffic.slot(tokens, first=first):
+                retry = retries_left < self.retries
+                async with nullcontext() if queued else session.traffic.slot(tokens, first=first or retry):
                     if session.closed:
                         raise session.closed
                     if meter:
                         await meter.admit()
-                    wait = await self._try(operate, session, retries_left, meter, seconds)
+                    wait = await self._try(operate, session, retries_left, pause, meter, seconds)
                 if not isinstance(wait, _Wait):
                     return wait
+                pause *= 2 if wait.lengthens else 1
                 if not queued:
                     await self.sleep(wait.seconds)
         raise AssertionError("the last try returns or raises")
 
     async def _try(
         self,
-        operate: Callable[[AsyncOpenAI], Awaitable[T]],
+        operate: Callable[[_Session], Awaitable[T]],
         session: _Session,
         retries_left: int,
+        pause: float,
         meter: RequestMeter | None,
         seconds: float | None,
     ) -> T | _Wait:
-        from aiohttp import ClientConnectorError, ClientError
-        from openai import APIConnectionError, APIError
+        from aiohttp import ClientConnectionError, ClientConnectorError, ClientError, ClientPayloadError
 
-        pause = FIRST_PAUSE * 2 ** (self.retries - retries_left)
-        pause += self.jitter(0, pause / 2)
+        wait = _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
         may_be_billed = True
         cause: Exception
         try:
             async with asyncio.timeout(seconds):
-                result = await _with_error_response(operate(session.client))
+                result = await operate(session)
         except MalformedResponseError as error:
             problem, cause = str(error), error
         except TimeoutError as error:
-            problem, cause, pause = f"no reply within {seconds:g} s", error, 0.0
+            problem, cause, wait = f"no reply within {seconds:g} s", error, _Wait(0.0)
         except ErrorResponse as error:
             session.traffic.record_response(too_many=error.status in _OVERLOAD_STATUSES)
             if meter:
                 meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
-            return self._handle_error_status(error, session, retries_left, pause)
-        except APIConnectionError as error:
-            problem, cause = f"the connection to {self.address} failed: {error.__cause__ or error}", error
-            may_be_billed = not isinstance(getattr(error.__cause__, "__cause__", None), ClientConnectorError)
-        except APIError as error:
-            raise CallFailedError(self.plain(str(error))) from error
+            return self._handle_error_status(error, session, retries_left, wait)
+        except (ClientConnectionError, ClientPayloadError) as error:
+            problem, cause = f"the connection to {self.address} failed: {error}", error
+            may_be_billed = not isinstance(error, ClientConnectorError)
         except (ClientError, ValueError) as error:
             problem, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
@@ -307,9 +320,9 @@ class Endpoint:
             return result
         if meter:
             meter.unanswered(may_be_billed=may_be_billed)
-        return self._wait_or_fail(retries_left, pause, problem, cause)
+        return self._wait_or_fail(retries_left, wait, problem, cause)
 
-    def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, pause: float) -> _Wait:
+    def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, wait: _Wait) -> _Wait:
         problem = str(error)
         status = 402 if error.code == "insufficient_quota" else error.status
         if status in (400, 422) or (status in _FORMAT_REFUSED_STATUSES and FORMAT_NAMED.search(problem)):
@@ -323,15 +336,15 @@ class Endpoint:
         requested = _retry_after(error.retry_after)
         if requested is not None and requested > MAX_PAUSE:
             raise GaveUpError(self.plain(f"{problem} (the server asks for a pause of {requested:g} s)")) from error
-        return self._wait_or_fail(retries_left, pause if requested is None else requested, problem, error)
+        return self._wait_or_fail(retries_left, wait if requested is None else _Wait(requested), problem, error)
 
     def _fatal_detail(self, status: int, problem: str) -> str:
         """Describe the error. The server's message about a refused key is left out, because it may quote the key."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(problem)
 
-    def _wait_or_fail(self, retries_left: int, pause: float, problem: str, error: Exception) -> _Wait:
+    def _wait_or_fail(self, retries_left: int, wait: _Wait, problem: str, error: Exception) -> _Wait:
         if retries_left:
-            return _Wait(pause)
+            return wait
         raise GaveUpError(self.plain(f"{problem}, {self.retries + 1} times")) from error
 
     def record_tokens(self, tokens: int) -> None:
@@ -383,11 +396,16 @@ class Endpoint:
 
     async def _open_in(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
         """Yield a session, and close its client when the loop shuts down and closes its asynchronous generators."""
-        client = self._open()
+        from openai import DefaultAioHttpClient
+
+        tls = tls_context()
+        client = self._open_client(http_client=DefaultAioHttpClient(verify=tls))
+        transport = Transport(self._open_client, tls)
         try:
-            yield _Session(client, Traffic(self.limits, loop.time))
+            yield _Session(client, transport, Traffic(self.limits, loop.time))
         finally:
             del self._sessions[loop]
+            await transport.close()
             await client.close()
 
     def route(self, operation: str, *, deployment: str = "") -> str:
@@ -398,8 +416,8 @@ class Endpoint:
         named = _DEPLOYMENT.search(urlsplit(self.base_url).path)
         return f"/deployments/{deployment or named['name']}/{operation}" if named else f"/{operation}"
 
-    def _open(self) -> AsyncOpenAI:
-        from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient
+    def _open_client(self, http_client: Any) -> AsyncOpenAI:
+        from openai import AsyncAzureOpenAI, AsyncOpenAI
 
         parts = urlsplit(self.base_url)
         common: dict[str, Any] = {
@@ -407,7 +425,7 @@ class Endpoint:
             "base_url": urlunsplit(parts._replace(path=_DEPLOYMENT.sub("/openai", parts.path), query="", fragment="")),
             "default_query": self._query,
             "default_headers": {**self.headers, **self.secret_headers},
-            "http_client": DefaultAioHttpClient(),
+            "http_client": http_client,
             "max_retries": 0,
             "timeout": self.timeout,
         }
@@ -416,19 +434,11 @@ class Endpoint:
         return AsyncOpenAI(**common)
 
 
-async def _post(client: AsyncOpenAI, route: str, body: Mapping[str, Any]) -> str:
-    """Send the request. The SDK's own methods would validate every part, which doubles the time."""
-    return await client.post(route, body=body, cast_to=str)
-
-
-async def _with_error_response(work: Awaitable[T]) -> T:
-    """Return the result; raise ErrorResponse for an error that the server sent."""
-    from openai import APIStatusError
-
-    try:
-        return await work
-    except APIStatusError as error:
-        raise ErrorResponse.of(error) from error
+async def _post(transport: Transport, route: str, body: Mapping[str, Any]) -> str:
+    response = await transport.post(route, body)
+    if response.status >= FIRST_ERROR_STATUS:
+        raise ErrorResponse.read(response.status, response.headers, response.text)
+    return response.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,6 +446,8 @@ class _Wait:
     """The pause before a retry."""
 
     seconds: float
+    lengthens: bool = False
+    """Whether the next pause is longer."""
 
 
 def _retry_after(header: str) -> float | None:

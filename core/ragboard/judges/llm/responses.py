@@ -17,6 +17,7 @@ __all__ = [
     "CallFailedError",
     "DeclinedError",
     "MalformedResponseError",
+    "error_fields",
     "error_message",
     "exchange",
     "read_completion",
@@ -160,6 +161,19 @@ def error_message(body: str) -> str:
         return re.sub(r"(?is)<(script|style|head)\b.*?</\1>|<[^>]+>", " ", body).strip()
     except RecursionError:
         return ""
+
+
+def error_fields(body: str) -> tuple[str | None, str | None]:
+    """Return the code of an error and the parameter that it is about; None where its body does not name them."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, None
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        return None, None
+    code, param = error.get("code"), error.get("param")
+    return None if code is None else str(code), param if isinstance(param, str) else None
 
 
 def _message_in(value: Any) -> str:

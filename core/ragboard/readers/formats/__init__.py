@@ -69,11 +69,11 @@ REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
 
 
 def file_format_of(file: ParsedFile) -> FileFormat | None:
-    """Return the first format whose structure the file has."""
-    return next((known for known in FILE_FORMATS if known.recognises(file)), None)
+    """Return the first format that recognises the file, or None."""
+    return next((candidate for candidate in FILE_FORMATS if candidate.recognises(file)), None)
 
 
 def format_of(columns: Sequence[str]) -> Format | None:
-    """Return the first format whose characteristic columns are all among these."""
+    """Return the first format whose characteristic columns are all among these, or None."""
     names = frozenset(columns)
-    return next((known for known in FORMATS if known.columns <= names), None)
+    return next((candidate for candidate in FORMATS if candidate.columns <= names), None)

@@ -1,6 +1,6 @@
-"""What a file format of another tool is: how it is recognised, and what is read from it.
+"""Definitions of other tools' file formats: how a file is recognised, and how it is read.
 
-A `Format` is a table with a row for each sample. A `FileFormat` is anything else, and turned into samples as a whole.
+A `Format` is a table with a row for each sample. A `FileFormat` is any other file, which is read as a whole.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["FileFormat", "Format", "ParsedFile", "PassageRows", "ToolFile", "Too
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedFile:
-    """A parsed file, before a format has read anything from it."""
+    """A parsed file, before a format reads samples from it."""
 
     path: Path
     kind: str
-    """JSON, JSONL, CSV, TSV, Parquet; SQLite, zip or protobuf, which a format opens by the path."""
+    """JSON, JSONL, CSV, TSV or Parquet; SQLite, zip or protobuf, which the format opens itself."""
     value: Any = None
     """The value of a JSON file, else the rows as mappings by column; None if the format opens the file."""
     lines: Sequence[int] = ()
@@ -48,7 +48,7 @@ class ParsedFile:
         return self.lines[index] if index < len(self.lines) else index + 1
 
     def line_in(self, key: str, index: int) -> int:
-        """Return the line of an element of the list under a key, or the line where what is under that key begins."""
+        """Return the line of an element of the list under a key; for another value, the line where it begins."""
         lines = self.lines_by_key.get(key) or (1,)
         return lines[index] if index < len(lines) else lines[0]
 
@@ -61,8 +61,8 @@ class ToolSample:
     """A sample of another tool's file."""
 
     cells: Mapping[str, JsonValue]
-    """Values by field of a sample, as in a run file in our own format: passages are texts, or objects with text, id and
-    score; history is a list of messages; everything else worth keeping is in an object `metadata`. None: missing."""
+    """Values by field of a sample, as in ragboard's own run files: passages are texts, or objects with text, id and
+    score; history is a list of messages; `metadata` is an object with everything else worth keeping. None: missing."""
     line: int
     location: str = ""
     """Where the sample is in a JSON file: `testCases[3]`."""
@@ -73,12 +73,12 @@ class ToolSample:
     recorded: RecordedSample = NOTHING_RECORDED
     """Statements, verdicts and reasons of the tool's judge."""
     notes: tuple[str, ...] = ()
-    """What had to be changed to read the sample, in words."""
+    """What was changed to read the sample, for the import report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolFile:
-    """What another tool's file holds."""
+    """The samples and settings in another tool's file."""
 
     tool: str
     """Name of the tool: `DeepEval`."""
@@ -89,14 +89,14 @@ class ToolFile:
     """Name of the run; empty if the file does not say."""
     config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     configs: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict[str, Mapping[str, JsonValue]])
-    """Configuration of each run, where the file has several."""
+    """Configuration of each run, if the file has several."""
     judge: str = ""
     """The model that judged; empty if the file does not say."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What became of each part of the file, by its path: a field of a sample, `score`, `statements`, `judgement`,
+    """How each part of the file is used, by its path: a field of a sample, `score`, `statements`, `judgement`,
     `configuration`, `run`, `metadata`, or `left out: ...` with the reason."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """By metric; `higher` where it is not said."""
+    """Which scores are better, by metric; `higher` if the file does not say."""
     same_as: Mapping[str, str] = field(default_factory=dict[str, str])
     """Metrics of the tool that are the share of supported statements of the answer or reference, each with the metric
     of ragboard that has the same formula. Its scores count as that metric's only if this share is the file's score for
@@ -107,9 +107,11 @@ class ToolFile:
 def statements_of(
     side: Side, text: JsonValue, judged: Sequence[tuple[str, Verdict | None]]
 ) -> tuple[tuple[Statement, Verdict | None], ...]:
-    """Statements with their verdicts, each at its place in the answer or reference where its words are found there."""
-    within = text if isinstance(text, str) else ""
-    return tuple((Statement(side=side, text=one, span=locate(one, within)), verdict) for one, verdict in judged)
+    """Return the statements with their verdicts, each with its span in the answer or reference if it is found there."""
+    source = text if isinstance(text, str) else ""
+    return tuple(
+        (Statement(side=side, text=statement, span=locate(statement, source)), verdict) for statement, verdict in judged
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +119,11 @@ class FileFormat:
     """A format that is recognised by its structure and turned into samples as a whole."""
 
     name: str
-    """As a person names it: `DeepEval test run`."""
+    """The name for users: `DeepEval test run`."""
     recognises: Callable[[ParsedFile], bool]
-    """Whether a file has this format. It is quick, looks only at kinds, keys and the first rows, and never raises."""
+    """Returns whether a file has this format. Quick: it checks only types, keys and the first rows. Never raises."""
     read: Callable[[ParsedFile], ToolFile]
-    """Raises RunFileError if the file has no samples to read, saying which file to bring instead."""
+    """Reads the samples. Raises RunFileError if there are none; the message says which file to import instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +139,12 @@ class PassageRows:
 
 
 def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """No column has scores of the tool."""
+    """Return None: no column has scores of the tool."""
     return None
 
 
 def no_totals(_rest: Mapping[str, Any]) -> dict[str, float]:
-    """Return the file has no means over all samples."""
+    """Return an empty dict: the file has no means over all samples."""
     return {}
 
 
@@ -151,20 +153,20 @@ class Format:
     """A format that is recognised by its columns."""
 
     name: str
-    """As a person names it, with the version where files differ: `ragas 0.1`."""
+    """The name for users, with the version if versions differ: `ragas 0.1`."""
     columns: frozenset[str]
     """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The column of a field, if this tool uses column names in another sense than most tools."""
+    """The column of each field whose column name means something else in other tools."""
     passage_rows: PassageRows | None = None
     """The columns, if a row is a passage and not a sample; else None."""
     joined: str = ""
     """The separator of passages that are joined in one cell; empty if they are not."""
     refused: str = ""
-    """Why such a file holds no samples, and what to bring instead; empty if it can be read."""
+    """Why such a file has no samples, and what to import instead; empty if it can be read."""
     sample_keys: tuple[str, ...] = ()
     """Keys under which a JSON object of this tool keeps its samples."""
     scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
-    """Find the scores in the file, among the columns that no field is read from."""
+    """Finds the tool's scores among the columns that no field is read from."""
     totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
-    """Find the file's own means, in percent by metric, in the parts of the file besides its samples."""
+    """Finds the tool's means, in percent by metric, in the file outside the samples."""

@@ -16,7 +16,7 @@ from ragboard.errors import RunFileError
 from ragboard.readers.files import parse, what_is_wrong
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample, statements_of
 from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text
-from ragboard.readers.formats.sqlite import columns, opened
+from ragboard.readers.formats.sqlite import open_database, table_columns
 from ragboard.readers.scores import read_score
 from ragboard.records import (
     Direction,
@@ -74,10 +74,10 @@ USES = {
         "",
     ),
 }
-"""What is read from each key of a test case, in snake case: empty for what only says how the test run went. Any other
-becomes metadata."""
+"""How each key of a test case is used, in snake case; empty if it only describes the test run. Other keys become
+metadata."""
 UNNAMED = re.compile(r"(?:conversational_)?test_case_\d+")
-"""What DeepEval calls a test case without a name."""
+"""The name that DeepEval gives to a test case without one."""
 LABELS: Mapping[str, Label] = {
     "yes": "supported",
     "no": "contradicted",
@@ -101,8 +101,8 @@ def _is_test_run(file: ParsedFile) -> bool:
 
 
 def _test_run(file: ParsedFile) -> Mapping[str, Any]:
-    whole = as_object(file.value)
-    return as_object(whole.get("testRunData", whole))
+    root = as_object(file.value)
+    return as_object(root.get("testRunData", root))
 
 
 def _read_test_run(file: ParsedFile) -> ToolFile:
@@ -127,11 +127,11 @@ def _read_result(file: ParsedFile) -> ToolFile:
 
 
 def _is_store(file: ParsedFile) -> bool:
-    return file.kind == "SQLite" and "payload_json" in columns(file.path, "test_runs")
+    return file.kind == "SQLite" and "payload_json" in table_columns(file.path, "test_runs")
 
 
 def _read_store(file: ParsedFile) -> ToolFile:
-    with opened(file.path) as database:
+    with open_database(file.path) as database:
         payloads = [payload for (payload,) in database.execute("SELECT payload_json FROM test_runs ORDER BY rowid")]
     runs: dict[str, Mapping[str, Any]] = {}
     for number, payload in enumerate(payloads, 1):
@@ -155,9 +155,9 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
             judges |= {as_text(metric.get("evaluation_model")) for metric in metrics}
             wrapper = key if key in file.lines_by_key else "testRunData"
             line = file.line(index) if file.rows else file.line_in(wrapper, index)
-            blank = ToolSample(cells={}, line=line, location=f"{key}[{index}]", run=name)
-            samples += (_conversation if isinstance(case.get("turns"), list) else _sample)(case, metrics, blank)
-    bare = sum(sample.cells.get("contexts") is None for sample in samples)
+            template = ToolSample(cells={}, line=line, location=f"{key}[{index}]", run=name)
+            samples += (_conversation if isinstance(case.get("turns"), list) else _sample)(case, metrics, template)
+    without_passages = sum(sample.cells.get("contexts") is None for sample in samples)
     return ToolFile(
         tool="DeepEval",
         samples=samples,
@@ -166,22 +166,24 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
         fields=_fields(runs.values()),
         directions=DIRECTIONS,
         same_as={"Faithfulness": "ragas.faithfulness"},
-        notes=[f"samples without passages: {bare}; DeepEval writes none where none were retrieved"] if bare else [],
+        notes=[f"samples without passages: {without_passages}; DeepEval writes none where none were retrieved"]
+        if without_passages
+        else [],
     )
 
 
 def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
-    """The test cases with their places, in the order in which they were given, not that in which they finished."""
-    placed = [
+    """Return (key, index, case) for each test case, in the order of the input, not in that of finishing."""
+    cases = [
         (key, index, _case(case))
         for key in ("testCases", "test_results", "conversationalTestCases")
         for index, case in enumerate(run[key] if isinstance(run.get(key), list) else [])
         if isinstance(case, Mapping)
     ]
-    orders: list[Any] = [case.get("order", case.get("index")) for *_, case in placed]
+    orders: list[Any] = [case.get("order", case.get("index")) for *_, case in cases]
     if not all(type(order) is int for order in orders):
-        return placed
-    return [one for _, one in sorted(zip(orders, placed, strict=True), key=lambda pair: pair[0])]
+        return cases
+    return [case_with_place for _, case_with_place in sorted(zip(orders, cases, strict=True), key=lambda pair: pair[0])]
 
 
 def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,29 +194,31 @@ def _case(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a test case in snake case. Before version 1 its metrics were called metadata, and their names metrics."""
     case = _snake(value)
     if "metrics_metadata" in case:
-        older = as_objects(case.pop("metrics_metadata"))
+        old_metrics = as_objects(case.pop("metrics_metadata"))
         case["metrics_data"] = [
-            {"name": one.get("metric"), "threshold": one.get("minimumScore"), **one} for one in older
+            {"name": metric.get("metric"), "threshold": metric.get("minimumScore"), **metric} for metric in old_metrics
         ]
     return case
 
 
-def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
+def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], template: ToolSample) -> list[ToolSample]:
     cells = {field: case.get(name) for name, field in FIELDS.items()}
     if UNNAMED.fullmatch(str(cells.get("id"))):
         del cells["id"]
-    return [_judged({**cells, "metadata": _metadata(case)}, metrics, blank)]
+    return [_with_metrics({**cells, "metadata": _metadata(case)}, metrics, template)]
 
 
-def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> list[ToolSample]:
+def _conversation(
+    case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], template: ToolSample
+) -> list[ToolSample]:
     """Return a sample for each reply to the user.
 
-    The metrics judge the whole conversation: they are kept with the last.
+    The metrics judge the whole conversation, so they are kept with the last sample.
     """
     turns = [_snake(turn) for turn in as_objects(case["turns"])]
-    said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
+    messages = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
     name = as_text(case.get("name"))
-    found: list[ToolSample] = []
+    samples: list[ToolSample] = []
     for index, (before, turn) in enumerate(pairwise(turns), 1):
         if (before.get("role"), turn.get("role")) == ("user", "assistant"):
             cells = {
@@ -222,29 +226,31 @@ def _conversation(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]],
                 "question": before.get("content"),
                 "answer": turn.get("content"),
                 "contexts": turn.get("retrieval_context"),
-                "history": said[: index - 1],
+                "history": messages[: index - 1],
                 "metadata": _metadata(case),
             }
-            found.append(replace(blank, cells=cells, location=f"{blank.location}.turns[{index}]"))
-    if found:
-        found[-1] = _judged(found[-1].cells, metrics, found[-1])
-    return found
+            samples.append(replace(template, cells=cells, location=f"{template.location}.turns[{index}]"))
+    if samples:
+        samples[-1] = _with_metrics(samples[-1].cells, metrics, samples[-1])
+    return samples
 
 
 def _metadata(case: Mapping[str, Any]) -> dict[str, Any]:
-    given = {**as_object(case.get("additional_metadata")), **as_object(case.get("metadata"))}
+    metadata = {**as_object(case.get("additional_metadata")), **as_object(case.get("metadata"))}
     rest = {name: cell for name, cell in case.items() if cell not in (None, [], {}) and name not in USES}
-    return {**rest, **given}
+    return {**rest, **metadata}
 
 
-def _judged(cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]], blank: ToolSample) -> ToolSample:
+def _with_metrics(
+    cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]], template: ToolSample
+) -> ToolSample:
     scores: dict[str, Outcome] = {}
     statements: tuple[tuple[Statement, Verdict | None], ...] = ()
     judgements: list[RecordedJudgement] = []
-    kept: dict[str, JsonValue] = {}
+    unread_logs: dict[str, JsonValue] = {}
     for metric in metrics:
-        called = as_text(metric.get("name")) or "score"
-        name = called if called not in scores else f"{called} {len(scores) + 1}"
+        metric_name = as_text(metric.get("name")) or "score"
+        name = metric_name if metric_name not in scores else f"{metric_name} {len(scores) + 1}"
         value, error = as_number(metric.get("score")), as_text(metric.get("error"))
         scores[name] = Unscored(reason="failed", detail=error) if error else read_score(value)
         if metric.get("success") is not None and not error:
@@ -253,32 +259,32 @@ def _judged(cells: Mapping[str, JsonValue], metrics: Sequence[Mapping[str, Any]]
             reason = as_text(metric.get("reason"))
             judgements.append(RecordedJudgement(about=name, number=1, says=says, value=value, reason=reason))
         log = as_text(metric.get("verbose_logs"))
-        read = _read_log(log)
-        if read is None:
-            kept[f"{name} log"] = log
-        for number, (text, verdict) in enumerate(read or (), 1):
-            said, reason = as_text(verdict.get("verdict")).lower(), as_text(verdict.get("reason"))
+        rows = _read_log(log)
+        if rows is None:
+            unread_logs[f"{name} log"] = log
+        for number, (text, verdict) in enumerate(rows or (), 1):
+            word, reason = as_text(verdict.get("verdict")).lower(), as_text(verdict.get("reason"))
             if name == "Faithfulness" and text:
-                label = LABELS.get(said)
-                found = Verdict(label=label, reason=reason) if label else None
-                statements += statements_of("response", cells.get("answer"), [(text, found)])
+                label = LABELS.get(word)
+                parsed = Verdict(label=label, reason=reason) if label else None
+                statements += statements_of("response", cells.get("answer"), [(text, parsed)])
             else:
-                about = ABOUT.get(called, f"verdict of {called}")
+                about = ABOUT.get(metric_name, f"verdict of {metric_name}")
                 reason = f'"{text}" {reason}'.rstrip() if text else reason
-                judgements.append(RecordedJudgement(about=about, number=number, says=said, reason=reason))
+                judgements.append(RecordedJudgement(about=about, number=number, says=word, reason=reason))
     return replace(
-        blank,
-        cells={**cells, "metadata": {**as_object(cells.get("metadata")), **kept}},
+        template,
+        cells={**cells, "metadata": {**as_object(cells.get("metadata")), **unread_logs}},
         scores=scores,
         recorded=RecordedSample(statements=statements, judgements=tuple(judgements)),
-        notes=tuple(f"{name}: could not be taken apart, kept as metadata" for name in kept),
+        notes=tuple(f"{name}: could not be taken apart, kept as metadata" for name in unread_logs),
     )
 
 
 def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
-    """Return the verdicts of a log, each with the statement it is about; None if it is unclear which belong together.
+    """Return (statement, verdict) pairs of a log; None if it is unclear which belong together.
 
-    Verdicts are JSON. Statements only look it: what is quoted in them is not escaped.
+    The verdicts are JSON. The statements only look like JSON: quotes in them are not escaped.
     """
     parts = SECTION.split(log)
     sections = {name.partition(" ")[0]: body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
@@ -288,15 +294,15 @@ def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
         verdicts = parse(sections["Verdicts"].partition(" \n \n")[0])
     except (ValueError, RecursionError):
         return None
-    if any("verdicts" in one for one in as_objects(verdicts)):
-        verdicts = [inner for one in as_objects(verdicts) for inner in as_objects(one.get("verdicts"))]
-    read = as_objects(verdicts)
-    listed = sections.get("Claims", sections.get("Statements"))
-    if listed is None:
-        return [(as_text(one.get("statement")), one) for one in read]
-    texts = listed.strip().removeprefix("[").removesuffix("]").strip("\n").removeprefix('    "').removesuffix('"')
-    found = texts.split('",\n    "') if texts else []
-    return list(zip(found, read, strict=True)) if len(found) == len(read) else None
+    if any("verdicts" in row for row in as_objects(verdicts)):
+        verdicts = [inner for row in as_objects(verdicts) for inner in as_objects(row.get("verdicts"))]
+    verdict_rows = as_objects(verdicts)
+    listing = sections.get("Claims", sections.get("Statements"))
+    if listing is None:
+        return [(as_text(row.get("statement")), row) for row in verdict_rows]
+    texts = listing.strip().removeprefix("[").removesuffix("]").strip("\n").removeprefix('    "').removesuffix('"')
+    statements = texts.split('",\n    "') if texts else []
+    return list(zip(statements, verdict_rows, strict=True)) if len(statements) == len(verdict_rows) else None
 
 
 def _fields(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:

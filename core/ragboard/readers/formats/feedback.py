@@ -1,4 +1,4 @@
-"""Feedback of a tool or a person on a whole answer: a number, a word, or yes or no, with an explanation."""
+"""Feedback of a judge or a person on a whole answer: a number, a word, or yes or no, with an explanation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ragboard.readers.scores import read_score
 from ragboard.records import JsonValue, Outcome, RecordedJudgement, Score, Unscored
 
-__all__ = ["Feedback", "Judged", "judged"]
+__all__ = ["CollectedFeedback", "Feedback", "collect_feedback"]
 
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "pass": 1.0, "no": 0.0, "false": 0.0, "fail": 0.0}
 """Words that count as a score of 1 or 0, as in MLflow's means."""
@@ -30,57 +30,62 @@ class Feedback:
     """Whether a person gave it, not a judge or code."""
 
     @property
-    def says(self) -> str:
+    def in_words(self) -> str:
         """The label, or the value as the tool writes it."""
-        said = self.label if self.label not in (None, "") else self.value
-        if isinstance(said, bool):
-            return "yes" if said else "no"
-        return "" if said is None else f"{said:g}" if isinstance(said, float) else str(said)
+        text = self.label if self.label not in (None, "") else self.value
+        if isinstance(text, bool):
+            return "yes" if text else "no"
+        return "" if text is None else f"{text:g}" if isinstance(text, float) else str(text)
 
     @property
     def outcome(self) -> Outcome:
-        """The score; unscored with the reason where there is no number."""
+        """The score, or the reason why there is no number."""
         if self.error not in (None, ""):
             return Unscored(reason="failed", detail=str(self.error))
         if isinstance(self.value, bool):
-            return Score(value=float(self.value), counted=self.says)
+            return Score(value=float(self.value), counted=self.in_words)
         outcome = read_score(self.value)
-        if isinstance(outcome, Score) or not self.says:
+        if isinstance(outcome, Score) or not self.in_words:
             return outcome
-        number = YES_OR_NO.get(self.says.strip().lower())
+        number = YES_OR_NO.get(self.in_words.strip().lower())
         if number is None or self.value is None:
-            return Unscored(reason="skipped", detail=f"the file has {self.says[:100]!r}, not a number")
-        return Score(value=number, counted=self.says)
+            return Unscored(reason="skipped", detail=f"the file has {self.in_words[:100]!r}, not a number")
+        return Score(value=number, counted=self.in_words)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class CollectedFeedback:
     """The feedback on one answer, sorted by how it is stored."""
 
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     judgements: tuple[RecordedJudgement, ...] = ()
-    people: Sequence[JsonValue] = ()
+    human_feedback: Sequence[JsonValue] = ()
     """Feedback of people, without their names, for the metadata."""
 
 
-def judged(given: Sequence[Feedback]) -> Judged:
-    """Scores by name, the last where a name repeats; labels and explanations as judgements; what people said apart."""
+def collect_feedback(feedback: Sequence[Feedback]) -> CollectedFeedback:
+    """Collect feedback: scores by name, labels and explanations as judgements, and the feedback of people.
+
+    If a name repeats, its last score counts.
+    """
     scores: dict[str, Outcome] = {}
     judgements: list[RecordedJudgement] = []
-    people: list[JsonValue] = []
-    times = Counter[str]()
-    for one in given:
-        if one.person:
-            said = {"name": one.name, "value": one.value, "label": one.label, "comment": one.reason}
-            people.append({key: value for key, value in said.items() if value not in (None, "")})
+    human_feedback: list[JsonValue] = []
+    numbers = Counter[str]()
+    for item in feedback:
+        if item.person:
+            cells = {"name": item.name, "value": item.value, "label": item.label, "comment": item.reason}
+            human_feedback.append({key: value for key, value in cells.items() if value not in (None, "")})
             continue
-        scores[one.name] = outcome = one.outcome
-        reason = one.reason if isinstance(one.reason, str) else ""
-        worded = one.label not in (None, "") or (one.says and not isinstance(read_score(one.value), Score))
-        if one.error in (None, "") and (reason or worded):
-            times[one.name] += 1
+        scores[item.name] = outcome = item.outcome
+        reason = item.reason if isinstance(item.reason, str) else ""
+        has_words = item.label not in (None, "") or (item.in_words and not isinstance(read_score(item.value), Score))
+        if item.error in (None, "") and (reason or has_words):
+            numbers[item.name] += 1
             value = outcome.value if isinstance(outcome, Score) and math.isfinite(outcome.value) else None
             judgements.append(
-                RecordedJudgement(about=one.name, number=times[one.name], says=one.says, value=value, reason=reason)
+                RecordedJudgement(
+                    about=item.name, number=numbers[item.name], says=item.in_words, value=value, reason=reason
+                )
             )
-    return Judged(scores=scores, judgements=tuple(judgements), people=people)
+    return CollectedFeedback(scores=scores, judgements=tuple(judgements), human_feedback=human_feedback)

@@ -11,7 +11,7 @@ from ragboard.errors import RunFileError
 from ragboard.readers.cells import kind_of_value
 from ragboard.readers.files import encoding_of, file_text, parse, what_is_wrong
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.shapes import as_number, as_object, as_text, decoded
+from ragboard.readers.formats.shapes import as_number, as_object, as_text, decode_json
 from ragboard.readers.scores import read_score
 from ragboard.records import Outcome, RecordedJudgement, RecordedSample, Unscored
 
@@ -20,7 +20,7 @@ __all__ = ["FILE_FORMATS"]
 TESTSET, ANSWERS = "testset.jsonl", "agent_answer.json"
 METRICS, DETAILS = "metrics_results.json", "report_details.json"
 DOCUMENT = re.compile(r"(?:\A|\n\n)Document \S+: ")
-"""What stands before each passage that a question was made from."""
+"""Precedes each passage that a question was made from."""
 COLUMNS = {"question", "reference_answer", "reference_context", "conversation_history"}
 FIELDS = {
     "id": "id",
@@ -45,7 +45,7 @@ def _is_test_set(file: ParsedFile) -> bool:
 
 
 def _read_test_set(file: ParsedFile) -> ToolFile:
-    """Return the questions; with the answers and scores of a report, where the file stands in its folder."""
+    """Return the questions, with the answers and scores of the report if the file is in its folder."""
     folder = file.path.parent
     in_report = file.path.name == TESTSET and (folder / ANSWERS).is_file()
     answers = (
@@ -55,14 +55,16 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
     if len(answers) != len(file.rows):
         message = f"holds {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
         raise RunFileError(folder / ANSWERS, message)
-    known = {f"{row.get('id')}" for row in file.rows}
-    if unknown := next((metric for metric in metrics if metric not in known), None):
-        raise RunFileError(folder / METRICS, f"holds scores of {unknown!r}, which is no question of {TESTSET}")
+    ids = {f"{row.get('id')}" for row in file.rows}
+    if unknown := next((metric for metric in metrics if metric not in ids), None):
+        raise RunFileError(folder / METRICS, f"has scores of the question {unknown!r}, which is not in {TESTSET}")
     samples: list[ToolSample] = []
-    for index, (row, given) in enumerate(zip(file.rows, answers, strict=True)):
-        answer = as_object(given)
-        history = decoded(row.get("conversation_history"))
-        scored = as_object(metrics.get(f"{row.get('id')}")) or {name: row[name] for name in row if _is_metric(name)}
+    for index, (row, answer_row) in enumerate(zip(file.rows, answers, strict=True)):
+        answer = as_object(answer_row)
+        history = decode_json(row.get("conversation_history"))
+        metric_cells = as_object(metrics.get(f"{row.get('id')}")) or {
+            name: row[name] for name in row if _is_metric(name)
+        }
         gold = DOCUMENT.split(as_text(row.get("reference_context")))
         samples.append(
             ToolSample(
@@ -74,15 +76,15 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
                     "reference": row.get("reference_answer"),
                     "reference_contexts": [text for text in gold if text.strip()] or None,
                     "history": history or None,
-                    "metadata": decoded(row.get("metadata")),
+                    "metadata": decode_json(row.get("metadata")),
                 },
                 line=file.line(index),
                 scores={
                     name: _score(value, name, documents=not in_report or answer.get("documents") is not None)
-                    for name, value in scored.items()
+                    for name, value in metric_cells.items()
                     if _is_metric(name)
                 },
-                recorded=RecordedSample(judgements=tuple(_judgements(scored))),
+                recorded=RecordedSample(judgements=tuple(_judgements(metric_cells))),
             )
         )
     notes = [f"answers are joined to the {len(samples)} questions by their place, scores by id"] if in_report else []
@@ -111,25 +113,25 @@ def _is_metric(name: str) -> bool:
 
 
 def _score(value: object, name: str, *, documents: bool) -> Outcome:
-    """Return the score; unscored where it is the 0 that a metric of passages has without any."""
-    number = as_number({"True": 1, "False": 0}.get(value, decoded(value)) if isinstance(value, str) else value)
+    """Return the score; unscored if it is the 0 that Giskard counts for a metric of passages without documents."""
+    number = as_number({"True": 1, "False": 0}.get(value, decode_json(value)) if isinstance(value, str) else value)
     return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
 
 
-def _judgements(scored: Mapping[str, Any]) -> Iterator[RecordedJudgement]:
-    reason = as_text(scored.get("correctness_reason"))
+def _judgements(metric_cells: Mapping[str, Any]) -> Iterator[RecordedJudgement]:
+    reason = as_text(metric_cells.get("correctness_reason"))
     if reason:
-        says = "no" if scored.get("correctness") in (False, "False") else "yes"
+        says = "no" if metric_cells.get("correctness") in (False, "False") else "yes"
         yield RecordedJudgement(about="correctness", number=1, says=says, reason=reason)
 
 
 def _is_part(file: ParsedFile) -> bool:
     if file.path.name == ANSWERS:
         return bool(file.rows) and file.columns <= {"message", "documents"}
-    said = as_object(file.value)
+    value = as_object(file.value)
     if file.path.name == METRICS:
-        return any("correctness" in as_object(one) for one in said.values())
-    return file.path.name == DETAILS and set(said) == {"recommendation"}
+        return any("correctness" in as_object(metric_values) for metric_values in value.values())
+    return file.path.name == DETAILS and set(value) == {"recommendation"}
 
 
 def _refuse_part(file: ParsedFile) -> NoReturn:

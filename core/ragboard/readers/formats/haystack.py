@@ -13,7 +13,7 @@ from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample, statements_of
-from ragboard.readers.formats.shapes import as_list, as_object, as_objects, as_text, without
+from ragboard.readers.formats.shapes import as_list, as_object, as_objects, as_text, drop_missing
 from ragboard.readers.scores import FileRow, ScoreColumns, is_score, read_score
 from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample, Unscored, Verdict
 
@@ -21,10 +21,16 @@ __all__ = ["FILE_FORMATS", "FORMATS"]
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """Return the last columns of a report are its metrics, under names that the user gave them."""
-    last = takewhile(lambda column: all(is_score(row.get(column)) for row in rows), reversed(columns))
-    found = {f"haystack-file.{column.strip().lower().replace(' ', '_')}": column for column in reversed([*last])}
-    return ScoreColumns(tool="Haystack", columns=found, taken=frozenset(found.values())) if found else None
+    """Return the last columns of a report as scores; the user chose their names."""
+    last_columns = takewhile(lambda column: all(is_score(row.get(column)) for row in rows), reversed(columns))
+    score_columns = {
+        f"haystack-file.{column.strip().lower().replace(' ', '_')}": column for column in reversed([*last_columns])
+    }
+    return (
+        ScoreColumns(tool="Haystack", columns=score_columns, taken=frozenset(score_columns.values()))
+        if score_columns
+        else None
+    )
 
 
 FORMATS = (
@@ -44,8 +50,7 @@ INPUTS = {
     "reference_contexts": ("ground_truth_documents", "ground_truth_contexts"),
     "id": ("id", "ids", "query_id"),
 }
-"""What users call the inputs of an evaluation, most likely first. An input is read once: as the answer, if there is
-nothing else that could be."""
+"""Usual names of the inputs of an evaluation, most likely first. Each input is used for one field only."""
 SAVE_RESULTS = (
     'json.dump({"inputs": inputs, "results": pipeline_result}, file), with the lists of questions, contexts and'
     " predicted_answer as inputs"
@@ -59,7 +64,7 @@ def _is_evaluation(file: ParsedFile) -> bool:
 def _are_results(value: object) -> bool:
     """Return whether these are results of evaluators by name."""
     results = as_object(value)
-    return bool(results) and all("individual_scores" in as_object(one) for one in results.values())
+    return bool(results) and all("individual_scores" in as_object(result) for result in results.values())
 
 
 def _read_evaluation(file: ParsedFile) -> ToolFile:
@@ -68,9 +73,9 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
     lists = {name: values for name, values in inputs.items() if isinstance(values, list)}
     fields: dict[str, str] = {}
     for field, names in INPUTS.items():
-        found = next((name for name in names if name in lists and name not in fields), None)
-        if found:
-            fields[found] = field
+        name_of_field = next((name for name in names if name in lists and name not in fields), None)
+        if name_of_field:
+            fields[name_of_field] = field
     question = next((name for name, field in fields.items() if field == "question"), None)
     if question is None:
         expected = ", ".join(INPUTS["question"])
@@ -120,7 +125,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
             **{
                 f"results.{name}.results": "judgement"
                 for name, result in results.items()
-                if any("relevant_statements" in one for one in as_objects(result.get("results")))
+                if any("relevant_statements" in row for row in as_objects(result.get("results")))
             },
             "results.*.score": "left out: the mean of the scores",
         },
@@ -134,7 +139,7 @@ def _detail(result: Mapping[str, Any], index: int) -> Mapping[str, Any]:
 
 
 def _has_statements(result: Mapping[str, Any]) -> bool:
-    return any("statement_scores" in one for one in as_objects(result.get("results")))
+    return any("statement_scores" in row for row in as_objects(result.get("results")))
 
 
 def _score(value: Any, detail: Mapping[str, Any]) -> Outcome:
@@ -146,16 +151,16 @@ def _score(value: Any, detail: Mapping[str, Any]) -> Outcome:
 
 
 def _verdicts(details: Iterable[Mapping[str, Any]]) -> list[tuple[str, Verdict | None]]:
-    """The statements of the answer by the first evaluator that has them, each with 1 or 0; it never gives a reason."""
-    detail = next((one for one in details if "statement_scores" in one), {})
+    """Return the statements of the first evaluator that has them, with verdicts from its scores 1 and 0."""
+    detail = next((candidate for candidate in details if "statement_scores" in candidate), {})
     scores = as_list(detail.get("statement_scores"))
-    said: list[tuple[str, Verdict | None]] = []
+    verdicts: list[tuple[str, Verdict | None]] = []
     for number, text in enumerate(as_list(detail.get("statements"))):
         score = scores[number] if number < len(scores) else None
         verdict = Verdict(label="supported" if score else "unsupported") if score in (0, 1) else None
         if isinstance(text, str):
-            said.append((text, verdict))
-    return said
+            verdicts.append((text, verdict))
+    return verdicts
 
 
 def _judgements(details: Mapping[str, Mapping[str, Any]]) -> Iterator[RecordedJudgement]:
@@ -167,8 +172,8 @@ def _judgements(details: Mapping[str, Mapping[str, Any]]) -> Iterator[RecordedJu
 
 def _is_results_alone(file: ParsedFile) -> bool:
     value = as_object(file.value)
-    one = {"individual_scores", "results"} <= value.keys() and _has_statements(value)
-    return one or _are_results(value) or _are_results(value.get("results"))
+    is_single_result = {"individual_scores", "results"} <= value.keys() and _has_statements(value)
+    return is_single_result or _are_results(value) or _are_results(value.get("results"))
 
 
 def _refuse_results(file: ParsedFile) -> ToolFile:
@@ -187,9 +192,9 @@ def _outputs(file: ParsedFile) -> list[dict[str, Any]]:
 
 
 def _answers(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what an answer builder put out, whatever it is called in the pipeline."""
-    found = (as_objects(as_object(part).get("answers")) for part in row.values())
-    return [answer for answers in found for answer in answers if {"data", "query"} <= answer.keys()]
+    """Return the answers of an answer builder, under any name in the pipeline."""
+    answer_lists = (as_objects(as_object(part).get("answers")) for part in row.values())
+    return [answer for answers in answer_lists for answer in answers if {"data", "query"} <= answer.keys()]
 
 
 def _replies(row: Mapping[str, Any]) -> bool:
@@ -210,7 +215,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
             )
         answer = answers[0]
         contexts = _retrieved(row, answer)
-        metadata = without(as_object(answer.get("meta")), "all_messages")
+        metadata = drop_missing(as_object(answer.get("meta")), "all_messages")
         cells: dict[str, JsonValue] = {"question": answer["query"], "answer": answer["data"]}
         samples.append(
             ToolSample(
@@ -237,23 +242,23 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
 
 
 def _retrieved(row: Mapping[str, Any], answer: Mapping[str, Any]) -> list[JsonValue] | None:
-    """Return what the last component that ranks passed on: the shortest list with every document of the answer.
+    """Return the documents of the last ranking component: the shortest list that contains all documents of the answer.
 
-    An answer may name only the documents that it refers to.
+    An answer can list only the documents that it refers to.
     """
-    named = as_objects(answer.get("documents"))
-    ids = {str(document.get("id")) for document in named}
+    answer_documents = as_objects(answer.get("documents"))
+    ids = {str(document.get("id")) for document in answer_documents}
     lists = [as_list(as_object(part).get("documents")) for part in row.values() if "documents" in as_object(part)]
-    whole = [docs for docs in lists if ids <= {str(document.get("id")) for document in as_objects(docs)}]
-    found = min(whole, key=len, default=named if named else None)
-    return None if found is None else [_passage(document) for document in found]
+    complete = [docs for docs in lists if ids <= {str(document.get("id")) for document in as_objects(docs)}]
+    documents = min(complete, key=len, default=answer_documents if answer_documents else None)
+    return None if documents is None else [_passage(document) for document in documents]
 
 
 def _passage(document: Any) -> Any:
     if not isinstance(document, Mapping):
         return document
     text = document.get("content")
-    return {"text": "" if text is None else text, **without(document, *(document.keys() - {"id", "score"}))}
+    return {"text": "" if text is None else text, **drop_missing(document, *(document.keys() - {"id", "score"}))}
 
 
 FILE_FORMATS = (

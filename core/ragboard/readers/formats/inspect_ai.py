@@ -1,7 +1,7 @@
 """Inspect: logs as JSON and as `.eval` archives, and the table of `samples_df`.
 
-Inspect has no place of its own for passages: they are where the task keeps them, in the metadata or the store of a
-sample. What a scorer says beside its value is in the metadata of the score.
+Inspect has no field for passages: a task keeps them in the metadata or the store of a sample. What a scorer adds to its
+value is in the metadata of the score.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.files import MAX_JSON, parse, what_is_wrong
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample, statements_of
-from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decoded
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decode_json
 from ragboard.readers.scores import NO_VALUE, read_score
 from ragboard.records import JsonValue, Label, Outcome, RecordedJudgement, RecordedSample, Unscored, Verdict
 
@@ -36,12 +36,12 @@ CONTEXTS = (
 """Where a task may keep the passages it retrieved."""
 GOLD = ("reference_contexts", "gold_contexts")
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-"""What Inspect counts its grades as: correct, partly correct, incorrect, no answer."""
+"""The values of Inspect's grades: correct, partly correct, incorrect, no answer."""
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 FAITHFUL = re.compile(r"faithful|grounded", re.IGNORECASE)
-"""In the name of a scorer that checks statements of the answer against the passages."""
+"""Matches the name of a scorer that checks statements of the answer against the passages."""
 SEARCH = re.compile(r"retriev|search", re.IGNORECASE)
-"""In the name of a tool whose replies are passages."""
+"""Matches the name of a tool whose replies are passages."""
 LABELS: dict[str, Label] = {
     **dict.fromkeys(("1", "1.0", "true", "yes", "supported", "entailment"), "supported"),
     **dict.fromkeys(("0", "0.0", "false", "no", "unsupported", "not supported", "neutral"), "unsupported"),
@@ -93,18 +93,21 @@ def _read_archive(file: ParsedFile) -> ToolFile:
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
         raise RunFileError(file.path, f"not readable as an Inspect log ({error}); {CONVERT}") from error
     order = as_object(as_object(header.get("eval")).get("dataset")).get("sample_ids")
-    order_of = {str(one): index for index, one in enumerate(order)} if isinstance(order, list) else {}
-    samples.sort(key=lambda named: (order_of.get(str(named[1].get("id")), len(order_of)), str(named[1].get("epoch"))))
-    return _tool_file(file, header, [(number, *named) for number, named in enumerate(samples, 1)])
+    order_of = {str(sample_id): index for index, sample_id in enumerate(order)} if isinstance(order, list) else {}
+    samples.sort(key=lambda entry: (order_of.get(str(entry[1].get("id")), len(order_of)), str(entry[1].get("epoch"))))
+    return _tool_file(file, header, [(number, *entry) for number, entry in enumerate(samples, 1)])
 
 
 def _sample(value: object) -> dict[str, Any]:
-    """Return the parts of a sample that are read, which take the least room in it."""
-    return {key: one for key, one in as_object(value).items() if key in PARTS}
+    """Return only the parts of a sample that are read, to save memory."""
+    return {key: part for key, part in as_object(value).items() if key in PARTS}
 
 
 def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """Return the value of a member. Raises RunFileError if it is no JSON, errors of zipfile, pyarrow and zlib."""
+    """Return the JSON value of a member.
+
+    Raises RunFileError if it is not JSON, and the errors of zipfile, pyarrow and zlib.
+    """
     content = _unpacked(file, info) if info.compress_type == ZSTANDARD else archive.read(info)
     try:
         return parse(content.decode())
@@ -134,91 +137,103 @@ def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
 
 def _is_log(file: ParsedFile) -> bool:
     log = as_object(file.value)
-    said = as_object(log.get("eval"))
-    return "task" in said and "model" in said and not {"samples", "plan", "stats", "results"}.isdisjoint(log)
+    evaluation = as_object(log.get("eval"))
+    return (
+        "task" in evaluation and "model" in evaluation and not {"samples", "plan", "stats", "results"}.isdisjoint(log)
+    )
 
 
 def _read_log(file: ParsedFile) -> ToolFile:
     samples = file.value.get("samples")
-    listed = samples if isinstance(samples, list) else []
-    placed = [
-        (file.line_in("samples", index), f"samples[{index}]", one)
-        for index, one in enumerate(listed)
-        if isinstance(one, Mapping)
+    rows = samples if isinstance(samples, list) else []
+    samples_with_lines = [
+        (file.line_in("samples", index), f"samples[{index}]", sample)
+        for index, sample in enumerate(rows)
+        if isinstance(sample, Mapping)
     ]
-    return _tool_file(file, file.value, placed)
+    return _tool_file(file, file.value, samples_with_lines)
 
 
 def _tool_file(
-    file: ParsedFile, log: Mapping[str, Any], placed: Sequence[tuple[int, str, Mapping[str, Any]]]
+    file: ParsedFile, log: Mapping[str, Any], samples_with_lines: Sequence[tuple[int, str, Mapping[str, Any]]]
 ) -> ToolFile:
-    if not placed:
+    if not samples_with_lines:
         raise RunFileError(file.path, "is an Inspect log without samples; run the task without --no-log-samples")
-    said = as_object(log.get("eval"))
-    model = as_text(said.get("model"))
-    name = " ".join(filter(None, (as_text(said.get("task")), model.rpartition("/")[2])))
-    dataset = as_object(said.get("dataset")).get("name")
-    config = {"task": said.get("task"), "model": model, "dataset": dataset}
-    config |= {**as_object(said.get("task_args")), **as_object(said.get("metadata"))}
+    evaluation = as_object(log.get("eval"))
+    model = as_text(evaluation.get("model"))
+    name = " ".join(filter(None, (as_text(evaluation.get("task")), model.rpartition("/")[2])))
+    dataset = as_object(evaluation.get("dataset")).get("name")
+    config = {"task": evaluation.get("task"), "model": model, "dataset": dataset}
+    config |= {**as_object(evaluation.get("task_args")), **as_object(evaluation.get("metadata"))}
     scorer = as_text(as_object(as_object(log.get("results")).get("scorer")).get("name")) or "score"
-    said_scores = [_said_scores(one, scorer) for *_, one in placed]
-    scores = list(map(_scores, said_scores))
-    metrics = dict.fromkeys(metric for found in scores for metric in found)
-    runs = _runs(name, [one.get("epoch") for *_, one in placed])
+    score_cells = [_score_cells(sample, scorer) for *_, sample in samples_with_lines]
+    scores = list(map(_scores, score_cells))
+    metrics = dict.fromkeys(metric for outcomes in scores for metric in outcomes)
+    runs = _runs(name, [sample.get("epoch") for *_, sample in samples_with_lines])
     samples: list[ToolSample] = []
-    for (line, location, one), given, found, run in zip(placed, said_scores, scores, runs, strict=True):
-        error = as_text(as_object(one.get("error")).get("message"))
+    for (line, location, sample), cells_of_scores, outcomes, run in zip(
+        samples_with_lines, score_cells, scores, runs, strict=True
+    ):
+        error = as_text(as_object(sample.get("error")).get("message"))
         failed = dict.fromkeys(metrics, Unscored(reason="failed", detail=error)) if error else {}
-        cells = _cells(one, answered=not error)
-        recorded = _recorded(cells, given)
+        cells = _cells(sample, answered=not error)
+        recorded = _recorded(cells, cells_of_scores)
         samples.append(
             ToolSample(
-                cells=cells, line=line, location=location, run=run, scores={**failed, **found}, recorded=recorded
+                cells=cells, line=line, location=location, run=run, scores={**failed, **outcomes}, recorded=recorded
             )
         )
     return ToolFile(
         tool="Inspect",
         samples=samples,
-        version=as_text(as_object(said.get("packages")).get("inspect_ai")),
+        version=as_text(as_object(evaluation.get("packages")).get("inspect_ai")),
         config={key: value for key, value in config.items() if value not in (None, "")},
-        configs={run: {"epoch": one.get("epoch")} for run, (*_, one) in zip(runs, placed, strict=True) if run != name},
-        judge=as_text(as_object(as_object(said.get("model_roles")).get("grader")).get("model")),
+        configs={
+            run: {"epoch": sample.get("epoch")}
+            for run, (*_, sample) in zip(runs, samples_with_lines, strict=True)
+            if run != name
+        },
+        judge=as_text(as_object(as_object(evaluation.get("model_roles")).get("grader")).get("model")),
         fields=FIELDS,
         same_as={metric: "ragas.faithfulness" for metric in metrics if FAITHFUL.search(metric)},
-        notes=_notes(value for given in said_scores for value in _values(given)),
+        notes=_notes(value for cells_of_scores in score_cells for value in _values(cells_of_scores)),
     )
 
 
 def _runs(name: str, epochs: Sequence[object]) -> list[str]:
-    """Return the run of each sample: one for each epoch, where there are several."""
+    """Return the run of each sample; if there are several epochs, each is a run."""
     several = len(set(map(str, epochs))) > 1
     return [f"{name} epoch {epoch}".strip() if several else name for epoch in epochs]
 
 
-def _cells(said: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
-    output = as_object(said.get("output"))
+def _cells(sample: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
+    output = as_object(sample.get("output"))
     replies = [as_object(choice.get("message")).get("content") for choice in as_objects(output.get("choices"))]
     answer = output.get("completion", next(iter(replies), None))
-    metadata = dict(as_object(said.get("metadata")))
-    store = as_object(said.get("store"))
-    gold = next((name for name in GOLD if isinstance(metadata.get(name), list)), "")
-    found = next((name for name in CONTEXTS if isinstance(metadata.get(name), (list, str))), "")
-    kept = next((name for name in CONTEXTS if isinstance(store.get(name), (list, str))), "")
-    choices = {"choices": said["choices"]} if said.get("choices") else {}
+    metadata = dict(as_object(sample.get("metadata")))
+    store = as_object(sample.get("store"))
+    gold_key = next((name for name in GOLD if isinstance(metadata.get(name), list)), "")
+    metadata_key = next((name for name in CONTEXTS if isinstance(metadata.get(name), (list, str))), "")
+    store_key = next((name for name in CONTEXTS if isinstance(store.get(name), (list, str))), "")
+    choices = {"choices": sample["choices"]} if sample.get("choices") else {}
     return {
-        "id": said.get("id"),
-        "question": said.get("input"),
+        "id": sample.get("id"),
+        "question": sample.get("input"),
         "answer": answer if answered or answer else None,
-        "reference": said.get("target") or None,
-        "contexts": metadata.pop(found) if found else store.get(kept) if kept else _searched(said),
-        "reference_contexts": metadata.pop(gold, None),
+        "reference": sample.get("target") or None,
+        "contexts": metadata.pop(metadata_key)
+        if metadata_key
+        else store.get(store_key)
+        if store_key
+        else _searched(sample),
+        "reference_contexts": metadata.pop(gold_key, None),
         "metadata": {**choices, **metadata},
     }
 
 
-def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
-    """Return what tools that search replied, a passage each; None if no such tool was called."""
-    messages = as_objects(said.get("messages"))
+def _searched(sample: Mapping[str, Any]) -> list[JsonValue] | None:
+    """Return the replies of search tools as passages; None if no such tool was called."""
+    messages = as_objects(sample.get("messages"))
     replies = [
         message
         for message in messages
@@ -227,19 +242,23 @@ def _searched(said: Mapping[str, Any]) -> list[JsonValue] | None:
     return [reply.get("content") for reply in replies] or None
 
 
-def _said_scores(said: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
-    """Return what the scorers said of a sample, by name; the first versions had only one, `scorer`."""
-    return as_object(said.get("scores")) or ({scorer: said["score"]} if as_object(said.get("score")) else {})
+def _score_cells(sample: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
+    """Return the scores of a sample as in the log, by scorer; the first versions of Inspect had only one, `scorer`."""
+    return as_object(sample.get("scores")) or ({scorer: sample["score"]} if as_object(sample.get("score")) else {})
 
 
-def _scores(said: Mapping[str, Any]) -> dict[str, Outcome]:
-    """Return the scores of a sample by scorer; where a scorer gives several, by scorer and key."""
-    found: dict[str, Outcome] = {}
-    for name, score in said.items():
+def _scores(score_cells: Mapping[str, Any]) -> dict[str, Outcome]:
+    """Return the outcomes of a sample by scorer; if a scorer gives several scores, by scorer and key."""
+    outcomes: dict[str, Outcome] = {}
+    for name, score in score_cells.items():
         value = as_object(score).get("value")
-        parts = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, Mapping) else {name: value}
-        found |= {part: _outcome(one) for part, one in parts.items()}
-    return found
+        parts = (
+            {f"{name}.{key}": part_value for key, part_value in value.items()}
+            if isinstance(value, Mapping)
+            else {name: value}
+        )
+        outcomes |= {part: _outcome(part_value) for part, part_value in parts.items()}
+    return outcomes
 
 
 def _outcome(value: object) -> Outcome:
@@ -249,8 +268,8 @@ def _outcome(value: object) -> Outcome:
     return read_score(value if number is None else number)
 
 
-def _values(said: Mapping[str, Any]) -> Iterator[object]:
-    for score in said.values():
+def _values(score_cells: Mapping[str, Any]) -> Iterator[object]:
+    for score in score_cells.values():
         value = as_object(score).get("value")
         yield from value.values() if isinstance(value, Mapping) else [value]
 
@@ -263,25 +282,25 @@ def _notes(values: Iterable[object]) -> list[str]:
 
 
 def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> RecordedSample:
-    """Return what scorers said of a sample beside their values.
+    """Return the statements and judgements of the scorers.
 
-    The statements are those of the first that checked them.
+    The statements are those of the first scorer that has any.
     """
     statements: list[tuple[str, Verdict | None]] = []
     judgements: list[RecordedJudgement] = []
     for name, score in scores.items():
-        said = as_object(score)
-        value, reason = said.get("value"), as_text(said.get("explanation"))
+        cell = as_object(score)
+        value, reason = cell.get("value"), as_text(cell.get("explanation"))
         if reason or (isinstance(value, str) and _outcome(value) == NO_VALUE):
             number = as_number(value)
             says = "" if isinstance(value, (Mapping, list)) else f"{value}"
             judgements.append(RecordedJudgement(about=name, number=1, says=says, value=number, reason=reason))
-        judged = list(_judged(as_object(said.get("metadata"))))
+        rows = list(_statement_rows(as_object(cell.get("metadata"))))
         if FAITHFUL.search(name) and not statements:
-            statements = [(text, _verdict(verdict, why)) for text, verdict, why in judged]
+            statements = [(text, _verdict(verdict, explanation)) for text, verdict, explanation in rows]
             continue
-        for number, (text, verdict, why) in enumerate(judged, 1):
-            reason = f'"{text}" {why}'.rstrip()
+        for number, (text, verdict, explanation) in enumerate(rows, 1):
+            reason = f'"{text}" {explanation}'.rstrip()
             judgements.append(
                 RecordedJudgement(about=f"statement, {name}", number=number, says=f"{verdict}", reason=reason)
             )
@@ -290,21 +309,22 @@ def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> Reco
     )
 
 
-def _judged(metadata: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
-    """Statements with verdict and reason, in the first list of such objects that a scorer kept."""
-    for kept in metadata.values():
-        found = [
-            (text, one["verdict"] if "verdict" in one else one["label"], as_text(one.get("reason")))
-            for one in as_objects(kept)
-            if (text := as_text(one.get("statement") or one.get("claim"))) and not {"verdict", "label"}.isdisjoint(one)
+def _statement_rows(metadata: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Yield statements with verdict and reason, from the first list of such objects in the scorer's metadata."""
+    for value in metadata.values():
+        rows = [
+            (text, item["verdict"] if "verdict" in item else item["label"], as_text(item.get("reason")))
+            for item in as_objects(value)
+            if (text := as_text(item.get("statement") or item.get("claim")))
+            and not {"verdict", "label"}.isdisjoint(item)
         ]
-        if found:
-            yield from found
+        if rows:
+            yield from rows
             return
 
 
-def _verdict(said: object, reason: str) -> Verdict | None:
-    label = LABELS.get(f"{said}".strip().lower().replace("_", " "))
+def _verdict(word: object, reason: str) -> Verdict | None:
+    label = LABELS.get(f"{word}".strip().lower().replace("_", " "))
     return Verdict(label=label, reason=reason) if label else None
 
 
@@ -315,7 +335,7 @@ def _is_table(file: ParsedFile) -> bool:
 def _read_table(file: ParsedFile) -> ToolFile:
     """Return a row for each sample, with its messages as one text and without the answer."""
     columns = list(dict.fromkeys(column for row in file.rows for column in row))
-    scored = [column for column in columns if column.startswith("score_")]
+    score_columns = [column for column in columns if column.startswith("score_")]
     several = len({str(row.get("eval_id")) for row in file.rows}) > 1
     names = ("task_name", "model", "eval_id") if several else ("task_name", "model")
     logs = [" ".join(filter(None, (as_text(row.get(name)) for name in names))) for row in file.rows]
@@ -323,12 +343,15 @@ def _read_table(file: ParsedFile) -> ToolFile:
     runs = _runs("", epochs)
     samples: list[ToolSample] = []
     for index, (row, log, run) in enumerate(zip(file.rows, logs, runs, strict=True)):
-        metadata = {name.removeprefix("metadata_"): one for name, one in row.items() if name.startswith("metadata_")}
+        metadata = {
+            name.removeprefix("metadata_"): value for name, value in row.items() if name.startswith("metadata_")
+        }
         decoding = {
-            name: decoded(one) if as_text(one).startswith(("[", "{")) else one for name, one in metadata.items()
+            name: decode_json(value) if as_text(value).startswith(("[", "{")) else value
+            for name, value in metadata.items()
         }
         error = as_text(row.get("error"))
-        scores = {name.removeprefix("score_"): _outcome(row.get(name)) for name in scored}
+        scores = {name.removeprefix("score_"): _outcome(row.get(name)) for name in score_columns}
         failed: dict[str, Outcome] = dict.fromkeys(scores, Unscored(reason="failed", detail=error)) if error else {}
         samples.append(
             ToolSample(
@@ -358,13 +381,13 @@ def _read_table(file: ParsedFile) -> ToolFile:
         },
         notes=(
             "a table of samples_df has no answers; import the log (.eval or .json) for answers and verdicts",
-            *_notes(row.get(name) for row in file.rows for name in scored),
+            *_notes(row.get(name) for row in file.rows for name in score_columns),
         ),
     )
 
 
 def _messages(text: object) -> object:
-    """Return the messages that are written one below the other, each after its role."""
+    """Return the messages of a text in which each message follows a line with its role."""
     parts = re.split(r"(?:\A|\n)(system|user|assistant|tool):\n", as_text(text))
     if len(parts) < 3 or parts[0].strip():
         return text

@@ -1,4 +1,4 @@
-"""InspectorRAGet: tasks, models and what metrics and people say of each answer (schemas 1 and 2); a run for each model.
+"""InspectorRAGet: tasks, models, and scores of metrics and people for each answer (schemas 1 and 2). A model is a run.
 
 Schema 2 calls an evaluation a result, its response an output and its annotations scores.
 """
@@ -23,48 +23,54 @@ PEOPLE = "left out: they are labels of people; write them as `grades` of a label
 
 
 def _is_file(file: ParsedFile) -> bool:
-    whole = as_object(file.value)
-    found = whole.get("evaluations", whole.get("results"))
+    root = as_object(file.value)
+    evaluations = root.get("evaluations", root.get("results"))
     return (
-        {"tasks", "models", "metrics"} <= whole.keys() and isinstance(found, list) and isinstance(whole["tasks"], list)
+        {"tasks", "models", "metrics"} <= root.keys()
+        and isinstance(evaluations, list)
+        and isinstance(root["tasks"], list)
     )
 
 
 def _read(file: ParsedFile) -> ToolFile:
-    whole = as_object(file.value)
-    key = "evaluations" if "evaluations" in whole else "results"
-    tasks = {f"{task.get('task_id')}": task for task in as_objects(whole["tasks"])}
-    metrics = {as_text(metric.get("name")): metric for metric in as_objects(whole["metrics"])}
-    called = {f"{model.get('model_id')}": as_text(model.get("name")) for model in as_objects(whole["models"])}
-    several = Counter(called.values())
-    models = {one: name if name and several[name] == 1 else one for one, name in called.items()}
-    documents = {f"{one.get('document_id')}": one for one in as_objects(whole.get("documents"))}
+    root = as_object(file.value)
+    key = "evaluations" if "evaluations" in root else "results"
+    tasks = {f"{task.get('task_id')}": task for task in as_objects(root["tasks"])}
+    metrics = {as_text(metric.get("name")): metric for metric in as_objects(root["metrics"])}
+    model_names = {f"{model.get('model_id')}": as_text(model.get("name")) for model in as_objects(root["models"])}
+    name_counts = Counter(model_names.values())
+    models = {model_id: name if name and name_counts[name] == 1 else model_id for model_id, name in model_names.items()}
+    documents = {f"{document.get('document_id')}": document for document in as_objects(root.get("documents"))}
     samples: list[ToolSample] = []
     people: set[str] = set()
-    for index, found in enumerate(whole[key]):
-        said = as_object(found)
-        line, where = file.line_in(key, index), f"{key}[{index}]"
-        task = tasks.get(f"{said.get('task_id')}")
+    for index, value in enumerate(root[key]):
+        evaluation = as_object(value)
+        line, location = file.line_in(key, index), f"{key}[{index}]"
+        task = tasks.get(f"{evaluation.get('task_id')}")
         if task is None:
-            message = f"task {said.get('task_id')!r} is not among the tasks"
-            raise RunFileError(file.path, message, line=line, field=f"{where}.task_id")
-        scores, judgements, opinions = _said(said.get("annotations", said.get("scores")), metrics)
+            message = f"task {evaluation.get('task_id')!r} is not among the tasks"
+            raise RunFileError(file.path, message, line=line, field=f"{location}.task_id")
+        scores, judgements, opinions = _read_annotations(
+            evaluation.get("annotations", evaluation.get("scores")), metrics
+        )
         people |= opinions
-        passages = said.get("contexts") if said.get("contexts") is not None else task.get("contexts")
+        passages = evaluation.get("contexts") if evaluation.get("contexts") is not None else task.get("contexts")
         targets = as_objects(task.get("targets"))
         samples.append(
             ToolSample(
                 cells={
                     "id": task.get("task_id"),
                     "question": task.get("input"),
-                    "answer": said["model_response"] if "model_response" in said else _text_of(said.get("output")),
+                    "answer": evaluation["model_response"]
+                    if "model_response" in evaluation
+                    else _text_of(evaluation.get("output")),
                     "contexts": _passages(passages, documents),
                     "reference": [target.get("text", target.get("value")) for target in targets] or None,
-                    "metadata": {name: one for name, one in task.items() if name not in READ},
+                    "metadata": {name: cell for name, cell in task.items() if name not in READ},
                 },
                 line=line,
-                location=where,
-                run=models.get(f"{said.get('model_id')}", f"{said.get('model_id')}"),
+                location=location,
+                run=models.get(f"{evaluation.get('model_id')}", f"{evaluation.get('model_id')}"),
                 scores=scores,
                 recorded=RecordedSample(judgements=judgements),
             )
@@ -82,55 +88,61 @@ def _read(file: ParsedFile) -> ToolFile:
     return ToolFile(
         tool="InspectorRAGet",
         samples=samples,
-        name=as_text(whole.get("name")),
-        configs={run: {"model": called[one] or one} for one, run in models.items()},
+        name=as_text(root.get("name")),
+        configs={run: {"model": model_names[model_id] or model_id} for model_id, run in models.items()},
         fields=fields | ({f"annotations of {', '.join(sorted(people))}": PEOPLE} if people else {}),
     )
 
 
-def _said(
+def _read_annotations(
     annotations: object, metrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Outcome], tuple[RecordedJudgement, ...], set[str]]:
-    """Scores and texts of algorithms about an answer, and the names of the metrics that people gave values for."""
+    """Return scores and judgements of algorithms about an answer, and the names of the metrics of people."""
     scores: dict[str, Outcome] = {}
     texts: list[RecordedJudgement] = []
-    people: set[str] = set()
-    for name, given in as_object(annotations).items():
+    human_metrics: set[str] = set()
+    for name, by_annotator in as_object(annotations).items():
         metric = metrics.get(name, {})
         if metric.get("author") == "human":
-            people.add(name)
+            human_metrics.add(name)
             continue
         numbers = {
             f"{value['value']}": value.get("numeric_value")
             for value in as_objects(metric.get("values"))
             if "value" in value
         }
-        for index, (annotator, annotation) in enumerate(as_object(given).items(), 1):
+        for index, (annotator, annotation) in enumerate(as_object(by_annotator).items(), 1):
             value = as_object(annotation).get("value")
             number = as_number(numbers.get(f"{value}", value))
             if isinstance(value, str):
                 texts.append(RecordedJudgement(about=name, number=index, says=value, value=number))
             if not isinstance(value, str) or number is not None:
                 scores[name if name not in scores else f"{name} ({annotator})"] = read_score(number)
-    return scores, tuple(texts), people
+    return scores, tuple(texts), human_metrics
 
 
-def _passages(given: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
+def _passages(passages: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
     """Return the passages with the texts of the documents that they name."""
-    if not isinstance(given, list):
+    if not isinstance(passages, list):
         return None
-    found: list[JsonValue] = []
-    for one in given:
-        said = {**documents.get(f"{as_object(one).get('document_id')}", {}), **as_object(one)}
-        passage = {"id": said.get("document_id"), "text": said.get("text"), "score": as_number(said.get("score"))}
-        found.append({key: value for key, value in passage.items() if value is not None} if said else one)
-    return found
+    result: list[JsonValue] = []
+    for item in passages:
+        details = {**documents.get(f"{as_object(item).get('document_id')}", {}), **as_object(item)}
+        passage = {
+            "id": details.get("document_id"),
+            "text": details.get("text"),
+            "score": as_number(details.get("score")),
+        }
+        result.append({key: value for key, value in passage.items() if value is not None} if details else item)
+    return result
 
 
 def _text_of(output: object) -> JsonValue:
     """Return the text of the last message or part of an output."""
-    said = as_objects(output)
-    last = next((one for one in reversed(said) if one.get("role", "assistant") in ("assistant", "agent")), None)
+    messages = as_objects(output)
+    last = next(
+        (message for message in reversed(messages) if message.get("role", "assistant") in ("assistant", "agent")), None
+    )
     return as_text(output) or None if last is None else last.get("content", last.get("value"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_text, without
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_text, drop_missing
 from ragboard.readers.printed import LANGCHAIN, PrintedError, read_printed, read_python
 from ragboard.records import JsonValue
 
@@ -36,7 +36,7 @@ CHAINS: tuple[Mapping[str, str], ...] = (
     {"question": "query", "contexts": "source_documents", "answer": "result"},
     {"question": "question", "contexts": "source_documents", "answer": "answer"},
 )
-"""What `create_retrieval_chain`, `RetrievalQA` and `ConversationalRetrievalChain` put out."""
+"""The output keys of `create_retrieval_chain`, `RetrievalQA` and `ConversationalRetrievalChain`."""
 HISTORY = "chat_history"
 QUESTIONS = ("input", "question", "query")
 ANSWERS = ("answer", "output", "result", "response")
@@ -46,7 +46,7 @@ DOCUMENTS_LEFT_OUT = "left out: of a passage its text, id and score are kept"
 
 
 def _document(value: object) -> Mapping[str, Any]:
-    """Return a document's own fields; empty for what is none."""
+    """Return the fields of a document; empty if the value is not one."""
     if isinstance(value, str) and LANGCHAIN.match(value):
         return _printed(value)
     inner = as_object(value)
@@ -56,39 +56,39 @@ def _document(value: object) -> Mapping[str, Any]:
 
 
 def _printed(text: str) -> Mapping[str, Any]:
-    """`page_content='..' metadata={..}`; empty if only reading it as a passage can say what is wrong."""
+    """Read a printed document, `page_content='..' metadata={..}`; empty if that fails."""
     try:
-        found = read_printed(text)
+        document = read_printed(text)
     except PrintedError:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return {}
     metadata = read_python(text.rpartition(" metadata=")[2])
-    return {"page_content": found["page_content"], "metadata": metadata}
+    return {"page_content": document["page_content"], "metadata": metadata}
 
 
 def _passages(value: Any) -> Any:
-    """Documents as passages; whatever is no document stays as it is."""
+    """Return the documents of a list as passages; other values stay unchanged."""
     if not isinstance(value, list):
         return value
-    return [_passage(_document(one)) if _document(one) else one for one in value]
+    return [_passage(_document(item)) if _document(item) else item for item in value]
 
 
 def _passage(document: Mapping[str, Any]) -> JsonValue:
     metadata = as_object(document.get("metadata"))
     score = next((number for name in SCORES if (number := as_number(metadata.get(name))) is not None), None)
-    return without({"id": document.get("id"), "text": document["page_content"], "score": score})
+    return drop_missing({"id": document.get("id"), "text": document["page_content"], "score": score})
 
 
 def _has_documents(value: object) -> bool:
-    return any(bool(_document(one)) for one in as_list(value))
+    return any(bool(_document(item)) for item in as_list(value))
 
 
 def _chain(file: ParsedFile) -> Mapping[str, str] | None:
     """Return the keys of the chain whose output the rows are."""
     for chain in CHAINS:
-        found = set(chain.values()) <= file.columns
-        if found and any(_has_documents(row.get(chain["contexts"])) for row in file.rows[:20]):
+        has_keys = set(chain.values()) <= file.columns
+        if has_keys and any(_has_documents(row.get(chain["contexts"])) for row in file.rows[:20]):
             return chain
     return None
 
@@ -100,28 +100,28 @@ def _is_chain(file: ParsedFile) -> bool:
 def _read_chain(file: ParsedFile) -> ToolFile:
     chain = _chain(file) or CHAINS[0]
     gold = {"reference": "answer"} if chain["answer"] == "result" and "answer" in file.columns else {}
-    read = {**chain, **gold, "history": HISTORY, "id": "id", "metadata": "metadata"}
+    columns_of_fields = {**chain, **gold, "history": HISTORY, "id": "id", "metadata": "metadata"}
     samples: list[ToolSample] = []
     for index, row in enumerate(file.rows):
-        rest = without(row, *read.values())
-        cells = {field: row.get(key) for field, key in read.items()}
+        rest = drop_missing(row, *columns_of_fields.values())
+        cells = {field: row.get(key) for field, key in columns_of_fields.items()}
         cells["contexts"] = _passages(cells["contexts"])
         metadata = {**rest, **as_object(cells.pop("metadata"))}
-        printed = any(isinstance(one, str) for one in as_list(row.get(chain["contexts"])))
+        printed = any(isinstance(document, str) for document in as_list(row.get(chain["contexts"])))
         samples.append(
             ToolSample(
-                cells=without(cells) | ({"metadata": metadata} if metadata else {}),
+                cells=drop_missing(cells) | ({"metadata": metadata} if metadata else {}),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
                 notes=("contexts: documents as Python prints them, without their ids",) if printed else (),
             )
         )
-    known = {key: field for field, key in read.items() if key in file.columns}
+    field_of_column = {key: field for field, key in columns_of_fields.items() if key in file.columns}
     columns = dict.fromkeys(name for row in file.rows for name in row)
     return ToolFile(
         tool="LangChain",
         samples=samples,
-        fields={name: known.get(name, "metadata") for name in columns}
+        fields={name: field_of_column.get(name, "metadata") for name in columns}
         | {f"{chain['contexts']}[].metadata": DOCUMENTS_LEFT_OUT},
     )
 
@@ -131,7 +131,7 @@ def _is_runs(file: ParsedFile) -> bool:
 
 
 def _read_runs(file: ParsedFile) -> ToolFile:
-    """Return a root run is a sample; its retrievers' documents are the passages where it put out none itself."""
+    """Read each root run as a sample; without passages in its outputs, those of its retrievers are used."""
     roots = [index for index, row in enumerate(file.rows) if row.get("parent_run_id") is None]
     if not roots:
         raise RunFileError(file.path, "holds only inner runs, expected the run of the whole chain (no parent_run_id)")
@@ -145,26 +145,26 @@ def _read_runs(file: ParsedFile) -> ToolFile:
     for index in roots:
         row = file.rows[index]
         inputs, outputs = as_object(row.get("inputs")), as_object(row.get("outputs"))
-        where = f"[{index}]"
-        asked = _key(file, inputs, QUESTIONS, f"{where}.inputs", index)
-        answered = _key(file, outputs, ANSWERS, f"{where}.outputs", index, beside=inputs) if outputs else ""
-        context = next((name for name in CONTEXTS if isinstance(outputs.get(name), list)), "")
-        contexts = outputs[context] if context else retrieved.get(str(row.get("trace_id")))
+        location = f"[{index}]"
+        question_key = _key(file, inputs, QUESTIONS, f"{location}.inputs", index)
+        answer_key = _key(file, outputs, ANSWERS, f"{location}.outputs", index, excluded=inputs) if outputs else ""
+        context_key = next((name for name in CONTEXTS if isinstance(outputs.get(name), list)), "")
+        contexts = outputs[context_key] if context_key else retrieved.get(str(row.get("trace_id")))
         metadata = {
             **as_object(as_object(row.get("extra")).get("metadata")),
-            **without({"tags": row.get("tags") or None, "error": row.get("error"), "latency_s": _seconds(row)}),
+            **drop_missing({"tags": row.get("tags") or None, "error": row.get("error"), "latency_s": _seconds(row)}),
         }
         cells = {
             "id": row.get("id"),
-            "question": inputs.get(asked),
-            "answer": outputs.get(answered),
+            "question": inputs.get(question_key),
+            "answer": outputs.get(answer_key),
             "contexts": _passages(contexts),
             "history": inputs.get(HISTORY) or outputs.get(HISTORY),
             "metadata": metadata or None,
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(index), location=where))
-        fields |= {f"inputs.{asked}": "question"} | ({f"outputs.{answered}": "answer"} if answered else {})
-        fields |= {f"outputs.{context}": "contexts"} if context else {}
+        samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index), location=location))
+        fields |= {f"inputs.{question_key}": "question"} | ({f"outputs.{answer_key}": "answer"} if answer_key else {})
+        fields |= {f"outputs.{context_key}": "contexts"} if context_key else {}
     if retrieved:
         fields["outputs.documents of retrievers"] = "contexts"
     projects = {as_text(file.rows[index].get("session_name")) for index in roots} - {"", "default"}
@@ -183,18 +183,20 @@ def _read_runs(file: ParsedFile) -> ToolFile:
 
 
 def _key(
-    file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], where: str, index: int, beside: Any = ()
+    file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], location: str, index: int, excluded: Any = ()
 ) -> str:
-    """The key under which a chain has its text: one of the usual names, else the only text that is not in `beside`."""
-    usual = [name for name in names if values.get(name) is not None]
-    texts = usual[:1] or [name for name, value in values.items() if isinstance(value, str) and name not in beside]
+    """Return the key of the text of a chain: one of the usual names, else the only text that is not in `excluded`."""
+    usual_names = [name for name in names if values.get(name) is not None]
+    texts = usual_names[:1] or [
+        name for name, value in values.items() if isinstance(value, str) and name not in excluded
+    ]
     if len(texts) != 1:
-        listed = ", ".join(map(repr, values)) or "nothing"
+        keys = ", ".join(map(repr, values)) or "nothing"
         raise RunFileError(
             file.path,
-            f"has {listed}, expected one text or {' or '.join(names)}",
+            f"has {keys}, expected one text or {' or '.join(names)}",
             line=file.line(index),
-            field=where,
+            field=location,
             remedy="; name the fields with --map question=inputs.KEY --map answer=outputs.KEY",
         )
     return texts[0]
@@ -212,7 +214,7 @@ MESSAGES = ("human", "ai", "system", "tool")
 
 
 def _message(value: object) -> Mapping[str, Any]:
-    """Return a message's own fields, with its type; empty for what is none of LangChain's."""
+    """Return the fields of a LangChain message with its type; empty if the value is not one."""
     inner = as_object(value)
     if "lc" in inner:
         return as_object(inner.get("kwargs"))
@@ -223,29 +225,39 @@ def _message(value: object) -> Mapping[str, Any]:
 
 def _is_states(file: ParsedFile) -> bool:
     """Return whether rows are states of a graph: messages, maybe with the documents that were retrieved."""
-    talks = [as_list(row.get("messages")) for row in file.rows[:20]]
+    conversations = [as_list(row.get("messages")) for row in file.rows[:20]]
     return (
-        bool(talks)
+        bool(conversations)
         and not file.columns & {*QUESTIONS, *ANSWERS}
-        and all(talk and all(_message(one).get("type") in MESSAGES for one in talk) for talk in talks)
+        and all(
+            conversation and all(_message(message).get("type") in MESSAGES for message in conversation)
+            for conversation in conversations
+        )
     )
 
 
 def _read_states(file: ParsedFile) -> ToolFile:
-    """Return the last message of a person is the question, the last reply the answer.
+    """Read states: the last human message is the question, the last reply the answer.
 
-    Documents are in the state, or the artifact that a retriever's tool put beside what it said.
+    Documents are in the state, or in the artifact of a retriever tool's message.
     """
     samples: list[ToolSample] = []
     context = next((name for name in CONTEXTS if name in file.columns), "")
     for index, row in enumerate(file.rows):
         contexts = row.get(context)
         messages = as_list(row.get("messages"))
-        asked = max((at for at, one in enumerate(messages) if _message(one).get("type") == "human"), default=0)
-        artifacts = [as_list(_message(one).get("artifact")) for one in messages[asked:]]
+        question_index = max(
+            (
+                index_of_message
+                for index_of_message, message in enumerate(messages)
+                if _message(message).get("type") == "human"
+            ),
+            default=0,
+        )
+        artifacts = [as_list(_message(message).get("artifact")) for message in messages[question_index:]]
         if contexts is None and any(map(_has_documents, artifacts)):
             contexts = [document for artifact in artifacts for document in artifact]
-        metadata = without(row, "messages", context, "id")
+        metadata = drop_missing(row, "messages", context, "id")
         cells = {
             "question": messages,
             "contexts": _passages(contexts),
@@ -254,7 +266,7 @@ def _read_states(file: ParsedFile) -> ToolFile:
         }
         samples.append(
             ToolSample(
-                cells=without(cells),
+                cells=drop_missing(cells),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
             )

@@ -12,14 +12,14 @@ from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.feedback import Feedback, judged
+from ragboard.readers.formats.feedback import Feedback, collect_feedback
 from ragboard.readers.formats.shapes import as_object, as_objects
 from ragboard.readers.formats.spans import (
     ANSWERS,
     QUESTIONS,
     Span,
     clean_value,
-    decoded,
+    decode_value,
     earlier_turns,
     field_uses,
     nanoseconds,
@@ -65,29 +65,29 @@ USES = {
 }
 
 
-def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
+def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
     """Return the span fields that the attributes of Langfuse's SDK give."""
-    given, said = (
-        decoded(of.get(f"langfuse.observation.{side}", of.get(f"langfuse.trace.{side}")))
+    input_value, output_value = (
+        decode_value(attributes.get(f"langfuse.observation.{side}", attributes.get(f"langfuse.trace.{side}")))
         for side in ("input", "output")
     )
     return _step(
-        kind=text_of(of.get("langfuse.observation.type")),
-        given=given,
-        said=said,
-        session=of.get("session.id"),
-        model=of.get("langfuse.observation.model.name"),
-        settings=decoded(of.get("langfuse.observation.model.parameters")),
-        usage=decoded(of.get("langfuse.observation.usage_details")),
-        tags=of.get("langfuse.trace.tags"),
-    ) | {"reference": decoded(of.get("langfuse.experiment.item.expected_output"))}
+        kind=text_of(attributes.get("langfuse.observation.type")),
+        input_value=input_value,
+        output_value=output_value,
+        session=attributes.get("session.id"),
+        model=attributes.get("langfuse.observation.model.name"),
+        settings=decode_value(attributes.get("langfuse.observation.model.parameters")),
+        usage=decode_value(attributes.get("langfuse.observation.usage_details")),
+        tags=attributes.get("langfuse.trace.tags"),
+    ) | {"reference": decode_value(attributes.get("langfuse.experiment.item.expected_output"))}
 
 
 def _step(
     *,
     kind: str,
-    given: JsonValue,
-    said: JsonValue,
+    input_value: JsonValue,
+    output_value: JsonValue,
     session: JsonValue,
     model: JsonValue,
     settings: JsonValue,
@@ -97,9 +97,9 @@ def _step(
     counts = [value if type(value := as_object(usage).get(name)) is int else 0 for name in ("input", "output")]
     return {
         "kind": kind,
-        "input": given,
-        "output": said,
-        "documents": passages_of(said) if kind.lower() == "retriever" else None,
+        "input": input_value,
+        "output": output_value,
+        "documents": passages_of(output_value) if kind.lower() == "retriever" else None,
         "session": text_of(session),
         "model": text_of(model),
         "settings": dict(as_object(settings)),
@@ -109,12 +109,12 @@ def _step(
 
 
 def _camel(row: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a row of the blob export with the names that the API has."""
-    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), key): value for key, value in row.items()}
+    """Return a row of the blob export with the API's names, in camel case."""
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): value for key, value in row.items()}
 
 
 def _rows(value: object) -> list[Mapping[str, Any]]:
-    """Return the rows of an API answer, or of a file with one a line or in a list."""
+    """Return the rows of an API response, of a list, or of a file with a row per line."""
     return as_objects(value["data"] if isinstance(value, dict) and "data" in value else value)
 
 
@@ -140,12 +140,12 @@ def _read_observations(file: ParsedFile) -> ToolFile:
                 location=f"data[{index}]" if isinstance(file.value, dict) else "",
                 **_step(
                     kind=text_of(row.get("type")),
-                    given=decoded(row.get("input")),
-                    said=decoded(row.get("output")),
+                    input_value=decode_value(row.get("input")),
+                    output_value=decode_value(row.get("output")),
                     session=row.get("sessionId"),
                     model=row.get("model") or row.get("providedModelName"),
-                    settings=decoded(row.get("modelParameters")),
-                    usage=decoded(row.get("usageDetails")),
+                    settings=decode_value(row.get("modelParameters")),
+                    usage=decode_value(row.get("usageDetails")),
                     tags=row.get("tags"),
                 ),
             )
@@ -182,16 +182,18 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     for index, row in enumerate(map(_camel, _rows(clean_value(file)))):
         item = _camel(as_object(row.get("item"))) or row
-        said = decoded(row.get("output"))
-        results = judged([_feedback(one) for one in as_objects(row.get("evaluations", row.get("scores")))])
-        metadata = {"trace_id": row.get("traceId"), "human_feedback": [*results.people] or None}
+        output = decode_value(row.get("output"))
+        results = collect_feedback(
+            [_feedback(score) for score in as_objects(row.get("evaluations", row.get("scores")))]
+        )
+        metadata = {"trace_id": row.get("traceId"), "human_feedback": [*results.human_feedback] or None}
         cells = {
             "id": item.get("id") if "item" in row else row.get("experimentItemId"),
-            "question": pick(decoded(item.get("input")), QUESTIONS),
-            "history": earlier_turns(decoded(item.get("input"))),
-            "answer": pick(said, ANSWERS),
-            "contexts": passages_of(said) if isinstance(said, Mapping) else None,
-            "reference": pick(decoded(item.get("expectedOutput")), ANSWERS),
+            "question": pick(decode_value(item.get("input")), QUESTIONS),
+            "history": earlier_turns(decode_value(item.get("input"))),
+            "answer": pick(output, ANSWERS),
+            "contexts": passages_of(output) if isinstance(output, Mapping) else None,
+            "reference": pick(decode_value(item.get("expectedOutput")), ANSWERS),
             "metadata": {key: value for key, value in metadata.items() if value is not None},
         }
         samples.append(
@@ -214,14 +216,14 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
     return ToolFile(tool="Langfuse", samples=samples, fields=fields, name=names.pop() if len(names) == 1 else "")
 
 
-def _feedback(said: Mapping[str, JsonValue]) -> Feedback:
+def _feedback(score: Mapping[str, JsonValue]) -> Feedback:
     """Return a score of the API, or an evaluation of the runner; for a categorical score the value is its label."""
-    label = said.get("stringValue") or said.get("string_value")
+    label = score.get("stringValue") or score.get("string_value")
     return Feedback(
-        name=text_of(said.get("name")) or "score",
-        value=label if said.get("dataType", said.get("data_type")) == "CATEGORICAL" else said.get("value"),
-        reason=said.get("comment"),
-        person=said.get("source") == "ANNOTATION",
+        name=text_of(score.get("name")) or "score",
+        value=label if score.get("dataType", score.get("data_type")) == "CATEGORICAL" else score.get("value"),
+        reason=score.get("comment"),
+        person=score.get("source") == "ANNOTATION",
     )
 
 

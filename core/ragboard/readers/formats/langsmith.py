@@ -1,6 +1,6 @@
 """Experiments and data sets of LangSmith: rows of `evaluate`, their table, and examples.
 
-What is inside `inputs` and `outputs` has the names that the user chose. The outputs of an example are its reference.
+The keys of `inputs` and `outputs` are chosen by the user. The outputs of an example are its reference.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.feedback import Feedback, judged
-from ragboard.readers.formats.shapes import as_object, as_objects, without
+from ragboard.readers.formats.feedback import Feedback, collect_feedback
+from ragboard.readers.formats.shapes import as_object, as_objects, drop_missing
 from ragboard.readers.formats.spans import (
     ANSWERS,
     PASSAGES,
@@ -55,14 +55,14 @@ def _read_rows(file: ParsedFile) -> ToolFile:
     for index, row in enumerate(as_objects(clean_value(file))):
         run, example = as_object(row.get("run")), as_object(row.get("example"))
         results = as_objects(as_object(row.get("evaluation_results")).get("results"))
-        said = judged([_feedback(result) for result in results])
+        feedback = collect_feedback([_feedback(result) for result in results])
         start, end = nanoseconds(run.get("start_time")), nanoseconds(run.get("end_time"))
         metadata = {
             **as_object(example.get("metadata")),
             "latency_ms": (end - start) / 1e6 if 0 < start <= end else None,
             "error": run.get("error"),
             "run_id": run.get("id") if example.get("id") else None,
-            "human_feedback": [*said.people] or None,
+            "human_feedback": [*feedback.human_feedback] or None,
         }
         contexts = _contexts(run.get("outputs"))
         cells = {
@@ -73,17 +73,17 @@ def _read_rows(file: ParsedFile) -> ToolFile:
             "contexts": _retrieved(run) if contexts is None else contexts,
             "reference": _answer(example.get("outputs")),
             "reference_contexts": _contexts(example.get("outputs")),
-            "metadata": without(metadata),
+            "metadata": drop_missing(metadata),
         }
         names.append(text_of(run.get("session_name")))
         samples.append(
             ToolSample(
-                cells=without(cells),
+                cells=drop_missing(cells),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
                 run=names[-1],
-                scores=said.scores,
-                recorded=RecordedSample(judgements=said.judgements),
+                scores=feedback.scores,
+                recorded=RecordedSample(judgements=feedback.judgements),
             )
         )
     return ToolFile(tool="LangSmith", samples=samples, fields=ROW)
@@ -103,7 +103,7 @@ def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
 
 
 def _answer(outputs: JsonValue) -> JsonValue:
-    """Return the text or message among outputs, beside which there may be passages."""
+    """Return the text or message in the outputs, which may also have passages."""
     if not isinstance(outputs, Mapping):
         return outputs
     rest = {key: value for key, value in outputs.items() if key not in PASSAGES}
@@ -118,9 +118,9 @@ def _retrieved(run: Mapping[str, JsonValue]) -> list[JsonValue] | None:
     """Return the documents of the last retriever among the run's children."""
     children = as_objects(run.get("child_runs"))
     for child in reversed(children):
-        found = passages_of(child.get("outputs")) if child.get("run_type") == "retriever" else _retrieved(child)
-        if found is not None:
-            return found
+        passages = passages_of(child.get("outputs")) if child.get("run_type") == "retriever" else _retrieved(child)
+        if passages is not None:
+            return passages
     return None
 
 
@@ -137,8 +137,10 @@ def _read_table(file: ParsedFile) -> ToolFile:
     }
     samples: list[ToolSample] = []
     for index, row in enumerate(as_objects(clean_value(file))):
-        given, said, gold, scores = ({key: row.get(column) for column, key in of.items()} for of in inner.values())
-        passages = next((said[name] for name in PASSAGES if name in said), None)
+        inputs, outputs, reference_outputs, scores = (
+            {key: row.get(column) for column, key in keys.items()} for keys in inner.values()
+        )
+        passages = next((outputs[name] for name in PASSAGES if name in outputs), None)
         metadata = {
             "execution_time": _number(row.get("execution_time")),
             "error": row.get("error"),
@@ -146,14 +148,14 @@ def _read_table(file: ParsedFile) -> ToolFile:
         }
         cells: dict[str, JsonValue] = {
             "id": row.get("example_id"),
-            "question": pick(without(given), QUESTIONS),
-            "answer": _answer(without(said)),
+            "question": pick(drop_missing(inputs), QUESTIONS),
+            "answer": _answer(drop_missing(outputs)),
             "contexts": passages,
-            "reference": _answer(without(gold)),
-            "metadata": without(metadata),
+            "reference": _answer(drop_missing(reference_outputs)),
+            "metadata": drop_missing(metadata),
         }
-        results = judged([Feedback(name=name, value=value) for name, value in scores.items()])
-        samples.append(ToolSample(cells=without(cells), line=file.line(index), scores=results.scores))
+        results = collect_feedback([Feedback(name=name, value=value) for name, value in scores.items()])
+        samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index), scores=results.scores))
     fields = {
         **{column: "contexts" if key in PASSAGES else "answer" for column, key in inner["outputs"].items()},
         **dict.fromkeys(inner["inputs"], "question"),
@@ -198,7 +200,7 @@ def _read_examples(file: ParsedFile) -> ToolFile:
             "reference_contexts": _contexts(row.get("outputs")),
             "metadata": as_object(row.get("metadata")) or None,
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(index)))
+        samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index)))
     return ToolFile(tool="LangSmith", samples=samples, fields=EXAMPLE)
 
 

@@ -11,15 +11,15 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.files import file_text, parse
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, drop_missing
 from ragboard.readers.scores import read_score
 from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample, Unscored
 
 __all__ = ["FILE_FORMATS"]
 
 PRINTED = re.compile(r"Node ID: (?P<id>\S+)\nText: (?P<text>.*?)(?:\nScore: +(?P<score>\S+))?\s*", re.DOTALL)
-"""A node as `str()` has it: line breaks made spaces, wrapped at 70 characters, cut at 350."""
-CUT = 350
+"""A node printed with `str()`: line breaks became spaces, lines wrap at 70 characters, the text is cut at 350."""
+MAX_PRINTED_CHARS = 350
 SAVE_NODES = "write node.get_content() of each source node instead"
 SOURCES = "> Source (Doc id:"
 """How `get_formatted_sources()` begins, which cuts each text at 100 characters."""
@@ -48,11 +48,13 @@ def _read_responses(file: ParsedFile) -> ToolFile:
             "contexts": [_passage(node, notes) for node in nodes] if isinstance(nodes, list) else nodes,
             "reference": row.get("reference"),
             "id": row.get("id"),
-            "metadata": without(row, "query", "question", "response", "source_nodes", "reference", "id", "metadata"),
+            "metadata": drop_missing(
+                row, "query", "question", "response", "source_nodes", "reference", "id", "metadata"
+            ),
         }
         samples.append(
             ToolSample(
-                cells=without(cells, *(() if cells["metadata"] else ("metadata",))),
+                cells=drop_missing(cells, *(() if cells["metadata"] else ("metadata",))),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
                 notes=tuple(notes),
@@ -78,24 +80,24 @@ def _passage(node: Any, notes: list[str]) -> JsonValue:
     if not isinstance(node, str):
         inner = as_object(node)
         text = as_object(inner.get("node"))
-        found = {
+        passage = {
             "id": text.get("id_"),
             "text": text.get("text") or as_object(text.get("text_resource")).get("text"),
             "score": as_number(inner.get("score")),
         }
-        return without(found) if found["text"] is not None else node
+        return drop_missing(passage) if passage["text"] is not None else node
     printed = PRINTED.fullmatch(node)
     if printed is None:
         return node
     unwrapped = re.sub(r"\s*\n", " ", printed["text"])
     notes.append(f"contexts: line breaks of a printed LlamaIndex node are lost ({SAVE_NODES})")
-    if len(unwrapped) >= CUT - 3 and unwrapped.endswith("..."):
-        notes.append(f"contexts: a passage is cut after {CUT} characters, as LlamaIndex prints it")
+    if len(unwrapped) >= MAX_PRINTED_CHARS - 3 and unwrapped.endswith("..."):
+        notes.append(f"contexts: a passage is cut after {MAX_PRINTED_CHARS} characters, as LlamaIndex prints it")
     try:
         score = as_number(json.loads(printed["score"] or "null"))
     except ValueError:
         score = None
-    return without({"id": printed["id"], "text": unwrapped, "score": score})
+    return drop_missing({"id": printed["id"], "text": unwrapped, "score": score})
 
 
 def _is_formatted(file: ParsedFile) -> bool:
@@ -114,7 +116,9 @@ def _is_batch(file: ParsedFile) -> bool:
     return bool(lists) and all(
         isinstance(results, list)
         and results
-        and all({"query", "response", "passing", "feedback", "score"} <= as_object(one).keys() for one in results[:3])
+        and all(
+            {"query", "response", "passing", "feedback", "score"} <= as_object(result).keys() for result in results[:3]
+        )
         for results in lists
     )
 
@@ -123,39 +127,44 @@ def _read_batch(file: ParsedFile) -> ToolFile:
     results: Mapping[str, Sequence[Any]] = file.value
     first = next(iter(results))
     samples: list[ToolSample] = []
-    for name, listed in results.items():
-        if len(listed) != len(results[first]):
-            message = f"holds {len(listed)} results, expected {len(results[first])} as in {first!r}"
+    for name, evaluator_results in results.items():
+        if len(evaluator_results) != len(results[first]):
+            message = f"holds {len(evaluator_results)} results, expected {len(results[first])} as in {first!r}"
             raise RunFileError(file.path, message, field=name)
     for index in range(len(results[first])):
-        judged = {name: as_object(listed[index]) for name, listed in results.items()}
-        for name, one in judged.items():
-            if (one.get("query"), one.get("response")) != (judged[first].get("query"), judged[first].get("response")):
+        by_evaluator = {name: as_object(evaluator_results[index]) for name, evaluator_results in results.items()}
+        for name, result in by_evaluator.items():
+            if (result.get("query"), result.get("response")) != (
+                by_evaluator[first].get("query"),
+                by_evaluator[first].get("response"),
+            ):
                 message = f"is about another question or answer than the result of {first!r} at this place"
                 raise RunFileError(file.path, message, field=f"{name}[{index}]")
-        contexts = next((one["contexts"] for one in judged.values() if one.get("contexts") is not None), None)
+        contexts = next(
+            (result["contexts"] for result in by_evaluator.values() if result.get("contexts") is not None), None
+        )
         samples.append(
             ToolSample(
-                cells=without(
+                cells=drop_missing(
                     {
-                        "question": judged[first].get("query"),
-                        "answer": judged[first].get("response"),
+                        "question": by_evaluator[first].get("query"),
+                        "answer": by_evaluator[first].get("response"),
                         "contexts": contexts,
                     }
                 ),
                 line=index + 1,
                 location=f"{first}[{index}]",
-                scores={name: _score(one) for name, one in judged.items()},
+                scores={name: _score(result) for name, result in by_evaluator.items()},
                 recorded=RecordedSample(
                     judgements=tuple(
                         RecordedJudgement(
                             about=name,
                             number=1,
-                            says="passing" if one["passing"] else "not passing",
-                            reason=as_text(one.get("feedback")),
+                            says="passing" if result["passing"] else "not passing",
+                            reason=as_text(result.get("feedback")),
                         )
-                        for name, one in judged.items()
-                        if isinstance(one.get("passing"), bool)
+                        for name, result in by_evaluator.items()
+                        if isinstance(result.get("passing"), bool)
                     )
                 ),
             )
@@ -201,7 +210,7 @@ def _dataset(examples: Sequence[Any], predictions: Sequence[Any] | None) -> Tool
             "reference": example.get("reference_answer"),
             "reference_contexts": example.get("reference_contexts"),
         }
-        samples.append(ToolSample(cells=without(cells), line=index + 1, location=f"examples[{index}]"))
+        samples.append(ToolSample(cells=drop_missing(cells), line=index + 1, location=f"examples[{index}]"))
     return ToolFile(
         tool="LlamaIndex",
         samples=samples,
@@ -221,23 +230,23 @@ def _is_predictions(file: ParsedFile) -> bool:
 
 
 def _read_predictions(file: ParsedFile) -> ToolFile:
-    """Predictions have no questions: they are those of the data set, in the same order."""
-    beside = file.path.parent / DATASET
-    if not beside.is_file():
+    """Join the predictions with the questions of the data set, which are in the same order."""
+    dataset_path = file.path.parent / DATASET
+    if not dataset_path.is_file():
         raise RunFileError(
             file.path,
             f"holds LlamaIndex's predictions without their questions; put the data set beside it as {DATASET}",
         )
     predictions = file.value["predictions"]
-    examples = _examples(beside)
+    examples = _examples(dataset_path)
     if len(examples) != len(predictions):
         message = f"holds {len(predictions)} predictions, but {DATASET} beside it has {len(examples)} examples"
         raise RunFileError(file.path, message)
-    joined = _dataset(examples, predictions)
+    dataset = _dataset(examples, predictions)
     return ToolFile(
-        tool=joined.tool,
-        samples=joined.samples,
-        fields=joined.fields,
+        tool=dataset.tool,
+        samples=dataset.samples,
+        fields=dataset.fields,
         notes=(f"questions and references are from {DATASET} beside the file, joined by their place",),
     )
 

@@ -16,7 +16,7 @@ from ragboard.readers.formats.shapes import as_object, as_objects
 from ragboard.readers.formats.spans import (
     Span,
     clean_value,
-    decoded,
+    decode_value,
     nanoseconds,
     passages_of,
     text_of,
@@ -55,24 +55,29 @@ FIELDS = {
 }
 
 
-TWICE = "request, response, trace, NAME/value, NAME/rationale"
+REPEATED_COLUMNS = "request, response, trace, NAME/value, NAME/rationale"
 
 
-def attributes_of(of: Mapping[str, JsonValue]) -> dict[str, Any]:
+def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
     """Return the span fields that MLflow's attributes give."""
-    kind = text_of(decoded(of.get("mlflow.spanType")))
-    given, said = decoded(of.get("mlflow.spanInputs")), decoded(of.get("mlflow.spanOutputs"))
-    usage = as_object(decoded(of.get("mlflow.chat.tokenUsage"))) or as_object(as_object(said).get("usage"))
+    kind = text_of(decode_value(attributes.get("mlflow.spanType")))
+    inputs, outputs = (
+        decode_value(attributes.get("mlflow.spanInputs")),
+        decode_value(attributes.get("mlflow.spanOutputs")),
+    )
+    usage = as_object(decode_value(attributes.get("mlflow.chat.tokenUsage"))) or as_object(
+        as_object(outputs).get("usage")
+    )
     counts = [
         next((value for name in names if type(value := usage.get(name)) is int), 0)
         for names in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
     ]
     return {
         "kind": kind,
-        "input": given,
-        "output": said,
-        "documents": passages_of(said) if kind.lower() == "retriever" else None,
-        "model": text_of(decoded(of.get("mlflow.llm.model"))),
+        "input": inputs,
+        "output": outputs,
+        "documents": passages_of(outputs) if kind.lower() == "retriever" else None,
+        "model": text_of(decode_value(attributes.get("mlflow.llm.model"))),
         "tokens": (counts[0], counts[1]),
     }
 
@@ -114,20 +119,20 @@ def _read_traces(file: ParsedFile) -> ToolFile:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Return a row has what `info` has, and the spans; the text `trace` repeats both."""
+    """Read a table: a row has the fields of `info`, and the spans; its text `trace` repeats both."""
     traces: list[tuple[Mapping[str, JsonValue], list[Mapping[str, JsonValue]]]] = []
     for row in as_objects(clean_value(file)):
         info: Mapping[str, JsonValue] = {
-            key: decoded(row.get(key), python=True)
+            key: decode_value(row.get(key), python=True)
             for key in ("trace_id", "spans", "assessments", "trace_metadata", "tags")
         }
         spans = as_objects(info.get("spans"))
         if not spans:
-            trace = as_object(decoded(row.get("trace")))
+            trace = as_object(decode_value(row.get("trace")))
             info, spans = as_object(trace.get("info")) or info, as_objects(as_object(trace.get("data")).get("spans"))
         traces.append((info, spans))
     return replace(
-        _tool_file(file, traces), fields=FIELDS | {TWICE: "left out: the spans and assessments say the same"}
+        _tool_file(file, traces), fields=FIELDS | {REPEATED_COLUMNS: "left out: the spans and assessments say the same"}
     )
 
 
@@ -140,10 +145,10 @@ def _tool_file(
         for span in _spans(info, steps, file.line(index), f"[{index}]" if len(traces) > 1 else "")
     ]
     judges = {
-        text_of(as_object(one.get("source")).get("source_id"))
+        text_of(as_object(assessment.get("source")).get("source_id"))
         for info, _ in traces
-        for one in as_objects(info.get("assessments"))
-        if as_object(one.get("source")).get("source_type") == "LLM_JUDGE"
+        for assessment in as_objects(info.get("assessments"))
+        if as_object(assessment.get("source")).get("source_type") == "LLM_JUDGE"
     }
     return trace_file(file, "MLflow", spans, fields=FIELDS, judge=", ".join(sorted(filter(None, judges))))
 
@@ -152,11 +157,13 @@ def _spans(
     info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, location: str
 ) -> list[Span]:
     """Return the spans of a trace; feedback, reference and metadata of the trace are with its first root."""
-    given = [one for one in as_objects(info.get("assessments")) if one.get("valid") is not False]
+    assessments = [
+        assessment for assessment in as_objects(info.get("assessments")) if assessment.get("valid") is not False
+    ]
     expected = {
-        text_of(one.get("assessment_name")): _expected(as_object(one["expectation"]))
-        for one in given
-        if "expectation" in one
+        text_of(assessment.get("assessment_name")): _expected(as_object(assessment["expectation"]))
+        for assessment in assessments
+        if "expectation" in assessment
     }
     facts = expected.pop("expected_facts", None)
     reference = expected.pop("expected_response", None)
@@ -166,8 +173,8 @@ def _spans(
     root = next((index for index, step in enumerate(steps) if not step.get("parent_span_id")), 0)
     spans: list[Span] = []
     for number, step in enumerate(steps):
-        about: dict[str, Any] = {
-            "feedback": [_feedback(one) for one in given if "feedback" in one],
+        trace_fields: dict[str, Any] = {
+            "feedback": [_feedback(assessment) for assessment in assessments if "feedback" in assessment],
             "reference": reference,
             "session": text_of(as_object(info.get("trace_metadata")).get("mlflow.trace.session")),
             "metadata": {**tags, **({"expectations": expected} if expected else {})},
@@ -185,23 +192,23 @@ def _spans(
                 line=line,
                 location=location,
                 **attributes_of(as_object(step.get("attributes"))),
-                **(about if number == root else {}),
+                **(trace_fields if number == root else {}),
             )
         )
     return spans
 
 
-def _expected(said: Mapping[str, JsonValue]) -> JsonValue:
-    serialized = as_object(said.get("serialized_value"))
-    return decoded(serialized.get("value")) if serialized else said.get("value")
+def _expected(expectation: Mapping[str, JsonValue]) -> JsonValue:
+    serialized = as_object(expectation.get("serialized_value"))
+    return decode_value(serialized.get("value")) if serialized else expectation.get("value")
 
 
 def _feedback(assessment: Mapping[str, JsonValue]) -> Feedback:
-    said = as_object(assessment.get("feedback"))
-    error = as_object(said.get("error"))
+    feedback = as_object(assessment.get("feedback"))
+    error = as_object(feedback.get("error"))
     return Feedback(
         name=text_of(assessment.get("assessment_name")) or "assessment",
-        value=said.get("value"),
+        value=feedback.get("value"),
         reason=assessment.get("rationale"),
         error=error.get("error_message") or error.get("error_code"),
         person=as_object(assessment.get("source")).get("source_type") == "HUMAN",

@@ -17,16 +17,16 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.files import encoding_of, file_text, parse
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, without
+from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_objects, as_text, drop_missing
 from ragboard.readers.scores import is_score, read_score
 from ragboard.records import PASSAGE_GRADE, JsonValue, Outcome, RecordedJudgement, RecordedSample
 
 __all__ = ["FILE_FORMATS"]
 
 NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
-"""What its connectors write where the system gave no answer."""
+"""What its connectors write if the system gave no answer."""
 QUERIES = "queries.csv"
-"""What its documentation calls the file of queries."""
+"""The name of the file of queries in its documentation."""
 ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
 OF_RUN = re.compile(
     r"run_(?P<run>\w+?)_(?P<name>generated_answer|retrieved_passages|(?:retrieval|generation)_score_.+|total_\w*tokens)"
@@ -39,7 +39,7 @@ def _is_answers(file: ParsedFile) -> bool:
 
 
 def _read_answers(file: ParsedFile) -> ToolFile:
-    """Rows of one query and run are one sample; the answer is in the first of them."""
+    """Read the rows of one query and run as one sample; the answer is in the first row."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(file.rows):
         groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(index)
@@ -48,18 +48,18 @@ def _read_answers(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     for (query, run), indexes in groups.items():
         rows = [file.rows[index] for index in indexes]
-        given = {name: _once(file, indexes, name) for name in file.columns - {"passage", "passage_id"}}
-        answer = given["generated_answer"]
+        shared = {name: _single_value(file, indexes, name) for name in file.columns - {"passage", "passage_id"}}
+        answer = shared["generated_answer"]
         failed = str(answer).strip() in NO_ANSWER
         passages = [
-            without({"id": row.get("passage_id"), "text": row["passage"]})
+            drop_missing({"id": row.get("passage_id"), "text": row["passage"]})
             for row in rows
             if row.get("passage") is not None
         ]
-        metadata = without(given, "query_id", "query", "query_run", "generated_answer")
+        metadata = drop_missing(shared, "query_id", "query", "query_run", "generated_answer")
         cells = {
             "id": query if rows[0].get("query_id") is not None else None,
-            "question": given["query"],
+            "question": shared["query"],
             "answer": None if failed else answer,
             "contexts": passages or None,
             "reference": references.get(query),
@@ -67,7 +67,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
         }
         samples.append(
             ToolSample(
-                cells=without(cells),
+                cells=drop_missing(cells),
                 line=file.line(indexes[0]),
                 run=f"run_{run}" if several else "",
                 notes=(f"answer: {answer} is no answer",) if failed else (),
@@ -91,12 +91,12 @@ def _read_answers(file: ParsedFile) -> ToolFile:
 
 
 def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the expected answers by query_id, from the tool's file of queries, and a note on where it was found.
+    """Return the expected answers by query_id from the tool's file of queries, and a note about it.
 
-    It is beside the answers, or above a folder `results`. Files without expected answers or of other queries are not
-    taken. Raises RunFileError if the file cannot be read.
+    The file is beside the answers, or above a folder `results`. A file without expected answers or with other queries
+    is ignored. Raises RunFileError if it cannot be read.
     """
-    asked = {str(row.get("query_id")): row.get("query") for row in file.rows}
+    queries = {str(row.get("query_id")): row.get("query") for row in file.rows}
     folder = file.path.absolute().parent
     for path in (folder / QUERIES, *((folder.parent / QUERIES,) if folder.name == "results" else ())):
         if not path.is_file():
@@ -105,29 +105,29 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
             rows = list(csv.DictReader(io.StringIO(file_text(path, encoding_of(path)), newline="")))
         except csv.Error as error:
             raise RunFileError(path, f"not CSV ({error})") from error
-        known = [row for row in rows if row.get("query_id") in asked]
-        expected = {str(row["query_id"]): row["expected_answer"] for row in known if row.get("expected_answer")}
+        matching = [row for row in rows if row.get("query_id") in queries]
+        expected = {str(row["query_id"]): row["expected_answer"] for row in matching if row.get("expected_answer")}
         if not expected:
             continue
-        if any(row.get("query") != asked[str(row["query_id"])] for row in known):
+        if any(row.get("query") != queries[str(row["query_id"])] for row in matching):
             return {}, (f"{QUERIES} is left out: it has other queries under the same query_id",)
         return expected, (f"references are from {QUERIES}, joined by query_id",)
     return {}, ()
 
 
-def _once(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
+def _single_value(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
     """Return the one value of a column in the rows of a sample."""
-    found = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
-    for index, value in found:
-        if value != found[0][1]:
+    values = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
+    for index, value in values:
+        if value != values[0][1]:
             message = f"column {column!r} differs between rows of one sample (those of one query_id and query_run)"
             raise RunFileError(file.path, message, line=file.line(index), field=column)
-    return found[0][1] if found else None
+    return values[0][1] if values else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:
-    """What one row says of one run, by the name of the column without the run; JSON as values."""
+    """The cells of one run in one row, by column name without the run; JSON texts are decoded."""
 
     path: Path
     line: int
@@ -149,12 +149,12 @@ class _Cells:
 
 def _names(file: ParsedFile) -> dict[str, list[str]]:
     """Return the names of the columns of each run, in order."""
-    found: dict[str, list[str]] = {}
+    by_run: dict[str, list[str]] = {}
     for column in dict.fromkeys(name for row in file.rows[:1] for name in row):
         of_run = OF_RUN.fullmatch(column)
         if of_run:
-            found.setdefault(of_run["run"], []).append(of_run["name"])
-    return found
+            by_run.setdefault(of_run["run"], []).append(of_run["name"])
+    return by_run
 
 
 def _is_evaluation(file: ParsedFile) -> bool:
@@ -166,17 +166,17 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     for index, row in enumerate(file.rows):
         for run, names in runs.items():
-            said = _Cells(path=file.path, line=file.line(index), run=run, row=row)
-            parts = said["generated_answer"]
+            cells_of_run = _Cells(path=file.path, line=file.line(index), run=run, row=row)
+            parts = cells_of_run["generated_answer"]
             if parts is None and len(runs) > 1:
                 continue
             samples.append(
                 ToolSample(
-                    cells=_sample_cells(row, said),
+                    cells=_sample_cells(row, cells_of_run),
                     line=file.line(index),
                     run=f"run_{run}" if len(runs) > 1 else "",
-                    scores=dict(_scores(said, names)),
-                    recorded=RecordedSample(judgements=tuple(_judgements(said))),
+                    scores=dict(_scores(cells_of_run, names)),
+                    recorded=RecordedSample(judgements=tuple(_judgements(cells_of_run))),
                     notes=("answer: joined from its parts; text after the last citation is not in the file",)
                     if isinstance(parts, list)
                     else (),
@@ -215,14 +215,14 @@ def _use(name: str, samples: Sequence[ToolSample]) -> str:
     return "judgement"
 
 
-def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
-    parts = said["generated_answer"]
+def _sample_cells(row: Mapping[str, Any], run_cells: _Cells) -> dict[str, JsonValue]:
+    parts = run_cells["generated_answer"]
     answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
-    passages = said["retrieved_passages"]
+    passages = run_cells["retrieved_passages"]
     citations: list[JsonValue] = [
         {"text": as_text(part.get("text")), "citations": part.get("citations")} for part in as_objects(parts)
     ]
-    return without(
+    return drop_missing(
         {
             "id": row.get("query_id"),
             "question": row.get("query"),
@@ -230,7 +230,7 @@ def _sample_cells(row: Mapping[str, Any], said: _Cells) -> dict[str, JsonValue]:
             "contexts": [{"id": key, "text": text} for key, text in passages.items()]
             if isinstance(passages, Mapping)
             else passages,
-            "reference": said["generation_score_expected_answer"],
+            "reference": run_cells["generation_score_expected_answer"],
             "metadata": {"citations": citations} if any(part.get("citations") for part in as_objects(parts)) else None,
         }
     )
@@ -240,35 +240,35 @@ def _score_name(column: str) -> str:
     return re.sub(r"^(?:retrieval|generation)_score_", "", column)
 
 
-def _scores(said: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+def _scores(run_cells: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
     for name in names:
-        value = said[name]
+        value = run_cells[name]
         if "_score_" in name and not name.endswith(("token_usage", "expected_answer")) and is_score(value):
             yield _score_name(name), read_score(value)
-    ranks = as_object(said["retrieval_score_precision_metrics"])
+    ranks = as_object(run_cells["retrieval_score_precision_metrics"])
     for measure, values in ranks.items():
         for k, value in values.items() if isinstance(values, Mapping) else [("", values)]:
             yield f"{measure}{k}", read_score(value)
-    nuggets = as_object(as_object(said["generation_score_autonugget_scores"]).get("nuggetizer_scores"))
+    nuggets = as_object(as_object(run_cells["generation_score_autonugget_scores"]).get("nuggetizer_scores"))
     for name, value in nuggets.items():
         yield f"Nuggets {name}", read_score(value)
-    cited = as_object(said["generation_score_citation_scores"])
+    cited = as_object(run_cells["generation_score_citation_scores"])
     for name in ("weighted_precision", "weighted_recall"):
         if name in cited:
             yield f"citation_{name}", read_score(cited[name])
 
 
-def _judgements(said: _Cells) -> Iterator[RecordedJudgement]:
-    """Yield one for each passage, nugget, citation and claim, numbered as they are in the file."""
-    relevance, cited = said["retrieval_score_umbrela_scores"], said["generation_score_citation_scores"]
-    for rank, passage in enumerate(as_object(said["retrieved_passages"]), 1):
+def _judgements(run_cells: _Cells) -> Iterator[RecordedJudgement]:
+    """Yield a judgement for each passage, nugget, citation and claim, numbered as in the file."""
+    relevance, cited = run_cells["retrieval_score_umbrela_scores"], run_cells["generation_score_citation_scores"]
+    for rank, passage in enumerate(as_object(run_cells["retrieved_passages"]), 1):
         for about, value in (
             (PASSAGE_GRADE, as_object(relevance).get(passage)),
             ("citation supports what cites it", as_object(cited).get(f"citation_score_{passage}")),
         ):
             if (score := as_number(value)) is not None:
                 yield RecordedJudgement(about=about, number=rank, says=f"{score:g}", value=score)
-    nuggets = as_object(said["generation_score_autonugget_scores"])
+    nuggets = as_object(run_cells["generation_score_autonugget_scores"])
     columns = (as_list(nuggets.get(name)) for name in ("nuggets", "labels", "assignments", "assignment_scores"))
     for number, (text, label, assigned, value) in enumerate(zip(*columns, strict=False), 1):
         yield RecordedJudgement(
@@ -282,10 +282,10 @@ def _judgements(said: _Cells) -> Iterator[RecordedJudgement]:
         ("generation_score_precision_verdicts", "claim of the answer, by the reference"),
         ("generation_score_recall_verdicts", "claim of the reference, by the answer"),
     ):
-        for number, one in enumerate(as_objects(said[column]), 1):
-            claim, verdict = as_text(one.get("claim")), as_text(one.get("verdict"))
+        for number, row in enumerate(as_objects(run_cells[column]), 1):
+            claim, verdict = as_text(row.get("claim")), as_text(row.get("verdict"))
             yield RecordedJudgement(about=about, number=number, says=verdict, reason=claim)
-    answered = as_text(as_object(said["generation_score_no_answer_score"]).get("query_answered"))
+    answered = as_text(as_object(run_cells["generation_score_no_answer_score"]).get("query_answered"))
     if answered:
         yield RecordedJudgement(about="query answered", number=1, says=answered)
 

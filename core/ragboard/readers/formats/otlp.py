@@ -22,7 +22,7 @@ from ragboard.readers.formats.shapes import as_object, as_objects
 from ragboard.readers.formats.spans import (
     Span,
     clean_value,
-    decoded,
+    decode_value,
     field_uses,
     nanoseconds,
     objects_of_flat_keys,
@@ -34,13 +34,13 @@ from ragboard.records import JsonValue, Score
 
 __all__ = ["FILE_FORMATS", "RawSpan", "otlp_span", "read_raw"]
 
-LOOKED_AT = 20
-"""Lines of a file that are looked at to recognise it."""
+MAX_CHECKED_ROWS = 20
+"""Number of rows that are checked to recognise a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawSpan:
-    """A span as OpenTelemetry has it, its attributes by name."""
+    """An OpenTelemetry span, with its attributes by name."""
 
     trace: str
     id: str
@@ -59,53 +59,57 @@ class RawSpan:
 
 
 def openinference(raw: RawSpan) -> dict[str, Any]:
-    """Return what the attributes of OpenInference say of a step."""
-    of = raw.attributes
-    kind = text_of(of.get("openinference.span.kind")).lower()
-    given, said = (
-        decoded(value) if "json" in text_of(of.get(f"{side}.mime_type")) else value
+    """Return the fields of a Span from the attributes of OpenInference."""
+    attributes = raw.attributes
+    kind = text_of(attributes.get("openinference.span.kind")).lower()
+    input_value, output_value = (
+        decode_value(value) if "json" in text_of(attributes.get(f"{side}.mime_type")) else value
         for side in ("input", "output")
-        for value in [of.get(f"{side}.value")]
+        for value in [attributes.get(f"{side}.value")]
     )
     documents: Sequence[JsonValue] | None = None
     if kind == "reranker":
-        documents = objects_of_flat_keys(of, "reranker.output_documents") or None
+        documents = objects_of_flat_keys(attributes, "reranker.output_documents") or None
     elif kind == "retriever":
-        listing = decoded(said)
-        documents = objects_of_flat_keys(of, "retrieval.documents") or (listing if isinstance(listing, list) else None)
-        if documents is None and said in (None, "") and not of.get("retrieval.documents"):
+        decoded_output = decode_value(output_value)
+        documents = objects_of_flat_keys(attributes, "retrieval.documents") or (
+            decoded_output if isinstance(decoded_output, list) else None
+        )
+        if documents is None and output_value in (None, "") and not attributes.get("retrieval.documents"):
             documents = []  # the convention writes nothing where nothing was found
     return {
         "kind": kind,
-        "input": (kind == "llm" and _chat(of, "llm.input_messages")) or given,
-        "output": (kind == "llm" and _chat(of, "llm.output_messages")) or said,
+        "input": (kind == "llm" and _chat(attributes, "llm.input_messages")) or input_value,
+        "output": (kind == "llm" and _chat(attributes, "llm.output_messages")) or output_value,
         "documents": documents,
-        "session": text_of(of.get("session.id")),
-        "model": text_of(of.get("llm.model_name")),
-        "settings": _settings(as_object(decoded(of.get("llm.invocation_parameters")))),
-        "tokens": _tokens(of, "llm.token_count.prompt", "llm.token_count.completion"),
+        "session": text_of(attributes.get("session.id")),
+        "model": text_of(attributes.get("llm.model_name")),
+        "settings": _settings(as_object(decode_value(attributes.get("llm.invocation_parameters")))),
+        "tokens": _tokens(attributes, "llm.token_count.prompt", "llm.token_count.completion"),
     }
 
 
-def _chat(of: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
+def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
     """Return the messages with a text that OpenInference writes as flat keys; a message may have several parts."""
     messages: list[JsonValue] = []
-    for one in objects_of_flat_keys(of, prefix):
-        parts = [text_of(part.get("message_content.text")) for part in objects_of_flat_keys(one, "message.contents")]
-        text = text_of(one.get("message.content")) or "\n".join(filter(None, parts))
+    for message in objects_of_flat_keys(attributes, prefix):
+        parts = [
+            text_of(part.get("message_content.text")) for part in objects_of_flat_keys(message, "message.contents")
+        ]
+        text = text_of(message.get("message.content")) or "\n".join(filter(None, parts))
         if text:
-            messages.append({"role": text_of(one.get("message.role")) or "user", "content": text})
+            messages.append({"role": text_of(message.get("message.role")) or "user", "content": text})
     return messages
 
 
-def _settings(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Settings that are a number, a text or yes or no; not tools and messages."""
-    return {key: value for key, value in given.items() if isinstance(value, (int, float, str))}
+def _settings(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the settings that are a number, a text, true or false; not tools and messages."""
+    return {key: value for key, value in parameters.items() if isinstance(value, (int, float, str))}
 
 
-def _tokens(of: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
-    """Numbers of tokens; a CSV has them as text."""
-    prompt, completion = (read_score(of.get(name)) for name in names)
+def _tokens(attributes: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
+    """Return the numbers of tokens, which are texts in a CSV; 0 if missing."""
+    prompt, completion = (read_score(attributes.get(name)) for name in names)
     return (
         int(prompt.value) if isinstance(prompt, Score) else 0,
         int(completion.value) if isinstance(completion, Score) else 0,
@@ -113,33 +117,41 @@ def _tokens(of: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
 
 
 def genai(raw: RawSpan) -> dict[str, Any]:
-    """Return what the attributes of OpenTelemetry's GenAI convention say of a step."""
-    of = dict(raw.attributes)
+    """Return the fields of a Span from the attributes of OpenTelemetry's GenAI convention."""
+    attributes_by_name = dict(raw.attributes)
     for name, attributes in raw.events:  # before version 1.37, texts were events
-        of |= {key: value for key, value in attributes.items() if name.startswith("gen_ai.content.")}
-    query = of.get("gen_ai.retrieval.query.text")
-    documents = decoded(of.get("gen_ai.retrieval.documents"))
+        attributes_by_name |= {key: value for key, value in attributes.items() if name.startswith("gen_ai.content.")}
+    query = attributes_by_name.get("gen_ai.retrieval.query.text")
+    documents = decode_value(attributes_by_name.get("gen_ai.retrieval.documents"))
     return {
-        "kind": text_of(of.get("gen_ai.operation.name")),
-        "input": query if query is not None else _messages(of, "gen_ai.input.messages", "gen_ai.prompt"),
-        "output": _messages(of, "gen_ai.output.messages", "gen_ai.completion"),
+        "kind": text_of(attributes_by_name.get("gen_ai.operation.name")),
+        "input": query
+        if query is not None
+        else _messages(attributes_by_name, "gen_ai.input.messages", "gen_ai.prompt"),
+        "output": _messages(attributes_by_name, "gen_ai.output.messages", "gen_ai.completion"),
         "documents": documents if isinstance(documents, list) else None,
-        "session": text_of(of.get("gen_ai.conversation.id")),
-        "model": text_of(of.get("gen_ai.request.model")) or text_of(of.get("gen_ai.response.model")),
+        "session": text_of(attributes_by_name.get("gen_ai.conversation.id")),
+        "model": text_of(attributes_by_name.get("gen_ai.request.model"))
+        or text_of(attributes_by_name.get("gen_ai.response.model")),
         "settings": {
-            name: of[key]
+            name: attributes_by_name[key]
             for name in ("temperature", "top_p", "top_k", "max_tokens", "seed")
-            if isinstance(of.get(key := f"gen_ai.request.{name}"), (int, float))
+            if isinstance(attributes_by_name.get(key := f"gen_ai.request.{name}"), (int, float))
         },
-        "tokens": _tokens(of, "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
+        "tokens": _tokens(attributes_by_name, "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
     }
 
 
 EVALUATION = "gen_ai.evaluation.result"
 
 
-def _messages(of: Mapping[str, JsonValue], name: str, old: str) -> JsonValue:
-    return decoded(of.get(name)) or decoded(of.get(old)) or [*objects_of_flat_keys(of, old)] or None
+def _messages(attributes: Mapping[str, JsonValue], name: str, old: str) -> JsonValue:
+    return (
+        decode_value(attributes.get(name))
+        or decode_value(attributes.get(old))
+        or [*objects_of_flat_keys(attributes, old)]
+        or None
+    )
 
 
 def _evaluation(attributes: Mapping[str, JsonValue]) -> Feedback:
@@ -158,7 +170,7 @@ CONVENTIONS: Mapping[str, tuple[str, Callable[[RawSpan], dict[str, Any]]]] = {
     "gen_ai.operation.name": ("OpenTelemetry", genai),
     "mlflow.spanType": ("MLflow", lambda raw: mlflow.attributes_of(raw.attributes)),
 }
-"""By the attribute that each of its spans has: the name of the convention, and what reads it."""
+"""By the attribute that all spans of a convention have: the name of the convention, and the function that reads it."""
 
 USES = {
     "openinference.span.kind": "",
@@ -200,41 +212,43 @@ USES = {
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
     """Return the samples of spans that each follow one of the conventions.
 
-    A span of none keeps its place in the trace.
+    Spans without a convention keep their place in the trace.
     """
     spans: list[Span] = []
     tools: list[str] = []
-    for one in raw:
-        convention = next((key for key in CONVENTIONS if key in one.attributes), None)
+    for raw_span in raw:
+        convention = next((key for key in CONVENTIONS if key in raw_span.attributes), None)
         name, read = CONVENTIONS[convention] if convention else ("", lambda _: {})
         tools += [name] if name else []
         spans.append(
             Span(
-                trace=one.trace,
-                id=one.id,
-                parent=one.parent,
-                start=one.start,
-                end=one.end,
-                error=one.error,
-                run=_project(one.resource),
-                line=one.line,
-                location=one.location,
-                feedback=[_evaluation(attributes) for name, attributes in one.events if name == EVALUATION],
-                **read(one),
+                trace=raw_span.trace,
+                id=raw_span.id,
+                parent=raw_span.parent,
+                start=raw_span.start,
+                end=raw_span.end,
+                error=raw_span.error,
+                run=_project(raw_span.resource),
+                line=raw_span.line,
+                location=raw_span.location,
+                feedback=[_evaluation(attributes) for name, attributes in raw_span.events if name == EVALUATION],
+                **read(raw_span),
             )
         )
     names = (
-        *(name for one in raw for name in one.attributes),
-        *(f"resource.{name}" for one in raw for name in one.resource),
-        *(name for one in raw for name, _ in one.events),
+        *(name for raw_span in raw for name in raw_span.attributes),
+        *(f"resource.{name}" for raw_span in raw for name in raw_span.resource),
+        *(name for raw_span in raw for name, _ in raw_span.events),
     )
     if not tools:
-        found = f"holds {len(raw)} spans of OpenTelemetry, none with" if raw else "holds no spans of OpenTelemetry with"
+        problem = (
+            f"holds {len(raw)} spans of OpenTelemetry, none with" if raw else "holds no spans of OpenTelemetry with"
+        )
         raise RunFileError(
             file.path,
-            f"{found} attributes of OpenInference, GenAI, Langfuse or MLflow; record the traces with one of them",
+            f"{problem} attributes of OpenInference, GenAI, Langfuse or MLflow; record the traces with one of them",
         )
-    version = next((one.version for one in raw if one.scope == langfuse.SCOPE), "")
+    version = next((raw_span.version for raw_span in raw if raw_span.scope == langfuse.SCOPE), "")
     return trace_file(file, tool or tools[0], spans, fields=field_uses(names, USES), version=version)
 
 
@@ -243,31 +257,31 @@ def _project(resource: Mapping[str, JsonValue]) -> str:
     return text_of(resource.get("openinference.project.name")) or ("" if service.startswith("unknown_") else service)
 
 
-def _either(value: Mapping[str, JsonValue], name: str) -> JsonValue:
+def _get(value: Mapping[str, JsonValue], name: str) -> JsonValue:
     """Return a field under its name in camel case or in snake case."""
-    found = value.get(name)
-    return found if found is not None else value.get(re.sub(r"(?=[A-Z])", "_", name).lower())
+    cell = value.get(name)
+    return cell if cell is not None else value.get(re.sub(r"(?=[A-Z])", "_", name).lower())
 
 
 def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
-    """Yield the spans of an export request; evaluations that are log records are spans within those they are about."""
-    for at, group in enumerate(as_objects(_either(as_object(request), "resourceSpans"))):
+    """Yield the spans of an export request; an evaluation in a log record becomes a child of its span."""
+    for resource_index, group in enumerate(as_objects(_get(as_object(request), "resourceSpans"))):
         resource = _attributes(as_object(group.get("resource")))
-        for inner, within in enumerate(as_objects(_either(group, "scopeSpans"))):
-            scope = as_object(within.get("scope"))
-            named = (text_of(scope.get("name")), text_of(scope.get("version")))
-            for number, span in enumerate(as_objects(within.get("spans"))):
-                location = f"{prefix}resourceSpans[{at}].scopeSpans[{inner}].spans[{number}]"
-                yield otlp_span(span, line, location, resource, *named)
-    for group in as_objects(_either(as_object(request), "resourceLogs")):
-        for within in as_objects(_either(group, "scopeLogs")):
-            for record in as_objects(_either(within, "logRecords")):
-                if _either(record, "eventName") == EVALUATION:
+        for scope_index, scope_group in enumerate(as_objects(_get(group, "scopeSpans"))):
+            scope = as_object(scope_group.get("scope"))
+            scope_name_and_version = (text_of(scope.get("name")), text_of(scope.get("version")))
+            for number, span in enumerate(as_objects(scope_group.get("spans"))):
+                location = f"{prefix}resourceSpans[{resource_index}].scopeSpans[{scope_index}].spans[{number}]"
+                yield otlp_span(span, line, location, resource, *scope_name_and_version)
+    for group in as_objects(_get(as_object(request), "resourceLogs")):
+        for scope_group in as_objects(_get(group, "scopeLogs")):
+            for record in as_objects(_get(scope_group, "logRecords")):
+                if _get(record, "eventName") == EVALUATION:
                     yield RawSpan(
-                        trace=_id(_either(record, "traceId")),
+                        trace=_id(_get(record, "traceId")),
                         id="",
-                        parent=_id(_either(record, "spanId")),
-                        start=nanoseconds(_either(record, "timeUnixNano")),
+                        parent=_id(_get(record, "spanId")),
+                        start=nanoseconds(_get(record, "timeUnixNano")),
                         end=0,
                         error="",
                         attributes={"gen_ai.operation.name": "evaluation"},
@@ -284,15 +298,15 @@ def otlp_span(
     scope: str = "",
     version: str = "",
 ) -> RawSpan:
-    """Return a span as OTLP has it, in camel case or in snake case."""
+    """Read a span of OTLP JSON, in camel case or in snake case."""
     status = as_object(span.get("status"))
     failed = status.get("code") in (2, "STATUS_CODE_ERROR")
     return RawSpan(
-        trace=_id(_either(span, "traceId")),
-        id=_id(_either(span, "spanId")),
-        parent=_id(_either(span, "parentSpanId")),
-        start=nanoseconds(_either(span, "startTimeUnixNano")),
-        end=nanoseconds(_either(span, "endTimeUnixNano")),
+        trace=_id(_get(span, "traceId")),
+        id=_id(_get(span, "spanId")),
+        parent=_id(_get(span, "parentSpanId")),
+        start=nanoseconds(_get(span, "startTimeUnixNano")),
+        end=nanoseconds(_get(span, "endTimeUnixNano")),
         error=(text_of(status.get("message")) or "failed") if failed else "",
         attributes=_attributes(span),
         events=[(text_of(event.get("name")), _attributes(event)) for event in as_objects(span.get("events"))],
@@ -305,35 +319,35 @@ def otlp_span(
 
 
 def _attributes(holder: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Attributes by name: a list of keys with values as OTLP has it, or an object as the console exporter prints."""
-    given = holder.get("attributes")
-    if isinstance(given, Mapping):
-        return dict(given)
-    return {text_of(one.get("key")): _value(as_object(one.get("value"))) for one in as_objects(given)}
+    """Return the attributes by name, from OTLP's list of pairs or from an object, as the console exporter prints it."""
+    attributes = holder.get("attributes")
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    return {text_of(pair.get("key")): _value(as_object(pair.get("value"))) for pair in as_objects(attributes)}
 
 
 def _value(union: Mapping[str, JsonValue]) -> JsonValue:
-    """Return the value of which OTLP says the type."""
-    if (text := _either(union, "stringValue")) is not None:
+    """Return the value in OTLP's object, whose key is the type."""
+    if (text := _get(union, "stringValue")) is not None:
         return text
-    if (number := _either(union, "intValue")) is not None:
+    if (number := _get(union, "intValue")) is not None:
         text = str(number)
         return int(text) if re.fullmatch(r"-?\d{1,20}", text) else number
     for name in ("doubleValue", "boolValue", "bytesValue"):
-        if (found := _either(union, name)) is not None:
-            return found
-    if array := _either(union, "arrayValue"):
-        return [_value(one) for one in as_objects(as_object(array).get("values"))]
-    if pairs := _either(union, "kvlistValue"):
+        if (scalar := _get(union, name)) is not None:
+            return scalar
+    if array := _get(union, "arrayValue"):
+        return [_value(item) for item in as_objects(as_object(array).get("values"))]
+    if pairs := _get(union, "kvlistValue"):
         return {
-            text_of(one.get("key")): _value(as_object(one.get("value")))
-            for one in as_objects(as_object(pairs).get("values"))
+            text_of(item.get("key")): _value(as_object(item.get("value")))
+            for item in as_objects(as_object(pairs).get("values"))
         }
     return None
 
 
 def _id(value: JsonValue) -> str:
-    """Return an id in hexadecimal, of one in hexadecimal or in base64 as protobuf's own JSON has it."""
+    """Return an id in hexadecimal; protobuf's own JSON has it in base64."""
     text = text_of(value).removeprefix("0x")
     if re.fullmatch(r"(?:[0-9a-fA-F]{16}){1,2}", text) or not text:
         return text.lower()
@@ -352,19 +366,19 @@ def _is_request(value: object) -> bool:
 def _is_otlp(file: ParsedFile) -> bool:
     if file.kind == "protobuf":
         return True
-    values = file.rows[:LOOKED_AT] if isinstance(file.value, list) else [file.value]
+    values = file.rows[:MAX_CHECKED_ROWS] if isinstance(file.value, list) else [file.value]
     return bool(values) and any(map(_is_request, values))
 
 
 def _is_langfuse(file: ParsedFile) -> bool:
     if file.kind == "protobuf" or not _is_otlp(file):
         return False
-    requests = file.rows[:LOOKED_AT] if isinstance(file.value, list) else [file.value]
+    requests = file.rows[:MAX_CHECKED_ROWS] if isinstance(file.value, list) else [file.value]
     return any(
-        as_object(within.get("scope")).get("name") == langfuse.SCOPE
+        as_object(scope_group.get("scope")).get("name") == langfuse.SCOPE
         for request in requests
-        for group in as_objects(_either(as_object(request), "resourceSpans"))
-        for within in as_objects(_either(group, "scopeSpans"))
+        for group in as_objects(_get(as_object(request), "resourceSpans"))
+        for scope_group in as_objects(_get(group, "scopeSpans"))
     )
 
 
@@ -376,7 +390,9 @@ def _read_otlp(file: ParsedFile) -> ToolFile:
         return read_raw(file, [*_otlp_spans(value, 1)])
     prefixes = ["" if file.kind == "JSONL" else f"[{index}]." for index in range(len(value))]
     lines = [file.line(index) for index in range(len(value))]
-    return read_raw(file, [span for given in zip(value, lines, prefixes, strict=True) for span in _otlp_spans(*given)])
+    return read_raw(
+        file, [span for request in zip(value, lines, prefixes, strict=True) for span in _otlp_spans(*request)]
+    )
 
 
 def _is_console(file: ParsedFile) -> bool:
@@ -386,7 +402,7 @@ def _is_console(file: ParsedFile) -> bool:
         and {"trace_id", "span_id"} <= row["context"].keys()
         and isinstance(row.get("attributes"), dict)
         and str(row.get("kind")).startswith("SpanKind.")
-        for row in rows[:LOOKED_AT]
+        for row in rows[:MAX_CHECKED_ROWS]
     )
 
 

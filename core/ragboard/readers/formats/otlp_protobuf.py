@@ -1,4 +1,4 @@
-"""Reads an OTLP `ExportTraceServiceRequest` from its bytes, as the JSON that OTLP writes for the same request.
+"""Read an OTLP `ExportTraceServiceRequest` from its bytes, as the JSON of the same request.
 
 Only the fields that ragboard uses are listed here (opentelemetry-proto, `trace.proto` and `common.proto`, version 1);
 all others are skipped.
@@ -61,7 +61,7 @@ LENGTH_DELIMITED = 2
 
 
 def read_requests(path: Path) -> dict[str, Any]:
-    """The requests in a file, as one; each may have its length before it, as the collector's file exporter writes them.
+    """Return the requests in a file as one; they can be length-prefixed, as the collector's file exporter writes them.
 
     Raises RunFileError for any other file.
     """
@@ -70,38 +70,38 @@ def read_requests(path: Path) -> dict[str, Any]:
     data = path.read_bytes()
     try:
         parts = [data] if data[:1] == b"\x0a" else list(_length_prefixed(data))
-        found = [_message(memoryview(part), "Request", 0) for part in parts]
+        requests = [_message(memoryview(part), "Request", 0) for part in parts]
     except (ValueError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise RunFileError(path, "is not OTLP as protobuf (an ExportTraceServiceRequest)") from error
-    return {"resourceSpans": [group for one in found for group in one.get("resourceSpans", ())]}
+    return {"resourceSpans": [group for request in requests for group in request.get("resourceSpans", ())]}
 
 
 def _length_prefixed(data: bytes) -> Iterator[bytes]:
-    """Yield messages, each of which comes after four bytes with its length."""
-    at = 0
-    while at < len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        if at + 4 + length > len(data):
+    """Yield the messages, each of which follows four bytes with its length."""
+    position = 0
+    while position < len(data):
+        (length,) = struct.unpack_from(">I", data, position)
+        if position + 4 + length > len(data):
             raise ValueError("cut short")
-        yield data[at + 4 : at + 4 + length]
-        at += 4 + length
+        yield data[position + 4 : position + 4 + length]
+        position += 4 + length
 
 
 def _message(data: memoryview, name: str, level: int) -> dict[str, Any]:
     if level > MAX_LEVELS:
         raise ValueError("nested too deeply")
-    known, found = MESSAGES[name], dict[str, Any]()
+    field_types, message = MESSAGES[name], dict[str, Any]()
     for number, wire, value in _fields(data):
-        if number not in known:
+        if number not in field_types:
             continue
-        field, kind = known[number]
+        field, kind = field_types[number]
         if (wire == LENGTH_DELIMITED) is not (kind in ("text", "hex") or kind[0].isupper()):
             raise ValueError(f"{field} has an unexpected type")
         if kind.endswith("[]"):
-            found.setdefault(field, []).append(_message(value, kind[:-2], level + 1))
+            message.setdefault(field, []).append(_message(value, kind[:-2], level + 1))
         else:
-            found[field] = _read(value, kind, level)
-    return found
+            message[field] = _read(value, kind, level)
+    return message
 
 
 def _read(value: Any, kind: str, level: int) -> Any:
@@ -124,34 +124,34 @@ def _read(value: Any, kind: str, level: int) -> Any:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int, Any]]:
-    """Number, wire type and value of each field: a number, or the bytes of a text or message."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
+    """Yield number, wire type and value of each field: a number, or the bytes of a text or message."""
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position)
         wire = key & 7
         if wire == 0:
-            value, at = _varint(data, at)
+            value, position = _varint(data, position)
             yield key >> 3, wire, value
             continue
         if wire == LENGTH_DELIMITED:
-            length, at = _varint(data, at)
+            length, position = _varint(data, position)
         elif wire in (1, 5):
             length = 8 if wire == 1 else 4
         else:
             raise ValueError(f"wire type {wire}")
-        if at + length > len(data):
+        if position + length > len(data):
             raise ValueError("cut short")
-        part = data[at : at + length]
+        part = data[position : position + length]
         yield key >> 3, wire, part if wire == LENGTH_DELIMITED else int.from_bytes(part, "little")
-        at += length
+        position += length
 
 
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
+def _varint(data: memoryview, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
-        byte = data[at]
-        at += 1
+        byte = data[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & (2**64 - 1), at
+            return value & (2**64 - 1), position
     raise ValueError("a number of more than 64 bits")

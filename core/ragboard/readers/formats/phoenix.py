@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, PassageRows, ToolFile, ToolSample
-from ragboard.readers.formats.feedback import Feedback, judged
+from ragboard.readers.formats.feedback import Feedback, collect_feedback
 from ragboard.readers.formats.otlp import RawSpan, otlp_span, read_raw
-from ragboard.readers.formats.shapes import as_object, as_objects, without
+from ragboard.readers.formats.shapes import as_object, as_objects, drop_missing
 from ragboard.readers.formats.spans import (
     ANSWERS,
     PASSAGES,
     QUESTIONS,
     clean_value,
-    decoded,
+    decode_value,
     earlier_turns,
     nanoseconds,
     passages_of,
@@ -61,17 +61,17 @@ FORMATS = (
 JOINED = "passages are joined in this file: each sample has one, with the text of all"
 
 
-def _is_frame(file: ParsedFile) -> bool:
+def _is_dataframe(file: ParsedFile) -> bool:
     return {"context.span_id", "context.trace_id", "parent_id", "span_kind"} <= file.columns and bool(file.rows)
 
 
-def _read_frame(file: ParsedFile) -> ToolFile:
+def _read_dataframe(file: ParsedFile) -> ToolFile:
     spans: list[RawSpan] = []
     for index, row in enumerate(as_objects(clean_value(file))):
         attributes: dict[str, JsonValue] = {}
         for name, value in row.items():
             if name.startswith("attributes.") and value is not None:
-                attributes |= _flat(name.removeprefix("attributes."), decoded(value, python=True))
+                attributes |= _flat(name.removeprefix("attributes."), decode_value(value, python=True))
         attributes.setdefault("openinference.span.kind", row.get("span_kind"))
         spans.append(
             RawSpan(
@@ -89,10 +89,10 @@ def _read_frame(file: ParsedFile) -> ToolFile:
 
 
 def _flat(name: str, value: JsonValue) -> dict[str, JsonValue]:
-    """Return a list of objects as flat keys, which is how a span itself has it; anything else as it is."""
-    if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+    """Return a list of objects as flat keys, as OpenTelemetry spans have it; any other value under its own name."""
+    if not isinstance(value, list) or not value or not all(isinstance(item, Mapping) for item in value):
         return {name: value}
-    return {f"{name}.{at}.{key}": cell for at, one in enumerate(as_objects(value)) for key, cell in one.items()}
+    return {f"{name}.{index}.{key}": cell for index, item in enumerate(as_objects(value)) for key, cell in item.items()}
 
 
 def _error(row: Mapping[str, JsonValue]) -> str:
@@ -172,48 +172,48 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
-    """JSON, or a CSV with objects as JSON in its cells and five columns for each annotation."""
+    """Read JSON, or a CSV with JSON objects in its cells and five columns for each annotation."""
     samples: list[ToolSample] = []
     for index, row in enumerate(as_objects(clean_value(file))):
         annotations = as_objects(row.get("annotations")) or _annotations(row)
-        said = judged([_feedback(one) for one in annotations])
-        given, output, reference = (decoded(row.get(name)) for name in ("input", "output", "reference_output"))
+        feedback = collect_feedback([_feedback(annotation) for annotation in annotations])
+        inputs, output, reference = (decode_value(row.get(name)) for name in ("input", "output", "reference_output"))
         gold = passages_of(reference) if isinstance(reference, Mapping) else None
         cells: dict[str, JsonValue] = {
             "id": row.get("example_id"),
-            "question": pick(given, QUESTIONS),
-            "history": earlier_turns(given),
+            "question": pick(inputs, QUESTIONS),
+            "history": earlier_turns(inputs),
             "answer": pick(output, ANSWERS),
             "contexts": passages_of(output) if isinstance(output, Mapping) else None,
             "reference": pick({k: v for k, v in reference.items() if k not in PASSAGES}, ANSWERS) or None
             if isinstance(reference, Mapping)
             else reference,
             "reference_contexts": gold,
-            "metadata": without(
+            "metadata": drop_missing(
                 {name: row.get(name) for name, use in EXPERIMENT.items() if use == "metadata"}
-                | {"human_feedback": [*said.people] or None}
+                | {"human_feedback": [*feedback.human_feedback] or None}
             ),
         }
         samples.append(
             ToolSample(
-                cells=without(cells),
+                cells=drop_missing(cells),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
-                scores=said.scores,
-                recorded=RecordedSample(judgements=said.judgements),
+                scores=feedback.scores,
+                recorded=RecordedSample(judgements=feedback.judgements),
             )
         )
-    there = {name for row in file.rows for name, value in row.items() if value is not None}
-    fields = {path: use for path, use in EXPERIMENT.items() if use != "metadata" or path in there}
+    present = {name for row in file.rows for name, value in row.items() if value is not None}
+    fields = {path: use for path, use in EXPERIMENT.items() if use != "metadata" or path in present}
     return ToolFile(tool="Phoenix", samples=samples, fields=fields)
 
 
 def _annotations(row: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
-    found: dict[str, dict[str, JsonValue]] = {}
+    by_name: dict[str, dict[str, JsonValue]] = {}
     for column, cell in row.items():
-        if (said := ANNOTATION.fullmatch(column)) and cell is not None:
-            found.setdefault(said["name"], {"name": said["name"]})[said["key"]] = cell
-    return [*found.values()]
+        if (match := ANNOTATION.fullmatch(column)) and cell is not None:
+            by_name.setdefault(match["name"], {"name": match["name"]})[match["key"]] = cell
+    return [*by_name.values()]
 
 
 def _feedback(annotation: Mapping[str, JsonValue]) -> Feedback:
@@ -228,7 +228,7 @@ def _feedback(annotation: Mapping[str, JsonValue]) -> Feedback:
 
 
 def _evaluated(columns: frozenset[str]) -> list[str]:
-    """Names of the evaluators whose scores are columns."""
+    """Return the names of the evaluators whose scores are columns."""
     ends = [column.removesuffix("_execution_details") for column in columns if column.endswith("_execution_details")]
     return sorted(name for name in ends if f"{name}_score" in columns)
 
@@ -261,38 +261,38 @@ def _read_evals(file: ParsedFile) -> ToolFile:
         feedback: list[Feedback] = []
         failed: dict[str, Outcome] = {}
         for name in names:
-            said = as_object(decoded(row.get(f"{name}_score"), python=True))
-            details = as_object(decoded(row.get(f"{name}_execution_details"), python=True))
-            called = text_of(said.get("name")) or name
-            if said.get("direction") in ("minimize", "neutral"):
-                directions[called] = "lower" if said["direction"] == "minimize" else "neutral"
-            if judge := text_of(as_object(said.get("metadata")).get("model")):
+            result = as_object(decode_value(row.get(f"{name}_score"), python=True))
+            details = as_object(decode_value(row.get(f"{name}_execution_details"), python=True))
+            metric = text_of(result.get("name")) or name
+            if result.get("direction") in ("minimize", "neutral"):
+                directions[metric] = "lower" if result["direction"] == "minimize" else "neutral"
+            if judge := text_of(as_object(result.get("metadata")).get("model")):
                 judges[judge] = None
-            if said:
+            if result:
                 feedback.append(
                     Feedback(
-                        name=called,
-                        value=said.get("score"),
-                        label=said.get("label"),
-                        reason=said.get("explanation"),
-                        person=said.get("kind") == "human",
+                        name=metric,
+                        value=result.get("score"),
+                        label=result.get("label"),
+                        reason=result.get("explanation"),
+                        person=result.get("kind") == "human",
                     )
                 )
             elif details:
                 errors = details.get("exceptions")
-                listing = errors if isinstance(errors, Sequence) and not isinstance(errors, str) else []
-                failed[called] = Unscored(reason="failed", detail="; ".join(map(text_of, listing)) or "no score")
-        results = judged(feedback)
+                exceptions = errors if isinstance(errors, Sequence) and not isinstance(errors, str) else []
+                failed[metric] = Unscored(reason="failed", detail="; ".join(map(text_of, exceptions)) or "no score")
+        results = collect_feedback(feedback)
         cells = {field: row.get(column) for field, column in field_of.items() if column}
         cells["metadata"] = {
             column: row[column] for column, use in fields.items() if use == "metadata" and row.get(column) is not None
         }
-        passages = decoded(cells.get("contexts"), python=True)
+        passages = decode_value(cells.get("contexts"), python=True)
         if isinstance(passages, str):
             joined, passages = True, [passages]
         samples.append(
             ToolSample(
-                cells=without({**cells, "contexts": passages}),
+                cells=drop_missing({**cells, "contexts": passages}),
                 line=file.line(index),
                 scores={**failed, **results.scores},
                 recorded=RecordedSample(judgements=results.judgements),
@@ -321,7 +321,7 @@ def _is_joined(file: ParsedFile) -> bool:
 
 
 def _read_joined(file: ParsedFile) -> ToolFile:
-    """What `get_input_output_context` gives, and before it `get_qa_with_reference`, which calls the passages so."""
+    """Read the table of `get_input_output_context`, or of `get_qa_with_reference`, with passages in `reference`."""
     texts = "context" if "context" in file.columns else "reference"
     rest = sorted(file.columns - {*CONTEXT, texts})
     samples: list[ToolSample] = []
@@ -333,9 +333,9 @@ def _read_joined(file: ParsedFile) -> ToolFile:
             "question": row.get("input"),
             "answer": row.get("output"),
             "contexts": [text] if isinstance(text, str) and text.strip() else None,
-            "metadata": without(metadata),
+            "metadata": drop_missing(metadata),
         }
-        samples.append(ToolSample(cells=without(cells), line=file.line(index)))
+        samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index)))
     notes = [JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)"]
     if texts == "reference":
         notes.append("Phoenix calls the passages `reference`; to read it as the reference, --map reference=reference")
@@ -348,7 +348,7 @@ def _read_joined(file: ParsedFile) -> ToolFile:
 
 
 FILE_FORMATS = (
-    FileFormat(name="Phoenix spans", recognises=_is_frame, read=_read_frame),
+    FileFormat(name="Phoenix spans", recognises=_is_dataframe, read=_read_dataframe),
     FileFormat(name="Phoenix spans from its API", recognises=_is_rest, read=_read_rest),
     FileFormat(name="Phoenix experiment", recognises=_is_experiment, read=_read_experiment),
     FileFormat(name="Phoenix evaluations", recognises=_is_evals, read=_read_evals),

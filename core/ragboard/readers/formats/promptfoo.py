@@ -15,14 +15,14 @@ from itertools import pairwise
 from typing import Any
 
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decoded
+from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, decode_json
 from ragboard.readers.scores import read_score
 from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSample, Unscored
 
 __all__ = ["FILE_FORMATS", "OUTPUT_COLUMNS"]
 
 OUTPUT_COLUMNS = frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
-"""Columns of a CSV that are there once for each output."""
+"""Columns of a CSV that are repeated for each output."""
 HEADING = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
 """The name of the column that holds an output."""
 NAMES = {
@@ -43,12 +43,12 @@ LONGEST_LABEL = 40
 ONE_TEXT = "contexts: one text kept as one passage"
 """The note on the passages that a variable holds, which may be several."""
 ERROR = 2
-"""`failureReason` of a result that is no answer; 1 is an assertion that failed."""
+"""The `failureReason` of a result without an answer; 1 is a failed assertion."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Output:
-    """What a provider answered to a prompt, with the variables of one test."""
+    """The output of a provider for a prompt and the variables of one test."""
 
     index: int
     """The number of its pair of provider and prompt, from 0."""
@@ -70,15 +70,15 @@ def _read_results(file: ParsedFile) -> ToolFile:
     templates = [as_text(prompt.get("raw")) for prompt in as_objects(inner.get("prompts"))]
     outputs = [
         _output(
-            one, ToolSample(cells={}, line=file.line_in("results", 0), location=f"results.results[{index}]"), templates
+            item, ToolSample(cells={}, line=file.line_in("results", 0), location=f"results.results[{index}]"), templates
         )
-        for index, one in enumerate(inner["results"])
-        if isinstance(one, Mapping)
+        for index, item in enumerate(inner["results"])
+        if isinstance(item, Mapping)
     ]
-    whole = as_object(as_object(file.value).get("config"))
+    config = as_object(as_object(file.value).get("config"))
     version = as_text(as_object(file.value.get("metadata")).get("promptfooVersion"))
-    judges = {_provider(one) for said in as_objects(inner["results"]) for one in _graders(said)}
-    return _tool_file(outputs, judges, name=as_text(whole.get("description")), version=version)
+    judges = {_provider(item) for result in as_objects(inner["results"]) for item in _graders(result)}
+    return _tool_file(outputs, judges, name=as_text(config.get("description")), version=version)
 
 
 def _is_lines(file: ParsedFile) -> bool:
@@ -87,86 +87,93 @@ def _is_lines(file: ParsedFile) -> bool:
 
 def _read_lines(file: ParsedFile) -> ToolFile:
     outputs = [_output(row, ToolSample(cells={}, line=file.line(index)), ()) for index, row in enumerate(file.rows)]
-    return _tool_file(outputs, {_provider(one) for row in file.rows for one in _graders(row)})
+    return _tool_file(outputs, {_provider(provider) for row in file.rows for provider in _graders(row)})
 
 
-def _graders(said: Mapping[str, Any]) -> list[object]:
-    parts = as_objects(as_object(said.get("gradingResult")).get("componentResults"))
-    options = as_object(as_object(said.get("testCase")).get("options"))
+def _graders(result: Mapping[str, Any]) -> list[object]:
+    parts = as_objects(as_object(result.get("gradingResult")).get("componentResults"))
+    options = as_object(as_object(result.get("testCase")).get("options"))
     return [options.get("provider"), *(as_object(part.get("assertion")).get("provider") for part in parts)]
 
 
-def _provider(said: object) -> str:
+def _provider(provider: object) -> str:
     """Return the name of a provider, its label if it has one."""
-    return as_text(said) or as_text(as_object(said).get("label")) or as_text(as_object(said).get("id"))
+    return as_text(provider) or as_text(as_object(provider).get("label")) or as_text(as_object(provider).get("id"))
 
 
-def _output(said: Mapping[str, Any], blank: ToolSample, templates: Sequence[str]) -> _Output:
-    index = said.get("promptIdx")
+def _output(result: Mapping[str, Any], template: ToolSample, templates: Sequence[str]) -> _Output:
+    index = result.get("promptIdx")
     index = index if type(index) is int and index >= 0 else 0
-    prompt, response = as_object(said.get("prompt")), as_object(said.get("response"))
-    failed = said.get("failureReason") == ERROR or ("failureReason" not in said and bool(response.get("error")))
-    metadata = as_object(as_object(said.get("testCase")).get("metadata"))
-    graded = as_objects(as_object(said.get("gradingResult")).get("componentResults"))
-    judged = [one for part in graded if (one := as_object(part.get("metadata")).get("context")) is not None]
+    prompt, response = as_object(result.get("prompt")), as_object(result.get("response"))
+    failed = result.get("failureReason") == ERROR or ("failureReason" not in result and bool(response.get("error")))
+    metadata = as_object(as_object(result.get("testCase")).get("metadata"))
+    graded = as_objects(as_object(result.get("gradingResult")).get("componentResults"))
+    judged_contexts = [
+        context for part in graded if (context := as_object(part.get("metadata")).get("context")) is not None
+    ]
     answer, returned = _answer(response.get("output"))
-    cells = _cells(as_object(said.get("vars")), metadata, as_text(prompt.get("raw")))
-    given = [_named(source, "contexts")[1] for source in (returned, as_object(response.get("metadata")))]
-    contexts = next((one for one in (*given, cells.get("contexts"), *judged) if one is not None), None)
+    cells = _cells(as_object(result.get("vars")), metadata, as_text(prompt.get("raw")))
+    returned_contexts = [
+        _first_named(source, "contexts")[1] for source in (returned, as_object(response.get("metadata")))
+    ]
+    contexts = next(
+        (context for context in (*returned_contexts, cells.get("contexts"), *judged_contexts) if context is not None),
+        None,
+    )
     cells |= {
         "answer": None if failed else answer,
         "contexts": [contexts] if isinstance(contexts, str) else contexts,
     }
     return _Output(
         index=index,
-        provider=_provider(said.get("provider")),
+        provider=_provider(result.get("provider")),
         prompt=templates[index] if index < len(templates) else as_text(prompt.get("label")),
         sample=replace(
-            blank,
+            template,
             cells=cells,
-            scores=_scores(said, graded),
+            scores=_scores(result, graded),
             recorded=RecordedSample(judgements=tuple(_judgements(graded))),
             notes=(ONE_TEXT,) if isinstance(contexts, str) else (),
         ),
-        error=(as_text(said.get("error")) or "no answer") if failed else "",
+        error=(as_text(result.get("error")) or "no answer") if failed else "",
     )
 
 
 def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
     """Return the fields that are variables; the whole prompt is the question where no variable is."""
-    found = {field: _named(variables, field) for field in NAMES}
-    if not found["question"][0]:
-        found["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
-    read = {name for name, _ in found.values()}
-    rest = {name: value for name, value in variables.items() if name not in read}
-    kept = {name: value for name, value in metadata.items() if name != "id"}
-    cells = {field: value for field, (_, value) in found.items()}
-    return {**cells, "id": metadata.get("id", cells["id"]), "metadata": {**rest, **kept}}
+    by_field = {field: _first_named(variables, field) for field in NAMES}
+    if not by_field["question"][0]:
+        by_field["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
+    used_names = {name for name, _ in by_field.values()}
+    rest = {name: value for name, value in variables.items() if name not in used_names}
+    test_metadata = {name: value for name, value in metadata.items() if name != "id"}
+    cells = {field: value for field, (_, value) in by_field.items()}
+    return {**cells, "id": metadata.get("id", cells["id"]), "metadata": {**rest, **test_metadata}}
 
 
-def _named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
-    """Return the first of the names that a field may have, and what is under it; empty and None without one."""
+def _first_named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
+    """Return (name, value) for the first usual name of the field that is among the values; ("", None) without one."""
     return next(((name, values[name]) for name in NAMES[field] if values.get(name) is not None), ("", None))
 
 
 def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
-    """Return the answer, and the object that it is in, where a provider gives back one."""
+    """Return the answer and, if the output is an object, that object."""
     if not isinstance(output, Mapping):
         return (output if output is None or isinstance(output, (str, list)) else json.dumps(output)), {}
     text = next((output[name] for name in ANSWERS if isinstance(output.get(name), str)), None)
     return (json.dumps(output, ensure_ascii=False) if text is None else text), output
 
 
-def _scores(said: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
+def _scores(result: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
     """Return the score of the test, of each named metric, and of the assertions without a name by their type."""
-    found = {"score": as_number(said.get("score"))}
-    found |= {name: as_number(value) for name, value in as_object(said.get("namedScores")).items()}
+    numbers = {"score": as_number(result.get("score"))}
+    numbers |= {name: as_number(value) for name, value in as_object(result.get("namedScores")).items()}
     for part in graded:
         assertion = as_object(part.get("assertion"))
         if not assertion.get("metric"):
             name = as_text(assertion.get("type")) or "assertion"
-            found[name if name not in found else f"{name} {len(found)}"] = as_number(part.get("score"))
-    return {name: read_score(value) for name, value in found.items()}
+            numbers[name if name not in numbers else f"{name} {len(numbers)}"] = as_number(part.get("score"))
+    return {name: read_score(value) for name, value in numbers.items()}
 
 
 def _judgements(graded: Sequence[Mapping[str, Any]]) -> Iterator[RecordedJudgement]:
@@ -187,7 +194,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Variables, then for each output its text, status, scores and reason; the names of those columns come again."""
+    """Read a CSV: variables, then repeated columns for each output with its text, status, scores and reason."""
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
     starts = [index for index, name in enumerate(columns) if HEADING.fullmatch(name)]
     outputs: list[_Output] = []
@@ -195,12 +202,16 @@ def _read_table(file: ParsedFile) -> ToolFile:
         variables = {name: row[name] for name in columns[: starts[0]] if row.get(name) is not None}
         for index, (start, stop) in enumerate(pairwise((*starts, len(columns)))):
             heading = HEADING.fullmatch(columns[start])
-            said = {name.partition("#")[0]: row.get(name) for name in columns[start + 1 : stop]}
-            reason, status = as_text(said.get("Grader Reason")), as_text(said.get("Status"))
-            named = {name.removeprefix("Metric: "): one for name, one in said.items() if name.startswith("Metric: ")}
-            named |= as_object(decoded(said.get("Named Scores")))
-            scores = {"score": said.get("Score"), **named}
-            value = as_number(decoded(said.get("Score")))
+            cells_of_output = {name.partition("#")[0]: row.get(name) for name in columns[start + 1 : stop]}
+            reason, status = as_text(cells_of_output.get("Grader Reason")), as_text(cells_of_output.get("Status"))
+            named_scores = {
+                name.removeprefix("Metric: "): cell
+                for name, cell in cells_of_output.items()
+                if name.startswith("Metric: ")
+            }
+            named_scores |= as_object(decode_json(cells_of_output.get("Named Scores")))
+            scores = {"score": cells_of_output.get("Score"), **named_scores}
+            value = as_number(decode_json(cells_of_output.get("Score")))
             graded = RecordedJudgement(about="test", number=1, says=status.lower(), value=value, reason=reason)
             answer = as_text(row.get(columns[start]))
             failed = status == "ERROR"
@@ -209,7 +220,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             sample = ToolSample(
                 cells={**cells, "contexts": None if contexts is None else [contexts]},
                 line=file.line(row_index),
-                scores={name: read_score(as_number(decoded(one))) for name, one in scores.items()},
+                scores={name: read_score(as_number(decode_json(cell))) for name, cell in scores.items()},
                 recorded=RecordedSample(judgements=(graded,) if status and not failed else ()),
                 notes=() if contexts is None else (ONE_TEXT,),
             )
@@ -224,12 +235,14 @@ def _tool_file(
     outputs: Sequence[_Output], judges: set[str], *, name: str = "", version: str = "", notes: Sequence[str] = ()
 ) -> ToolFile:
     prompts = {output.index: output for output in outputs}
-    several = Counter(output.provider for output in prompts.values())
+    prompts_per_provider = Counter(output.provider for output in prompts.values())
     runs: dict[int, str] = {}
     for index, output in prompts.items():
         short = len(output.prompt) <= LONGEST_LABEL and "\n" not in output.prompt
-        which = output.prompt if short and output.prompt else f"prompt {index + 1}"
-        runs[index] = f"{output.provider} {which}" if several[output.provider] > 1 else output.provider
+        prompt_label = output.prompt if short and output.prompt else f"prompt {index + 1}"
+        runs[index] = (
+            f"{output.provider} {prompt_label}" if prompts_per_provider[output.provider] > 1 else output.provider
+        )
     metrics = dict.fromkeys(metric for output in outputs for metric in output.sample.scores)
     samples: list[ToolSample] = []
     for output in outputs:

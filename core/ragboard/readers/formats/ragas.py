@@ -31,7 +31,7 @@ nv_context_relevance nv_response_groundedness ragas_score relevance_rate respons
 rouge_score semantic_similarity string_present summary_score tool_call_accuracy tool_call_f1 topic_adherence
 """
 METRICS = frozenset(_METRICS.split())
-"""What ragas calls its metrics, in any version; settings follow in brackets."""
+"""The names of ragas' metrics in all versions; settings follow in brackets."""
 
 _DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("harmfulness", "maliciousness"), "lower"),
@@ -42,28 +42,30 @@ _DIRECTIONS: dict[str, Direction] = {
 NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
 
 MISSPELT = {"context_relavency": "context_relevancy"}
-"""As the first ragas wrote it."""
+"""Names that the first version of ragas misspelt."""
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
-    found: dict[str, str] = {}
+    score_columns: dict[str, str] = {}
     for column in columns:
         name = _metric_name(column)
         if name and all(is_score(row.get(column)) for row in rows):
-            found.setdefault(f"ragas-file.{name}", column)
-    if not found:
+            score_columns.setdefault(f"ragas-file.{name}", column)
+    if not score_columns:
         return None
-    return ScoreColumns(tool="ragas", columns=found, taken=frozenset(found.values()), directions=_DIRECTIONS)
+    return ScoreColumns(
+        tool="ragas", columns=score_columns, taken=frozenset(score_columns.values()), directions=_DIRECTIONS
+    )
 
 
 def _metric_name(column: str) -> str:
-    """Return the metric of a column in one spelling, with its settings; empty if ragas has none such."""
-    found = NAMED.fullmatch(column.strip())
-    if found is None:
+    """Return the name of a column's metric in one spelling, with its settings; empty if ragas has no such metric."""
+    match = NAMED.fullmatch(column.strip())
+    if match is None:
         return ""
-    plain = re.sub(r"[\s_-]+", "_", found["name"].strip().lower())
-    plain = MISSPELT.get(plain, plain)
-    return plain + (found["settings"] or "").replace(" ", "") if plain in METRICS else ""
+    name = re.sub(r"[\s_-]+", "_", match["name"].strip().lower())
+    name = MISSPELT.get(name, name)
+    return name + (match["settings"] or "").replace(" ", "") if name in METRICS else ""
 
 
 def _format(name: str, *columns: str, **fields: str) -> Format:
@@ -88,7 +90,7 @@ SAVE_TRACES = (
     "json.dump([run.model_dump() for run in result.ragas_traces.values()], file, cls=ChainRunEncoder)"
     " with ragas.callbacks.ChainRunEncoder"
 )
-"""How to save all that ragas knows of an evaluation."""
+"""How to save the complete traces of an evaluation."""
 
 FIELDS = {
     "user_input": "question",
@@ -109,30 +111,30 @@ class _Calls:
         default_factory=dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]
     )
 
-    def add(self, prompt: str, given: object, said: object) -> None:
+    def add(self, prompt: str, inputs: object, outputs: object) -> None:
         """Add a call, under the name that newer versions of ragas give its prompt."""
-        plain = re.sub(r"^\d+_", "", prompt)
-        name = RENAMED.get(plain, plain)
-        for one in said if isinstance(said, list) else [said]:
-            self.by_prompt.setdefault(name, []).append((as_object(given), as_object(one)))
+        unnumbered = re.sub(r"^\d+_", "", prompt)
+        name = RENAMED.get(unnumbered, unnumbered)
+        for output in outputs if isinstance(outputs, list) else [outputs]:
+            self.by_prompt.setdefault(name, []).append((as_object(inputs), as_object(output)))
 
 
 RENAMED = {"long_form_answer_prompt": "statement_generator_prompt"}
 
 
 def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> RecordedSample:
-    """Return what ragas' judge said of a sample, from its calls by metric."""
+    """Return the statements and judgements of ragas' judge for a sample, from its calls by metric."""
     answer = [
-        (one["statement"], _verdict(one, "verdict"))
-        for _, said in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
-        for one in as_objects(said.get("statements"))
-        if isinstance(one.get("statement"), str)
+        (row["statement"], _verdict(row, "verdict"))
+        for _, output in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
+        for row in as_objects(output.get("statements"))
+        if isinstance(row.get("statement"), str)
     ]
     reference = [
-        (one["statement"], _verdict(one, "attributed"))
-        for _, said in _prompts(calls, "context_recall", "context_recall_classification_prompt")
-        for one in as_objects(said.get("classifications"))
-        if isinstance(one.get("statement"), str)
+        (row["statement"], _verdict(row, "attributed"))
+        for _, output in _prompts(calls, "context_recall", "context_recall_classification_prompt")
+        for row in as_objects(output.get("classifications"))
+        if isinstance(row.get("statement"), str)
     ]
     return RecordedSample(
         statements=(
@@ -158,43 +160,43 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
         ("context_utilization", "useful toward response"),
         ("llm_context_precision_without_reference", "useful toward response"),
     ):
-        for given, said in _prompts(calls, metric, "context_precision_prompt"):
-            rank = ranks.get(as_text(given.get("context")))
-            if rank is not None and said.get("verdict") in (0, 1):
+        for inputs, output in _prompts(calls, metric, "context_precision_prompt"):
+            rank = ranks.get(as_text(inputs.get("context")))
+            if rank is not None and output.get("verdict") in (0, 1):
                 yield RecordedJudgement(
                     about=about,
                     number=rank,
-                    says="yes" if said["verdict"] else "no",
-                    reason=as_text(said.get("reason")),
+                    says="yes" if output["verdict"] else "no",
+                    reason=as_text(output.get("reason")),
                 )
-    for metric, called in calls.items():
-        for number, (_, said) in enumerate(called.by_prompt.get("response_relevance_prompt", []), 1):
-            if isinstance(said.get("question"), str):
-                evasive = "the judge called the answer evasive" if said.get("noncommittal") else ""
+    for metric, metric_calls in calls.items():
+        for number, (_, output) in enumerate(metric_calls.by_prompt.get("response_relevance_prompt", []), 1):
+            if isinstance(output.get("question"), str):
+                evasive = "the judge called the answer evasive" if output.get("noncommittal") else ""
                 yield RecordedJudgement(
-                    about="question generated from the answer", number=number, says=said["question"], reason=evasive
+                    about="question generated from the answer", number=number, says=output["question"], reason=evasive
                 )
-        for number, (_, said) in enumerate(called.by_prompt.get("single_turn_aspect_critic_prompt", []), 1):
-            if said.get("verdict") in (0, 1):
+        for number, (_, output) in enumerate(metric_calls.by_prompt.get("single_turn_aspect_critic_prompt", []), 1):
+            if output.get("verdict") in (0, 1):
                 yield RecordedJudgement(
                     about=metric,
                     number=number,
-                    says="yes" if said["verdict"] else "no",
-                    reason=as_text(said.get("reason")),
+                    says="yes" if output["verdict"] else "no",
+                    reason=as_text(output.get("reason")),
                 )
 
 
-def _verdict(said: Mapping[str, Any], key: str) -> Verdict | None:
-    """Ragas says 1 or 0; it never says that a passage contradicts a statement."""
-    if said.get(key) not in (0, 1):
+def _verdict(row: Mapping[str, Any], key: str) -> Verdict | None:
+    """Return the verdict for ragas' 1 or 0; ragas never calls a statement contradicted."""
+    if row.get(key) not in (0, 1):
         return None
-    return Verdict(label="supported" if said[key] else "unsupported", reason=as_text(said.get("reason")))
+    return Verdict(label="supported" if row[key] else "unsupported", reason=as_text(row.get("reason")))
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, JsonValue]:
-    kept = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
+    metadata = {name: value for name, value in row.items() if name not in FIELDS and value is not None}
     cells: dict[str, JsonValue] = {field: row[name] for name, field in FIELDS.items() if row.get(name) is not None}
-    return {**cells, "metadata": kept} if kept else cells
+    return {**cells, "metadata": metadata} if metadata else cells
 
 
 def _is_run_tree(file: ParsedFile) -> bool:
@@ -204,9 +206,15 @@ def _is_run_tree(file: ParsedFile) -> bool:
 
 def _runs(value: object) -> list[Mapping[str, Any]]:
     """Return the runs of a trace: a list, an object by id, or either under `evaluation_run`."""
-    inner = value["evaluation_run"] if isinstance(value, dict) and "evaluation_run" in value else value
-    found = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []
-    return found if all(isinstance(run, dict) and "run_id" in run and "name" in run for run in found) else []
+    value_of_runs = value["evaluation_run"] if isinstance(value, dict) and "evaluation_run" in value else value
+    runs = (
+        list(value_of_runs.values())
+        if isinstance(value_of_runs, dict)
+        else value_of_runs
+        if isinstance(value_of_runs, list)
+        else []
+    )
+    return runs if all(isinstance(run, dict) and "run_id" in run and "name" in run for run in runs) else []
 
 
 def _read_run_tree(file: ParsedFile) -> ToolFile:
@@ -220,9 +228,9 @@ def _read_run_tree(file: ParsedFile) -> ToolFile:
     for number, row in enumerate(rows, 1):
         calls: dict[str, _Calls] = {}
         for metric in children.get(str(row["run_id"]), ()):
-            called = calls.setdefault(_trace_name(str(metric["name"])), _Calls())
+            metric_calls = calls.setdefault(_trace_name(str(metric["name"])), _Calls())
             for prompt in children.get(str(metric["run_id"]), ()):
-                called.add(
+                metric_calls.add(
                     str(prompt["name"]),
                     as_object(prompt.get("inputs")).get("data"),
                     as_object(prompt.get("outputs")).get("output"),
@@ -239,8 +247,8 @@ def _read_run_tree(file: ParsedFile) -> ToolFile:
             )
         )
     fields = {
-        f"row.inputs.{name}": meant
-        for name, meant in FIELDS.items()
+        f"row.inputs.{name}": field_name
+        for name, field_name in FIELDS.items()
         if any(as_object(row.get("inputs")).get(name) is not None for row in rows)
     }
     return _tool_file(samples, {**fields, "row.outputs": "score", "ragas_prompt.outputs": "statements"})
@@ -270,20 +278,20 @@ def _read_traced_samples(file: ParsedFile) -> ToolFile:
             )
         )
     fields = {
-        f"sample.{name}": meant
-        for name, meant in FIELDS.items()
+        f"sample.{name}": field_name
+        for name, field_name in FIELDS.items()
         if any(as_object(row.get("sample")).get(name) is not None for row in file.rows)
     }
     return _tool_file(samples, {**fields, "scores": "score", "traces": "statements"})
 
 
 def _calls_of(traces: object) -> dict[str, _Calls]:
-    found: dict[str, _Calls] = {}
+    by_metric: dict[str, _Calls] = {}
     for metric, prompts in as_object(traces).items():
-        called = found.setdefault(_trace_name(str(metric)), _Calls())
+        metric_calls = by_metric.setdefault(_trace_name(str(metric)), _Calls())
         for prompt, call in as_object(prompts).items():
-            called.add(str(prompt), as_object(call).get("input"), as_object(call).get("output"))
-    return found
+            metric_calls.add(str(prompt), as_object(call).get("input"), as_object(call).get("output"))
+    return by_metric
 
 
 def _tool_file(samples: Sequence[ToolSample], fields: Mapping[str, str]) -> ToolFile:
@@ -298,10 +306,10 @@ def _tool_file(samples: Sequence[ToolSample], fields: Mapping[str, str]) -> Tool
 
 
 def _is_experiment(file: ParsedFile) -> bool:
-    return "user_input" in file.columns and any(_called(file.rows, column) for column in file.columns)
+    return "user_input" in file.columns and any(_holds_calls(file.rows, column) for column in file.columns)
 
 
-def _called(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+def _holds_calls(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
     """Return whether a column holds calls, as an experiment with a recorder of replies keeps them."""
     calls = [call for row in rows for call in as_objects(row.get(column))]
     return bool(calls) and all({"output_model", "output"} <= call.keys() for call in calls)
@@ -317,19 +325,21 @@ PROMPT_OF_MODEL = {
 
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
-    called = sorted(column for column in file.columns if _called(file.rows, column))
-    taken = {*FIELDS, *called}
+    call_columns = sorted(column for column in file.columns if _holds_calls(file.rows, column))
+    taken = {*FIELDS, *call_columns}
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
     scores = _scores([name for name in columns if name not in taken], file.rows)
-    scored = {column: spec.partition(".")[2] for spec, column in scores.columns.items()} if scores else {}
+    score_names = {column: spec.partition(".")[2] for spec, column in scores.columns.items()} if scores else {}
     samples: list[ToolSample] = []
     for index, row in enumerate(file.rows):
         calls: dict[str, _Calls] = {}
-        for column in called:
-            kept = calls.setdefault(_trace_name(column.removesuffix("_calls")), _Calls())
+        for column in call_columns:
+            metric_calls = calls.setdefault(_trace_name(column.removesuffix("_calls")), _Calls())
             for call in as_objects(row.get(column)):
-                kept.add(PROMPT_OF_MODEL.get(str(call["output_model"]), str(call["output_model"])), {}, call["output"])
-        cells = _cells({name: cell for name, cell in row.items() if name not in {*called, *scored}})
+                metric_calls.add(
+                    PROMPT_OF_MODEL.get(str(call["output_model"]), str(call["output_model"])), {}, call["output"]
+                )
+        cells = _cells({name: cell for name, cell in row.items() if name not in {*call_columns, *score_names}})
         error = as_text(row.get("error"))
         samples.append(
             ToolSample(
@@ -339,13 +349,14 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
                     name: Unscored(reason="failed", detail=error)
                     if row.get(column) is None and error
                     else read_score(row.get(column))
-                    for column, name in scored.items()
+                    for column, name in score_names.items()
                 },
                 recorded=_recorded(cells, calls),
             )
         )
     uses = {
-        name: FIELDS.get(name) or ("statements" if name in called else "score" if name in scored else "metadata")
+        name: FIELDS.get(name)
+        or ("statements" if name in call_columns else "score" if name in score_names else "metadata")
         for name in columns
     }
     return _tool_file(samples, uses)

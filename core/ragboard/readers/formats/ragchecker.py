@@ -1,4 +1,4 @@
-"""RAGChecker's input and output: items under `results`, their scores, and the claims and verdicts they bring.
+"""RAGChecker's input and output files: items under `results`, with scores, claims and verdicts.
 
 Each of `response_claims`, `gt_answer_claims` (a list of texts, or of triplets that are joined by spaces),
 `answer2response`, `response2answer` (a label for each claim), `retrieved2response` and
@@ -54,13 +54,13 @@ _DIRECTIONS: dict[str, Direction] = {
 
 
 def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
-    there = {key for row in rows for key in object_at(row, SCORES_KEY)}
-    odd = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
-    found = {f"ragchecker-file.{name}": name for name in METRICS if name in there - odd}
-    taken = frozenset() if there - set(found.values()) else frozenset({SCORES_KEY})
-    if not found:
+    present = {key for row in rows for key in object_at(row, SCORES_KEY)}
+    invalid = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
+    columns = {f"ragchecker-file.{name}": name for name in METRICS if name in present - invalid}
+    taken_columns = frozenset() if present - set(columns.values()) else frozenset({SCORES_KEY})
+    if not columns:
         return None
-    return ScoreColumns(tool="RAGChecker", columns=found, taken=taken, key=SCORES_KEY, directions=_DIRECTIONS)
+    return ScoreColumns(tool="RAGChecker", columns=columns, taken=taken_columns, key=SCORES_KEY, directions=_DIRECTIONS)
 
 
 def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
@@ -96,7 +96,7 @@ CELLS: dict[tuple[Side, VerdictTarget], str] = {
 
 
 class UnusableError(ValueError):
-    """A column of claims or verdicts that is not one: its name, what it holds, what was expected."""
+    """A column of claims or verdicts cannot be used; `column` is its name."""
 
     def __init__(self, column: str, message: str) -> None:
         self.column = column
@@ -105,9 +105,9 @@ class UnusableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class FileVerdicts:
-    """What the file says already: claims by side, and verdicts by side and what they are held against.
+    """The claims and verdicts in the run file: claims by side, verdicts by side and target.
 
-    A table has a row for each claim: one verdict, or one for each passage.
+    A table of verdicts has a row for each claim: one verdict, or one for each passage.
     """
 
     claims: Mapping[Side, tuple[str, ...]] = field(default_factory=dict[Side, tuple[str, ...]])
@@ -116,17 +116,17 @@ class FileVerdicts:
 
 def read_file_verdicts(sample: Sample) -> FileVerdicts:
     """Return the claims and verdicts in a sample's metadata. Raises UnusableError if they do not fit together."""
-    there = sample.metadata
+    metadata = sample.metadata
     claims: dict[Side, tuple[str, ...]] = {
-        side: _claims(column, there[column]) for side, column in CLAIMS.items() if there.get(column) is not None
+        side: _claims(column, metadata[column]) for side, column in CLAIMS.items() if metadata.get(column) is not None
     }
     cells: dict[tuple[Side, VerdictTarget], Rows] = {}
     for (side, against), column in CELLS.items():
-        if there.get(column) is not None:
+        if metadata.get(column) is not None:
             if side not in claims:
                 raise UnusableError(column, f"holds verdicts, but the sample has no {CLAIMS[side]}")
             width = len(sample.contexts or ()) if against == "passages" else None
-            cells[side, against] = _rows(column, there[column], len(claims[side]), width)
+            cells[side, against] = _rows(column, metadata[column], len(claims[side]), width)
     return FileVerdicts(claims=claims, cells=cells)
 
 
@@ -144,18 +144,18 @@ def _claim(column: str, number: int, value: object) -> str:
     return text
 
 
-def _rows(column: str, value: object, claims: int, width: int | None) -> Rows:
-    """`width` is None if each claim has one label, else how many it has, as a list."""
+def _rows(column: str, value: object, claims: int, labels_per_claim: int | None) -> Rows:
+    """Return the verdicts of each claim; `labels_per_claim` is None if a claim has one label instead of a list."""
     rows = _list(column, value, "labels")
     _count(column, "", len(rows), claims, "claims")
-    if width is None:
+    if labels_per_claim is None:
         return tuple((_verdict(column, number, label),) for number, label in enumerate(rows, 1))
-    found: list[tuple[Verdict, ...]] = []
+    result: list[tuple[Verdict, ...]] = []
     for number, row in enumerate(rows, 1):
         labels = _list(column, row, "labels")
-        _count(column, f"claim {number}: ", len(labels), width, "passages")
-        found.append(tuple(_verdict(column, number, label) for label in labels))
-    return tuple(found)
+        _count(column, f"claim {number}: ", len(labels), labels_per_claim, "passages")
+        result.append(tuple(_verdict(column, number, label) for label in labels))
+    return tuple(result)
 
 
 def _verdict(column: str, number: int, label: object) -> Verdict:
@@ -164,12 +164,12 @@ def _verdict(column: str, number: int, label: object) -> Verdict:
     return Verdict(label=LABELS[label], reason=f"The run file says {label}.")
 
 
-def _list(column: str, value: object, of: str) -> Sequence[object]:
+def _list(column: str, value: object, noun: str) -> Sequence[object]:
     if not isinstance(value, (list, tuple)):
-        raise UnusableError(column, f"is not a list of {of}")
+        raise UnusableError(column, f"is not a list of {noun}")
     return cast("Sequence[object]", value)
 
 
-def _count(column: str, where: str, got: int, expected: int, of: str) -> None:
-    if got != expected:
-        raise UnusableError(column, f"{where}{got} verdicts for {expected} {of}")
+def _count(column: str, prefix: str, count: int, expected: int, noun: str) -> None:
+    if count != expected:
+        raise UnusableError(column, f"{prefix}{count} verdicts for {expected} {noun}")

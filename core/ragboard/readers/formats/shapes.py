@@ -1,4 +1,4 @@
-"""Values of a tool's file as the shapes that a format expects; what has another shape counts as empty."""
+"""Read values of a tool's file as the type that a format expects; a value of another type counts as empty."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, cast
 
 from ragboard.readers.files import parse
 
-__all__ = ["as_list", "as_number", "as_object", "as_objects", "as_text", "as_texts", "decoded", "without"]
+__all__ = ["as_list", "as_number", "as_object", "as_objects", "as_text", "as_texts", "decode_json", "drop_missing"]
 
 
 def as_object(value: object) -> Mapping[str, Any]:
-    """Return an object; empty for anything else."""
+    """Return the value if it is an object; empty for anything else."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def as_list(value: object) -> Sequence[Any]:
-    """Return a list; empty for anything else."""
+    """Return the value if it is a list; empty for anything else."""
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def as_objects(value: object) -> list[Mapping[str, Any]]:
     """Return the objects in a list."""
-    return [one for one in as_list(value) if isinstance(one, Mapping)]
+    return [item for item in as_list(value) if isinstance(item, Mapping)]
 
 
 def as_text(value: object) -> str:
-    """Return a text; empty for anything else."""
+    """Return the value if it is a text; empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
@@ -38,24 +38,20 @@ def as_number(value: object) -> float | None:
     return float(value)
 
 
-def without(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the cells that hold something, but not those of these names."""
+def drop_missing(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the cells that are not None, without those of these names."""
     return {name: cell for name, cell in cells.items() if name not in names and cell is not None}
 
 
 def as_texts(value: object) -> list[str]:
-    """Return the texts in a list, or the one text."""
-    return (
-        [one for one in value if isinstance(one, str)]
-        if isinstance(value, list)
-        else [value]
-        if value and isinstance(value, str)
-        else []
-    )
+    """Return the texts in a list; for a text, a list of it; empty for anything else."""
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, str)]
+    return [value] if value and isinstance(value, str) else []
 
 
-def decoded(value: object) -> Any:
-    """Return what is written as JSON in a text; any other value, and a text that is no JSON, as it is."""
+def decode_json(value: object) -> Any:
+    """Return the value of a JSON text; a text that is not JSON, and any other value, is returned unchanged."""
     try:
         return parse(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""From the spans of traces to samples, for all tools that record traces.
+"""Turn the spans of traces into samples, for all tools that record traces.
 
-A trace is one sample. Its question is what the topmost span was given and its answer what that span returned; passages
-are those of the last retriever or reranker. Traces of one session are turns of one conversation.
+A trace is one sample. The input of the topmost span is its question, the output its answer; its passages are those of
+the last retriever or reranker. Traces of one session are turns of one conversation.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ragboard.errors import RunFileError
 from ragboard.readers.cells import BadCellError, clean, messages_in, read_answer, read_question
 from ragboard.readers.files import parse
 from ragboard.readers.formats.base import ParsedFile, ToolFile, ToolSample
-from ragboard.readers.formats.feedback import Feedback, judged
-from ragboard.readers.formats.shapes import as_object, without
+from ragboard.readers.formats.feedback import Feedback, collect_feedback
+from ragboard.readers.formats.shapes import as_object, drop_missing
 from ragboard.readers.printed import read_python
 from ragboard.records import JsonValue, RecordedSample
 
@@ -28,7 +28,7 @@ __all__ = [
     "QUESTIONS",
     "Span",
     "clean_value",
-    "decoded",
+    "decode_value",
     "earlier_turns",
     "field_uses",
     "nanoseconds",
@@ -70,8 +70,8 @@ KINDS = {
 MAX_EARLIER_QUESTIONS = 10
 """Maximum number of earlier questions of a session that are kept, with their answers, as the history of a sample."""
 UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
-"""How the unit of a time is told from its size: a number below the first value has the second in nanoseconds as its
-unit (seconds, milliseconds, microseconds); a larger number is in nanoseconds."""
+"""The unit of a time, by its size: (limit, nanoseconds per unit) for seconds, milliseconds and microseconds. Larger
+numbers are in nanoseconds."""
 MAX_NAMED_PARTS = 12
 """Maximum number of parts of a file that one note lists."""
 MAX_DEPTH = 5
@@ -80,7 +80,7 @@ MAX_DEPTH = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """One step of a trace, in one shape for all tools."""
+    """One step of a trace, in the same form for all tools."""
 
     trace: str
     id: str = ""
@@ -123,27 +123,27 @@ def trace_file(
     traces: dict[str, list[Span]] = {}
     for span in spans:
         traces.setdefault(span.trace or span.id, []).append(span)
-    read = [found for trace in traces.values() if (found := _sample(trace)) is not None]
+    read = [sample for trace in traces.values() if (sample := _read_trace(trace)) is not None]
     if not read:
         raise RunFileError(
             file.path,
             f"contains {len(traces)} traces of {tool} without a question: no span, except of evaluators, has an input",
         )
-    read.sort(key=lambda found: found.start)
-    notes = Counter(note for found in read for note in found.notes)
+    read.sort(key=lambda trace: trace.start)
+    notes = Counter(note for trace in read for note in trace.notes)
     left_out = len(traces) - len(read)
-    names = list(dict.fromkeys(found.run for found in read))
+    names = list(dict.fromkeys(trace.run for trace in read))
     several = len(names) > 1
     samples = [
         ToolSample(
             cells=cells,
-            line=found.line,
-            location=found.location,
-            run=(found.run or tool) if several else "",
-            scores=(said := judged(found.feedback)).scores,
-            recorded=RecordedSample(judgements=said.judgements),
+            line=trace.line,
+            location=trace.location,
+            run=(trace.run or tool) if several else "",
+            scores=(feedback := collect_feedback(trace.feedback)).scores,
+            recorded=RecordedSample(judgements=feedback.judgements),
         )
-        for found, cells in zip(read, _with_history(read), strict=True)
+        for trace, cells in zip(read, _with_history(read), strict=True)
     ]
     return ToolFile(
         tool=tool,
@@ -152,7 +152,9 @@ def trace_file(
         name="" if several else names[0],
         samples=samples,
         config={} if several else _config(read),
-        configs={name or tool: _config([one for one in read if one.run == name]) for name in names} if several else {},
+        configs={name or tool: _config([trace for trace in read if trace.run == name]) for name in names}
+        if several
+        else {},
         fields=fields,
         notes=(
             *([f"{left_out} traces without a question left out"] if left_out else []),
@@ -163,7 +165,7 @@ def trace_file(
 
 @dataclass(frozen=True, kw_only=True)
 class _Trace:
-    """A trace as a sample, without the earlier turns of its session."""
+    """The sample of a trace, before the earlier turns of its session are added."""
 
     cells: Mapping[str, JsonValue]
     start: int
@@ -177,7 +179,7 @@ class _Trace:
     location: str
 
 
-def _sample(trace: Sequence[Span]) -> _Trace | None:
+def _read_trace(trace: Sequence[Span]) -> _Trace | None:
     """Return the sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
     spans = list(_top_down(trace))
     if spans[0].step == "evaluator":
@@ -197,23 +199,24 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
     question = _without_system(pick(top.input, QUESTIONS))
     if question is None:
         return None
-    whole = [span for span in (top, spans[0]) if span.step not in STEPS]
-    answers = [span for span in (*whole, *reversed(models)) if _is_given(span.output)]
+    outer_spans = [span for span in (top, spans[0]) if span.step not in STEPS]
+    answers = [span for span in (*outer_spans, *reversed(models)) if _is_given(span.output)]
     searches = [
         span
         for span in spans
         if span.step in ("retriever", "reranker") and span.documents is not None and not span.error
     ]
-    last = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
-    passages = passages_of(last.documents) if last else None
-    if last and last.documents and len(passages or ()) < len(last.documents):
+    last_search = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
+    passages = passages_of(last_search.documents) if last_search else None
+    if last_search and last_search.documents and len(passages or ()) < len(last_search.documents):
         notes.append("the texts of passages are not in the file")
         passages = passages or None
     if sum(span.step == "retriever" for span in searches) > 1:
         notes.append("there were several retrievals; the passages are those of the last")
     reference = next((span.reference for span in spans if _is_given(span.reference)), None)
-    said = judged(feedback := [one for span in spans for one in span.feedback])
-    prompt, completion = (sum(span.tokens[at] for span in models) for at in (0, 1))
+    feedback = [item for span in spans for item in span.feedback]
+    human_feedback = collect_feedback(feedback).human_feedback
+    prompt, completion = (sum(span.tokens[side] for span in models) for side in (0, 1))
     session = next((span.session for span in spans if span.session), "")
     first = spans[0]
     metadata = {
@@ -222,7 +225,7 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
         "prompt_tokens": prompt or None,
         "completion_tokens": completion or None,
         "error": first.error,
-        "human_feedback": said.people or None,
+        "human_feedback": human_feedback or None,
         **{key: value for span in spans for key, value in span.metadata.items()},
     }
     cells = {
@@ -235,7 +238,7 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
         "metadata": {key: value for key, value in metadata.items() if value not in (None, "")},
     }
     return _Trace(
-        cells=without(cells),
+        cells=drop_missing(cells),
         start=min((span.start for span in spans if span.start), default=0),
         run=next((span.run for span in spans if span.run), ""),
         session=session,
@@ -249,18 +252,19 @@ def _sample(trace: Sequence[Span]) -> _Trace | None:
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans level by level, each level by time. The first level are the roots: spans without a known parent.
+    """Yield the spans level by level, ordered by time. The first level are the spans without a known parent.
 
-    A span that was exported twice comes once. Spans inside an evaluator are left out: they are not part of the answer.
+    A span that was exported twice is yielded once. Spans inside an evaluator are left out, because they are
+    not part of the answer.
     """
-    once: dict[str, Span] = {}
-    for at, span in enumerate(trace):
-        once.setdefault(span.id or str(at), span)
-    ordered = sorted(once.values(), key=lambda span: span.start)
-    known = {span.id for span in ordered}
+    unique: dict[str, Span] = {}
+    for index, span in enumerate(trace):
+        unique.setdefault(span.id or str(index), span)
+    ordered = sorted(unique.values(), key=lambda span: span.start)
+    ids = {span.id for span in ordered}
     children: dict[str, list[Span]] = {}
     for span in ordered:
-        children.setdefault(span.parent if span.parent in known and span.parent != span.id else "", []).append(span)
+        children.setdefault(span.parent if span.parent in ids and span.parent != span.id else "", []).append(span)
     level, seen = children.get("", []) or ordered[:1], set[int]()
     while level:
         level = [span for span in level if id(span) not in seen]
@@ -274,14 +278,18 @@ def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]
     """Yield the cells of each trace, with the earlier turns of its session unless it has a history of its own."""
     turns: dict[tuple[str, str], list[JsonValue]] = {}
     for trace in traces:
-        before = turns.setdefault((trace.run, trace.session), []) if trace.session else []
+        earlier_turns = turns.setdefault((trace.run, trace.session), []) if trace.session else []
         question, answer = trace.cells["question"], trace.cells.get("answer")
-        told = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
-        yield {**trace.cells, "history": before[-2 * MAX_EARLIER_QUESTIONS :]} if before and not told else trace.cells
+        has_history = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
+        yield (
+            {**trace.cells, "history": earlier_turns[-2 * MAX_EARLIER_QUESTIONS :]}
+            if earlier_turns and not has_history
+            else trace.cells
+        )
         with suppress(BadCellError):
-            before.append({"role": "user", "content": read_question(question, _ignore).question})
-            if said := read_answer(answer, _ignore):
-                before.append({"role": "assistant", "content": said})
+            earlier_turns.append({"role": "user", "content": read_question(question, _ignore).question})
+            if text := read_answer(answer, _ignore):
+                earlier_turns.append({"role": "assistant", "content": text})
 
 
 def _ignore(_: str) -> None:
@@ -291,10 +299,12 @@ def _ignore(_: str) -> None:
 def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
     """Return the names of the models, and each setting that has the same value in all calls that have it."""
     models = sorted({model for trace in traces for model in trace.models})
-    settings = [given for trace in traces for given in trace.settings]
-    said = {key: value for given in settings for key, value in given.items() if key != "model"}
-    same = {key: value for key, value in said.items() if all(given.get(key, value) == value for given in settings)}
-    return ({"model": ", ".join(models)} if models else {}) | same
+    settings = [setting for trace in traces for setting in trace.settings]
+    merged = {key: value for setting in settings for key, value in setting.items() if key != "model"}
+    constant = {
+        key: value for key, value in merged.items() if all(setting.get(key, value) == value for setting in settings)
+    }
+    return ({"model": ", ".join(models)} if models else {}) | constant
 
 
 def _is_given(value: JsonValue) -> bool:
@@ -305,14 +315,18 @@ def _without_system(value: JsonValue) -> JsonValue:
     """Return a conversation without the instructions of the system; anything else unchanged."""
     if not isinstance(value, list):
         return value
-    kept = [one for one in value if not (isinstance(one, Mapping) and one.get("role") in ("system", "developer"))]
-    return kept or value
+    other_messages = [
+        message
+        for message in value
+        if not (isinstance(message, Mapping) and message.get("role") in ("system", "developer"))
+    ]
+    return other_messages or value
 
 
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
-    """Return the text or the messages in an object: under the first of these names that it has, else its only text.
+    """Return the text or messages in an object: the value under the first of these names, else its only text.
 
-    If that is unclear, the object itself is returned, and its row is then refused.
+    If neither is there, the object itself is returned, and its row is refused later.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
@@ -326,17 +340,17 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
             value = choices[0]
             continue
         texts = [text for text in value.values() if isinstance(text, str) and text.strip()]
-        found = next(
+        chosen = next(
             (value[name] for name in names if _is_given(value.get(name))), texts[0] if len(texts) == 1 else None
         )
-        if found is None:
+        if chosen is None:
             return value
-        value = found
+        value = chosen
     return value
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:
-    """Passages as objects with text, id and score, without those that have no text; None if the value is not a list."""
+    """Return the passages as objects with text, id and score; None if the value has no list. Without text, left out."""
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping):
             break
@@ -344,34 +358,34 @@ def passages_of(value: JsonValue) -> list[JsonValue] | None:
     if not isinstance(value, (list, tuple)):
         return None
     passages: list[JsonValue] = []
-    for one in value:
-        if isinstance(one, str):
-            passages.append(one)
-        elif isinstance(one, Mapping):
-            inner = as_object(one.get("document")) or one
-            about = {**as_object(inner.get("metadata")), **without(one), **without(inner)}
-            text = next((inner[name] for name in TEXTS if isinstance(inner.get(name), str)), None)
+    for item in value:
+        if isinstance(item, str):
+            passages.append(item)
+        elif isinstance(item, Mapping):
+            document = as_object(item.get("document")) or item
+            details = {**as_object(document.get("metadata")), **drop_missing(item), **drop_missing(document)}
+            text = next((document[name] for name in TEXTS if isinstance(document.get(name), str)), None)
             key, score = (
-                next((about[name] for name in names if isinstance(about.get(name), kinds)), None)
+                next((details[name] for name in names if isinstance(details.get(name), kinds)), None)
                 for names, kinds in ((IDS, (str, int)), (SCORES, (int, float)))
             )
             if text is not None:
-                passages.append(without({"text": text, "id": key, "score": score}))
+                passages.append(drop_missing({"text": text, "id": key, "score": score}))
     return passages
 
 
 def earlier_turns(value: JsonValue) -> JsonValue:
     """Return the earlier messages that an input has besides its question; None if it has none."""
-    given = as_object(value)
-    return next((given[name] for name in HISTORIES if name in given and messages_in(name, given[name])), None)
+    inputs = as_object(value)
+    return next((inputs[name] for name in HISTORIES if name in inputs and messages_in(name, inputs[name])), None)
 
 
 def text_of(value: JsonValue) -> str:
-    """Return the value if it is a text or a number, as text; else an empty text."""
+    """Return a text or a number as text; empty for anything else."""
     return value if isinstance(value, str) else str(value) if type(value) in (int, float) else ""
 
 
-def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
+def decode_value(value: JsonValue, *, python: bool = False) -> JsonValue:
     """Return the value of a JSON text or, with `python`, of a printed Python object; any other value unchanged."""
     if value == "null":
         return None
@@ -381,8 +395,8 @@ def decoded(value: JsonValue, *, python: bool = False) -> JsonValue:
         return clean(parse(value), _ignore)
     if python:
         with suppress(BadCellError):
-            found = clean(read_python(value), _ignore)
-            return value if found is None else found
+            decoded = clean(read_python(value), _ignore)
+            return value if decoded is None else decoded
     return value
 
 
@@ -410,29 +424,33 @@ def nanoseconds(value: JsonValue) -> int:
 
 def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
     """Return the objects of a list that is stored as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
-    found: dict[int, dict[str, JsonValue]] = {}
+    by_number: dict[int, dict[str, JsonValue]] = {}
     for name, value in attributes.items():
         number, _, key = name.removeprefix(f"{prefix}.").partition(".")
         if name.startswith(f"{prefix}.") and re.fullmatch(r"\d{1,6}", number) and key:
-            found.setdefault(int(number), {})[key] = value
-    return [found[number] for number in sorted(found)]
+            by_number.setdefault(int(number), {})[key] = value
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
-    """What became of the parts of a file: for each name, the use of the longest key of `uses` that it begins with.
+    """Return how each part of a file is used: that of the longest key of `uses` with which its name begins.
 
     Numbers in a name become `N`. Parts that are left out for the same reason are listed together.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     left_out: dict[str, dict[str, None]] = {}
     for name in dict.fromkeys(re.sub(r"\.\d+(?=\.|$)", ".N", name) for name in dict.fromkeys(names)):
-        known = max((one for one in uses if name == one or name.startswith(f"{one}.")), key=len, default="")
-        use = uses[known] if known else "left out: not part of a sample"
+        key = max(
+            (candidate for candidate in uses if name == candidate or name.startswith(f"{candidate}.")),
+            key=len,
+            default="",
+        )
+        use = uses[key] if key else "left out: not part of a sample"
         if use.startswith("left out"):
-            left_out.setdefault(use, {})[known or name] = None
+            left_out.setdefault(use, {})[key or name] = None
         elif use:
-            found[known] = use
+            result[key] = use
     for use, paths in left_out.items():
         more = f" and {len(paths) - MAX_NAMED_PARTS} more" if len(paths) > MAX_NAMED_PARTS else ""
-        found[", ".join(path[:60] for path in [*paths][:MAX_NAMED_PARTS]) + more] = use
-    return found
+        result[", ".join(path[:60] for path in [*paths][:MAX_NAMED_PARTS]) + more] = use
+    return result

@@ -1,4 +1,4 @@
-"""Opens the SQLite database of another tool, to read from it alone."""
+"""Open the SQLite database of another tool for reading."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 from ragboard.errors import RunFileError
 from ragboard.readers.files import MAX_ROW
 
-__all__ = ["columns", "opened"]
+__all__ = ["open_database", "table_columns"]
 
 
 @contextmanager
-def opened(path: Path) -> Generator[sqlite3.Connection]:
-    """Yield a connection to a copy of the database, with what its tool wrote to the log beside it.
+def open_database(path: Path) -> Generator[sqlite3.Connection]:
+    """Yield a connection to the database or, if there is a write-ahead log beside it, to a copy with that log.
 
     Raises RunFileError if it cannot be read.
     """
@@ -38,13 +38,10 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
         raise RunFileError(path, f"not readable as an SQLite database ({error})") from error
 
 
-def columns(path: Path, table: str) -> frozenset[str]:
-    """Return the columns of a table that has rows.
-
-    None where there is no such table, or no database that can be read.
-    """
+def table_columns(path: Path, table: str) -> frozenset[str]:
+    """Return the columns of a table that has rows; empty without such a table or a readable database."""
     try:
-        with opened(path) as database:
+        with open_database(path) as database:
             known = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [table])
             rows = database.execute(f"SELECT * FROM {table} LIMIT 1") if known.fetchone() else None  # noqa: S608
             return frozenset(name for name, *_ in rows.description) if rows and rows.fetchone() else frozenset()

@@ -1,7 +1,7 @@
 """TruLens: the database of a session (OpenTelemetry spans), and its table of records and feedback.
 
-Groundedness gives each statement a number from 0 to 1 and no threshold: statements have no verdict, their numbers are
-kept as judgements.
+Groundedness gives each statement a number from 0 to 1, without a threshold. So statements have no verdict, and the
+numbers are kept as judgements.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile, ToolSample, statements_of
-from ragboard.readers.formats.shapes import as_number, as_object, as_objects, as_text, as_texts, decoded, without
-from ragboard.readers.formats.sqlite import columns, opened
+from ragboard.readers.formats.shapes import (
+    as_number,
+    as_object,
+    as_objects,
+    as_text,
+    as_texts,
+    decode_json,
+    drop_missing,
+)
+from ragboard.readers.formats.sqlite import open_database, table_columns
 from ragboard.readers.scores import read_score
 from ragboard.records import (
     Direction,
@@ -50,7 +58,7 @@ class _Call:
 
 @dataclass
 class _Metric:
-    """What a metric said of a record."""
+    """The result of a metric for a record."""
 
     score: float | None = None
     error: str = ""
@@ -59,7 +67,7 @@ class _Metric:
 
 @dataclass
 class _Record:
-    """One question to an app."""
+    """One question to an app, with its answer and metrics."""
 
     cells: dict[str, JsonValue]
     run: tuple[str, str, str]
@@ -68,31 +76,42 @@ class _Record:
 
 
 def _is_database(file: ParsedFile) -> bool:
-    return file.kind == "SQLite" and any(columns(file.path, name) for name in ("trulens_events", "trulens_records"))
+    return file.kind == "SQLite" and any(
+        table_columns(file.path, name) for name in ("trulens_events", "trulens_records")
+    )
 
 
 def _read_database(file: ParsedFile) -> ToolFile:
-    if not columns(file.path, "trulens_events"):
+    if not table_columns(file.path, "trulens_events"):
         raise RunFileError(file.path, f"is a TruLens database without OpenTelemetry events; save {SAVE}")
-    with opened(file.path) as database:
+    with open_database(file.path) as database:
         events = database.execute(
             "SELECT event_id, record_attributes, resource_attributes FROM trulens_events"
             " ORDER BY start_timestamp, timestamp"
         ).fetchall()
     spans: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for event, written, _ in events:
-        attributes = {str(key).removeprefix(PREFIX): value for key, value in as_object(decoded(written)).items()}
+    for event, record_attributes, _ in events:
+        attributes = {
+            str(key).removeprefix(PREFIX): value for key, value in as_object(decode_json(record_attributes)).items()
+        }
         spans.setdefault(as_text(attributes.get("span_type")), []).append((as_text(event), attributes))
-    records = {as_text(said.get("record_id")): _record(said) for _, said in spans.get("record_root", [])}
-    for _, said in spans.get("retrieval", []):
-        if record := records.get(as_text(said.get("record_id"))):
-            found = said.get("retrieval.retrieved_contexts", said.get("call.return"))
-            known = record.cells.setdefault("contexts", [])
-            if isinstance(known, list):
-                known += [one for one in (found if isinstance(found, list) else [found]) if one not in known]
+    records = {
+        as_text(attributes_of_span.get("record_id")): _record(attributes_of_span)
+        for _, attributes_of_span in spans.get("record_root", [])
+    }
+    for _, attributes_of_span in spans.get("retrieval", []):
+        if record := records.get(as_text(attributes_of_span.get("record_id"))):
+            retrieved = attributes_of_span.get("retrieval.retrieved_contexts", attributes_of_span.get("call.return"))
+            contexts = record.cells.setdefault("contexts", [])
+            if isinstance(contexts, list):
+                contexts += [
+                    passage
+                    for passage in (retrieved if isinstance(retrieved, list) else [retrieved])
+                    if passage not in contexts
+                ]
     directions = _add_metrics(records, spans.get("eval_root", []), spans.get("eval", []))
-    judges = {as_text(said.get("cost.model")) for _, said in spans.get("eval", [])}
-    versions = {as_text(as_object(decoded(resource)).get("service.version")) for *_, resource in events}
+    judges = {as_text(attributes_of_span.get("cost.model")) for _, attributes_of_span in spans.get("eval", [])}
+    versions = {as_text(as_object(decode_json(resource)).get("service.version")) for *_, resource in events}
     return _tool_file(
         list(enumerate(records.values(), 1)),
         version=", ".join(sorted(filter(None, versions))),
@@ -118,26 +137,28 @@ def _add_metrics(
     roots: Sequence[tuple[str, Mapping[str, Any]]],
     evals: Sequence[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, Direction]:
-    """Add to each record what metrics said of it, of a metric the latest; which way is better, where it is lower."""
+    """Add the metrics to their records; the latest of each counts. Returns the metrics for which lower is better."""
     directions: dict[str, Direction] = {}
     metrics: dict[str, _Metric] = {}
-    for span, said in roots:
-        if record := records.get(as_text(said.get("eval.target_record_id"))):
-            name = as_text(said.get("eval_root.metric_name")) or as_text(said.get("eval.metric_name"))
-            score, error = as_number(said.get("eval_root.score")), as_text(said.get("eval.error"))
+    for span, attributes in roots:
+        if record := records.get(as_text(attributes.get("eval.target_record_id"))):
+            name = as_text(attributes.get("eval_root.metric_name")) or as_text(attributes.get("eval.metric_name"))
+            score, error = as_number(attributes.get("eval_root.score")), as_text(attributes.get("eval.error"))
             metrics[span] = record.metrics[name] = _Metric(score=score, error=error)
-            if said.get("eval_root.higher_is_better") is False:
+            if attributes.get("eval_root.higher_is_better") is False:
                 directions[name] = "lower"
-    for _, said in evals:
-        if metric := metrics.get(as_text(said.get("eval.eval_root_id"))):
-            error = as_text(said.get("eval.error"))
+    for _, attributes in evals:
+        if metric := metrics.get(as_text(attributes.get("eval.eval_root_id"))):
+            error = as_text(attributes.get("eval.error"))
             metric.error = metric.error or error
             metric.calls.append(
                 _Call(
-                    arguments={key.removeprefix(ARGUMENT): one for key, one in said.items() if ARGUMENT in key},
-                    score=as_number(said.get("eval.score")),
-                    explanation=as_text(said.get("eval.explanation")) or error,
-                    reasons=as_objects(decoded(said.get("eval.metadata.reasons"))),
+                    arguments={
+                        key.removeprefix(ARGUMENT): value for key, value in attributes.items() if ARGUMENT in key
+                    },
+                    score=as_number(attributes.get("eval.score")),
+                    explanation=as_text(attributes.get("eval.explanation")) or error,
+                    reasons=as_objects(decode_json(attributes.get("eval.metadata.reasons"))),
                 )
             )
     for metric in metrics.values():
@@ -146,15 +167,19 @@ def _add_metrics(
     return directions
 
 
-def _record(said: Mapping[str, Any]) -> _Record:
+def _record(attributes: Mapping[str, Any]) -> _Record:
     cells: dict[str, JsonValue] = {
-        "id": said.get("input_id") or None,
-        "question": said.get("record_root.input"),
-        "answer": said.get("record_root.output"),
-        "reference": said.get("record_root.ground_truth_output"),
-        "metadata": without({name: said.get(name) or None for name in ("record_id", "conversation_id")}),
+        "id": attributes.get("input_id") or None,
+        "question": attributes.get("record_root.input"),
+        "answer": attributes.get("record_root.output"),
+        "reference": attributes.get("record_root.ground_truth_output"),
+        "metadata": drop_missing({name: attributes.get(name) or None for name in ("record_id", "conversation_id")}),
     }
-    run = (as_text(said.get("app_name")), as_text(said.get("app_version")), as_text(said.get("run.name")))
+    run = (
+        as_text(attributes.get("app_name")),
+        as_text(attributes.get("app_version")),
+        as_text(attributes.get("run.name")),
+    )
     return _Record(cells=cells, run=run)
 
 
@@ -163,7 +188,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Return a row for each record; passages are the source that groundedness was given, or what each call judged."""
+    """Read a row for each record. Its passages are the source of groundedness, or the passages that calls judged."""
     records: list[tuple[int, _Record]] = []
     texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
@@ -188,11 +213,11 @@ def _read_table(file: ParsedFile) -> ToolFile:
                 for call in as_objects(row.get(f"{name}_calls"))
                 if call.get("span_type") != "eval_root"
             ]
-            record.metrics[name] = _Metric(score=as_number(decoded(row.get(name))), calls=calls)
+            record.metrics[name] = _Metric(score=as_number(decode_json(row.get(name))), calls=calls)
             if row.get(f"{name} direction") in (False, "False"):
                 directions[name] = "lower"
         records.append((file.line(index), record))
-    written = any(isinstance(row.get(f"{name}_calls"), str) for row in file.rows for name in metrics)
+    calls_are_text = any(isinstance(row.get(f"{name}_calls"), str) for row in file.rows for name in metrics)
     return _tool_file(
         records,
         directions=directions,
@@ -209,21 +234,21 @@ def _read_table(file: ParsedFile) -> ToolFile:
             "app_json, record_json, cost_json, perf_json": "left out: of the machine and the code of the app",
         },
         notes=[f"passages, statements and reasons were left out: they are Python text in this file; save {SAVE}"]
-        if written
+        if calls_are_text
         else ["the table has no retriever's passages: those that were judged are read"],
     )
 
 
 def _decoded_texts(cells: Sequence[object]) -> Sequence[Any]:
-    """Inputs or outputs; the first versions wrote them as JSON, in quotes."""
-    quoted = all(isinstance(cell, str) and cell.startswith('"') and decoded(cell) != cell for cell in cells if cell)
-    return list(map(decoded, cells)) if quoted else cells
+    """Return inputs or outputs; the first versions of TruLens wrote them as JSON, in quotes."""
+    quoted = all(isinstance(cell, str) and cell.startswith('"') and decode_json(cell) != cell for cell in cells if cell)
+    return list(map(decode_json, cells)) if quoted else cells
 
 
 def _reasons(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what groundedness says of each statement: written as JSON, and in the first versions as it is."""
+    """Return groundedness' reason for each statement; a JSON text, in the first versions a list."""
     inner = as_object(meta.get("metadata")) or meta
-    return as_objects(decoded(inner.get("reasons")))
+    return as_objects(decode_json(inner.get("reasons")))
 
 
 def _tool_file(
@@ -239,13 +264,13 @@ def _tool_file(
     configs: dict[str, Mapping[str, JsonValue]] = {}
     for line, record in records:
         run = " ".join(filter(None, record.run))
-        said = zip(("app_name", "app_version", "run_name"), record.run, strict=True)
-        configs[run] = {key: value for key, value in said if value}
+        run_parts = zip(("app_name", "app_version", "run_name"), record.run, strict=True)
+        configs[run] = {key: value for key, value in run_parts if value}
         calls = [call for metric in record.metrics.values() for call in metric.calls]
         if "contexts" not in record.cells:
             record.cells |= _judged_passages(calls)
         references = (call.arguments.get(name) for call in calls for name in REFERENCES)
-        reference = next((one for one in references if isinstance(one, str)), None)
+        reference = next((reference_text for reference_text in references if isinstance(reference_text, str)), None)
         if record.cells["reference"] is None:
             record.cells["reference"] = reference
         samples.append(
@@ -264,12 +289,12 @@ def _tool_file(
 
 
 def _judged_passages(calls: Iterable[_Call]) -> dict[str, JsonValue]:
-    """The passages of a record whose retriever was not recorded: as one call had them all, or as calls had one each."""
+    """Return the passages of a record without a recorded retriever, from the arguments of the judging calls."""
     sources = [call.arguments["source"] for call in calls if "source" in call.arguments]
     if sources:
-        whole = sources[0]
-        nested = isinstance(whole, list) and bool(whole) and all(isinstance(one, list) for one in whole)
-        return {"contexts": list(chain(*whole)) if nested else whole}
+        source = sources[0]
+        nested = isinstance(source, list) and bool(source) and all(isinstance(part, list) for part in source)
+        return {"contexts": list(chain(*source)) if nested else source}
     single = list(dict.fromkeys(text for call in calls for text in as_texts(call.arguments.get("context"))))
     return {"contexts": list(single)} if single else {}
 
@@ -290,11 +315,13 @@ def _recorded(record: _Record) -> RecordedSample:
     judgements: list[RecordedJudgement] = []
     for name, metric in record.metrics.items():
         for number, call in enumerate(metric.calls, 1):
-            for said in call.reasons if "source" in call.arguments else ():
-                if text := as_text(said.get("criteria")):
+            for reason_cells in call.reasons if "source" in call.arguments else ():
+                if text := as_text(reason_cells.get("criteria")):
                     statements += statements_of("response", record.cells.get("answer"), [(text, None)])
-                    reason = as_text(said.get("supporting_evidence"))
-                    judgements.append(_judgement(SUPPORT, len(statements), as_number(said.get("score")), reason))
+                    reason = as_text(reason_cells.get("supporting_evidence"))
+                    judgements.append(
+                        _judgement(SUPPORT, len(statements), as_number(reason_cells.get("score")), reason)
+                    )
             if "source" not in call.arguments or not call.reasons:
                 passage = call.arguments.get("context")
                 index = texts.index(passage) + 1 if passage in texts else number

@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+ONE_WAY = "QUALIFY a.compat = min(a.compat) OVER (PARTITION BY a.evaluation_id, a.position)"
+"""SQL that keeps the labels of one way of asking: all nuggets at once, or else ten at a time (`compat`)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NuggetList:
     """The nuggets of a question in their newest version."""
@@ -68,7 +72,7 @@ class RunOfDataset(NamedTuple):
     run_id: str
     name: str
     version: str
-    """The digest of its questions."""
+    """The digest of its questions with their histories."""
     imported: datetime
     evaluation_id: str | None
     """None if its nuggets were not judged."""
@@ -92,7 +96,7 @@ class DatasetRow(NamedTuple):
     approved: int
     """Questions whose nuggets a person approved."""
     labels: int
-    """Labels of people on answers to its questions."""
+    """Labels of people on its questions and on answers to them."""
 
 
 class AssignedRow(NamedTuple):
@@ -176,10 +180,16 @@ counts AS (
 labelled AS (
   SELECT dataset, count(DISTINCT number) AS labels
   FROM current_labels l JOIN samples s USING (answer_key) JOIN runs r ON r.run_id = s.run_id GROUP BY dataset
+),
+labelled_questions AS (
+  SELECT dataset, count(*) AS labels
+  FROM asked a JOIN current_question_labels l ON l.question = a.question AND l.history::VARCHAR = a.history
+  GROUP BY dataset
 )
-SELECT r.dataset, count(*), count(DISTINCT dataset_key), any_value(questions), any_value(refs), any_value(nuggets),
-       any_value(approved), coalesce(any_value(labels), 0)
-FROM runs r JOIN counts USING (dataset) LEFT JOIN labelled USING (dataset)
+SELECT r.dataset, count(*), count(DISTINCT v.version), any_value(questions), any_value(refs), any_value(nuggets),
+       any_value(approved), coalesce(any_value(l.labels), 0) + coalesce(any_value(q.labels), 0)
+FROM runs r JOIN counts USING (dataset) JOIN run_versions v USING (run_id) LEFT JOIN labelled l USING (dataset)
+LEFT JOIN labelled_questions q USING (dataset)
 GROUP BY r.dataset ORDER BY max(imported) DESC, r.dataset"""
     ).fetchall()
     return [DatasetRow(*row) for row in rows]
@@ -189,14 +199,18 @@ def dataset_runs(connection: Connection, dataset: str) -> list[RunOfDataset]:
     """Return the runs of a dataset, newest first."""
     rows = connection.execute(
         """\
-WITH judged AS MATERIALIZED (
+WITH shown AS (
+  SELECT * FROM assignments WHERE evaluation_id IN (SELECT evaluation_id FROM evaluations JOIN runs USING (run_id)
+    WHERE dataset = $dataset) QUALIFY compat = min(compat) OVER (PARTITION BY evaluation_id, position)
+),
+judged AS MATERIALIZED (
   SELECT run_id, evaluation_id, judge FROM evaluations
-  WHERE evaluation_id IN (SELECT evaluation_id FROM assignments)
+  WHERE evaluation_id IN (SELECT evaluation_id FROM shown)
   QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished DESC, evaluation_id) = 1
 ),
 labelled AS (
   SELECT evaluation_id, position, list({'text': nugget, 'importance': importance} ORDER BY number) AS nuggets
-  FROM assignments WHERE evaluation_id IN (SELECT evaluation_id FROM judged) GROUP BY ALL
+  FROM shown WHERE evaluation_id IN (SELECT evaluation_id FROM judged) GROUP BY ALL
 ),
 changed AS (
   SELECT s.run_id, count(*) AS outdated
@@ -209,8 +223,8 @@ changed AS (
     AND from_json(n.nuggets, '[{"text":"VARCHAR","importance":"VARCHAR"}]') IS DISTINCT FROM l.nuggets
   GROUP BY s.run_id
 )
-SELECT r.run_id, r.name, r.dataset_key, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
-FROM runs r LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
+SELECT r.run_id, r.name, v.version, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
+FROM runs r JOIN run_versions v USING (run_id) LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
 WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
         {"dataset": dataset},
     ).fetchall()
@@ -276,6 +290,7 @@ def assigned_rows(connection: Connection, evaluations: Sequence[str], question: 
         " FROM assignments a JOIN evaluations e USING (evaluation_id)"
         " JOIN samples s ON s.run_id = e.run_id AND s.position = a.position"
         " WHERE a.evaluation_id IN (SELECT unnest(?)) AND s.question = ? AND s.history::VARCHAR = ?"
+        f" {ONE_WAY}"
         " ORDER BY e.run_id, a.position, a.number",
         [list(evaluations), question, history],
     ).fetchall()
@@ -286,7 +301,8 @@ def sample_nuggets(connection: Connection, evaluations: Sequence[str], position:
     """Return the nugget labels of one answer, in order, by the first of the evaluations that has some."""
     for evaluation in evaluations:
         rows = connection.execute(
-            "SELECT nugget, importance, label, reason FROM assignments WHERE evaluation_id = ? AND position = ?"
+            "SELECT nugget, importance, label, reason FROM assignments a WHERE evaluation_id = ? AND position = ?"
+            f" {ONE_WAY}"
             " ORDER BY number",
             [evaluation, position],
         ).fetchall()

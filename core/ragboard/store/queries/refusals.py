@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ragboard.answerability import ANSWERABILITY_COLUMNS
+from ragboard.answerability import READ_COLUMNS
+from ragboard.records import Answerability
 from ragboard.store.queries.query import Connection
 
 __all__ = ["RefusalRow", "answerability_columns", "refusal_rows"]
@@ -22,29 +23,36 @@ class RefusalRow(NamedTuple):
     selected: bool | None
     """Whether the judge selected a sentence of the passages that helps to answer; None if it was not asked."""
     columns: list[str | None]
-    """The values of `ANSWERABILITY_COLUMNS` as JSON; None where the sample has no such column."""
+    """The values of `READ_COLUMNS` as JSON; None where the sample has no such column."""
+    label: Answerability | None
+    """Whether people say that the question can be answered; None if nobody labelled it."""
 
 
-_COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in ANSWERABILITY_COLUMNS)
+_COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
+_LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR"
 
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
-    """Return the position of each sample, and its values of `ANSWERABILITY_COLUMNS` as JSON."""
+    """Return the position of each sample, people's label of its question, and its values of `READ_COLUMNS` as JSON."""
     return connection.execute(
-        f"SELECT s.position, {_COLUMNS} FROM samples s WHERE s.run_id = ? ORDER BY s.position", [run_id]
+        f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
+        " ORDER BY s.position",
+        [run_id],
     ).fetchall()
 
 
 def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
     """Return the samples of which it was judged whether the answer refuses, by position."""
     rows = connection.execute(
-        f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}]"
+        f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}],"
+        " l.answerability"
         " FROM samples s JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation"
         " AND side = 'response' AND refuses IS NOT NULL) d USING (position)"
         " LEFT JOIN (SELECT DISTINCT position FROM statements WHERE evaluation_id = $evaluation"
         " AND side = 'response') t USING (position)"
         " LEFT JOIN (SELECT position, bool_or(chosen) AS selected FROM sentences WHERE evaluation_id = $evaluation"
-        " GROUP BY position) c USING (position) WHERE s.run_id = $run ORDER BY s.position",
+        " GROUP BY position) c USING (position)"
+        f" {_LABELS} WHERE s.run_id = $run ORDER BY s.position",
         {"run": run_id, "evaluation": evaluation_id},
     ).fetchall()
     return [RefusalRow(*row) for row in rows]

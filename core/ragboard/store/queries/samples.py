@@ -28,6 +28,7 @@ __all__ = [
     "judgements",
     "listed_samples",
     "passage_counts",
+    "passage_digests",
     "position_of",
     "reference_count",
     "refusal_counts",
@@ -247,6 +248,18 @@ def passage_counts(connection: Connection, run_id: str) -> Scored:
         connection.execute(
             "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
             " ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ? AND s.has_contexts GROUP BY ALL",
+            [run_id],
+        )
+    )
+
+
+def passage_digests(connection: Connection, run_id: str) -> Scored:
+    """Return a digest of the passages of each sample, in their order, as a number: equal passages give equal ones."""
+    return read_scored(
+        connection.execute(
+            "SELECT s.position, coalesce((bit_xor(hash(p.rank, p.text)) >> 12)::DOUBLE, 0) AS value FROM samples s"
+            " LEFT JOIN passages p ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ?"
+            " AND s.has_contexts GROUP BY s.position",
             [run_id],
         )
     )

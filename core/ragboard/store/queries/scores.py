@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
-from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE
+from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE_SAMPLE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 
@@ -36,6 +36,7 @@ __all__ = [
     "shown_scores",
     "unscored_by_metric",
     "unscored_positions",
+    "value_counts",
     "values_of_source",
 ]
 
@@ -111,6 +112,20 @@ def sample_outcomes(
     found: dict[int, dict[str, Outcome]] = {}
     for position, metric, *outcome in rows:
         found.setdefault(position, {})[metric] = _outcome(*outcome)
+    return found
+
+
+def value_counts(connection: Connection, run: RunRef, metric: str) -> dict[str, dict[float, int]]:
+    """Count how often a metric, with any settings, has each value, by its full name."""
+    selected = own_scores(run)
+    rows = connection.execute(
+        f"SELECT metric, value, count(*) FROM scores WHERE {selected.sql} AND value IS NOT NULL"
+        " AND (metric = $named OR starts_with(metric, $named || '(')) GROUP BY ALL ORDER BY ALL",
+        {**selected.given, "named": metric},
+    ).fetchall()
+    found: dict[str, dict[float, int]] = {}
+    for spec, value, count in rows:
+        found.setdefault(spec, {})[value] = count
     return found
 
 
@@ -293,7 +308,7 @@ WITH v AS MATERIALIZED (
   FROM (SELECT {by}, count(*) AS times FROM v GROUP BY {by}, round(value, {COMPARED_DECIMALS})) GROUP BY {by}
 ), units AS (
   SELECT {by}, count(*) AS size, sum(value) AS total
-  FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE} OR shared > 0) USING ({by})
+  FROM v SEMI JOIN (SELECT {by} FROM sizes WHERE n <= {LARGE_SAMPLE} OR shared > 0) USING ({by})
   GROUP BY {by}, coalesce(cluster, position::VARCHAR)
 ), lists AS (
   SELECT {by}, list(size) AS counts, list(total) AS sums FROM units GROUP BY {by}

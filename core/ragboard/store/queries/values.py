@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
+
+import numpy as np
 
 from ragboard.stats.checks import MAX_SQUARABLE
 from ragboard.store.nouns import RunRef
@@ -21,6 +24,7 @@ __all__ = [
     "category_values",
     "column_query",
     "extent",
+    "grades_by_dimension",
     "group_moments",
     "group_sizes",
     "has_conversations",
@@ -34,6 +38,9 @@ __all__ = [
 
 META = "metadata."
 """The prefix of metadata columns."""
+
+GRADES = ("grades", "human", "human_mean")
+"""Metadata columns with annotators' grades by dimension; the first that a sample has counts."""
 
 TURN = "turn"
 """A column to group by, of runs with conversations: the number of the question in its conversation, from 1."""
@@ -155,6 +162,31 @@ def value_moments(
 def known_values(connection: Connection, values: Query) -> Scored:
     """Return the values of a column, without the samples that have none."""
     return read_scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
+
+
+def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
+    """Return the grades of the answers in a run file's metadata, by dimension; of several annotators, their mean."""
+    columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
+    rows = connection.execute(
+        f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND coalesce({columns}) IS NOT NULL"
+        " ORDER BY position",
+        [run_id],
+    ).fetchall()
+    found: dict[str, dict[int, float]] = {}
+    for position, text in rows:
+        given = json.loads(text)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            numbers = [one for one in (value if isinstance(value, list) else [value]) if _is_number(one)]
+            if numbers:
+                found.setdefault(name, {})[position] = sum(numbers) / len(numbers)
+    return {
+        name: Scored(np.array(list(by_position), dtype=np.int64), np.array(list(by_position.values())))
+        for name, by_position in found.items()
+    }
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_SQUARABLE
 
 
 def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:

@@ -14,7 +14,9 @@ function picture(row, reach) {
   if (row.low !== null) node.append(shape("line", { x1: at(row.low), x2: at(row.high), y1: 9, y2: 9, class: "whisker" }))
   if (row.least !== null) {
     node.append(shape("line", { x1: at(row.least), x2: at(row.most), y1: 9, y2: 9, class: "possible" }))
-  } else if (row.difference !== null) node.append(shape("circle", { cx: at(row.difference), cy: 9, r: 4, class: "dot" }))
+  } else if (row.difference !== null) {
+    node.append(shape("line", { x1: at(row.difference), x2: at(row.difference), y1: 2, y2: 16, class: "dot" }))
+  }
   return node
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import pandas as pd
 import streamlit as st
@@ -24,16 +24,24 @@ from ragboard.analysis import (
     detectable_in_words,
     diff_note,
     gate_workflow,
+    grades_in_words,
     headline,
+    methods_in_words,
     missing_evaluations,
     pair_rows,
     pair_runs,
+    short_name,
     verdict_in_words,
 )
-from ragboard.errors import NotFoundError
+from ragboard.errors import NotFoundError, RagboardError
+from ragboard.evaluation.background import planning_panel, start_evaluation
+from ragboard.evaluation.defaults import judged_in_file
+from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.offers import scorable_defaults
 from ragboard.export import comparison_frame, pairs_frame
 from ragboard.export.comparison_report import comparison_report
 from ragboard.judges import JudgeOptions
+from ragboard.metrics import Metric
 from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -55,6 +63,7 @@ from ragboard_dashboard.data import (
     evaluates,
     get_comparable,
     get_comparison,
+    get_contents,
     get_evaluations,
     get_judge_options,
     get_most_changed,
@@ -65,15 +74,27 @@ from ragboard_dashboard.data import (
     get_pairs_sql,
     get_runs,
     get_unpaired,
+    launch_context,
     resolve,
     store,
 )
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
-from ragboard_dashboard.text import column_label, column_title, earlier_turns, facts, outcome_fact, plain, shortened
+from ragboard_dashboard.progress import run_panels, under_way
+from ragboard_dashboard.text import (
+    column_label,
+    column_title,
+    earlier_turns,
+    facts,
+    markdown_escaped,
+    outcome_fact,
+    plain,
+    shortened,
+)
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_table,
     forest,
+    grades_table,
     pair_data,
     pairs_data,
     unscored_in_words,
@@ -85,8 +106,8 @@ __all__ = ["draw"]
 PAGE_SIZE = 20
 MANY_UNPAIRED = 0.1
 """If a larger share of the questions is unpaired, the page says so first."""
-MAX_NAMED_METRICS = 3
-"""Maximum number of metrics named in a link."""
+EMBEDDED = JudgeOptions()
+"""The judge of "Evaluate both"."""
 MAX_LISTED, MAX_QUESTION_LENGTH = 1000, 300
 """Maximum number of unpaired questions in the list, and of characters of each."""
 WHICH: dict[Which, str] = {
@@ -111,31 +132,38 @@ def draw() -> None:
     if len(runs) < 2 and len(_evaluation_names(runs)) < 2:
         _draw_empty_page()
         return
+    running = under_way(*(run.run_id for run in runs))
     chosen = _choose_runs(runs)
     if chosen is None:
         return
     wanted = st.query_params.get("pair")
     head = st.container(key="first-on-phones")
-    answer = st.container(key="first-on-phones-pair") if wanted else st.container()
-    tools = st.container(horizontal=True, vertical_alignment="center")
-    with tools, st.container(width=210):
-        unscored = unscored_choice()
     a, b = chosen
-    compared = get_comparison(a, b, unscored)
-    if wanted is None:
+    if wanted is not None:
+        answer = st.container(key="first-on-phones-pair")
         with head:
-            plain(verdict_in_words(compared), "title")
-            if power := _detectable_difference(compared):
-                plain(power)
-            plain(_summary(compared), "note")
-        with answer:
-            _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
-    else:
-        with head:
-            pair = _draw_pair_heading(a, b, compared, wanted)
+            pair = _draw_pair_heading(a, b, get_comparison(a, b), wanted)
         with answer:
             if pair:
                 _draw_pair(pair, a, b)
+        return
+    answer = st.container()
+    tools = st.container(horizontal=True, vertical_alignment="center")
+    with tools, st.container(width=210):
+        unscored = unscored_choice()
+    compared = get_comparison(a, b, unscored)
+    with head:
+        plain(verdict_in_words(compared), "title")
+        if power := _detectable_difference(compared):
+            plain(power)
+        if graded := grades_in_words(compared):
+            plain(graded)
+        plain(_summary(compared), "note")
+        for caution in _all_cautions(compared):
+            plain(f"⚠ {caution}")
+        _draw_evaluations(a, b, compared, running)
+    with answer:
+        _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     with tools:
         _draw_tools(a, b, compared)
     _draw_pairs(a, b, compared)
@@ -192,8 +220,6 @@ def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
 def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
     """Draw the difference of each metric, the questions that changed most, costs, cautions and details."""
     many_unpaired = _unpaired_count(compared) > MANY_UNPAIRED * (compared.paired + _unpaired_count(compared))
-    if many_unpaired:
-        _draw_cautions(compared)
     if compared.metrics and (metric := _draw_metrics(compared, noise)):
         open_page("metrics", {"q": metric})
     changed_questions = get_most_changed(a, b)
@@ -202,12 +228,15 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
         if clicked := pair_list(data, key="changed"):
             _open_pair(clicked)
     if any(one.change == "worse" for one in compared.metrics):
-        link_to("diagnosis", "Why is B worse? Diagnosis of B", {"run": st.query_params["b"]}, STETHOSCOPE)
+        label = f"Why is {markdown_escaped(short_name(compared.b.name))} worse? Diagnosis"
+        link_to("diagnosis", label, {"run": st.query_params["b"]}, STETHOSCOPE)
     label_file_line((compared.b, compared.a))
+    if compared.grades:
+        grades_table(compared, key="grades")
     if compared.costs:
         cost_table(compared, key="costs")
-    if not many_unpaired:
-        _draw_cautions(compared)
+    if compared.metrics:
+        _draw_links(compared)
     if _unpaired_count(compared):
         _draw_unpaired(a, b, compared, expanded=many_unpaired)
     with st.expander("Method and details"):
@@ -237,20 +266,18 @@ def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | 
 
 
 def _summary(compared: Comparison) -> str:
-    """Describe in one line what is compared, the judge, the difference in configuration and the number of cautions."""
+    """Describe in one line what is compared, the judge, and the difference in configuration."""
     total = compared.paired + _unpaired_count(compared)
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
     )
     config = "; ".join(f"{shortened(one.key)} {_value_text(one.a)} → {_value_text(one.b)}" for one in compared.config)
-    caution_count = len(_all_cautions(compared)) + sum(bool(metric.caution) for metric in compared.metrics)
     parts = [
         f"{shortened(compared.b.name)} (B) minus {shortened(compared.a.name)} (A) over {questions} in both runs",
         f"CIs clustered by {compared.clustered}" if compared.clustered else "",
         f"unscored samples {POLICIES[compared.policy]}" if compared.policy != "excluded" else "",
         f"judge: {compared.judged_by}" if compared.judged_by else "",
-        f"A → B: {config}" if config else "no difference of configuration recorded",
-        f"⚠ {caution_count} caution{'' if caution_count == 1 else 's'}" if caution_count else "",
+        f"A → B: {config}" if config else "",
     ]
     return " · ".join(filter(None, parts))
 
@@ -261,7 +288,8 @@ def _all_cautions(compared: Comparison) -> tuple[str, ...]:
 
 
 def _detail_lines(compared: Comparison) -> Iterator[str]:
-    """Yield details: the pairing, refusals, statements, passages, and the counts of each metric."""
+    """Yield details: tests, the pairing, refusals, statements, passages, and the counts of each metric."""
+    yield from methods_in_words(compared)
     by_question = f", {compared.by_question:,} by question text" if compared.by_question else ""
     yield f"{compared.paired - compared.by_question:,} questions paired by sample id{by_question}."
     refusals = compared.refusals
@@ -274,32 +302,71 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
         yield f"Statements per answer: mean {compared.statements_a:.1f} in A, {compared.statements_b:.1f} in B."
     if compared.passages_a is not None:
         yield f"Passages per question: mean {compared.passages_a:.1f} in A, {compared.passages_b:.1f} in B."
+    b = short_name(compared.b.name)
     for one in compared.metrics:
         if one.pairs:
             counts, left_out = one.pairs.sign, unscored_in_words(one)
             yield (
-                f"{one.label}: B is higher on {counts.wins:,} questions, equal on {one.pairs.ties:,}, lower on"
-                f" {counts.losses:,}{left_out and f'; {left_out}'}. {detectable_in_words(one)}"
+                f"{one.label}: {b} is higher on {counts.wins:,} questions, equal on {one.pairs.ties:,}, lower on"
+                f" {counts.losses:,}{left_out and f'; {left_out}'}."
             )
 
 
-def _draw_cautions(compared: Comparison) -> None:
-    for caution in _all_cautions(compared):
-        plain(f"⚠ {caution}")
+def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: frozenset[str]) -> None:
+    """Draw running evaluations; if the runs share no metric, offer to evaluate them.
+
+    `running`: the evaluations that ran before the runs were read. If one of them has ended since, the page is redrawn.
+    """
+    if not running <= under_way(*(run.run_id for run in get_runs())):
+        st.rerun()
+    now = under_way(a.run_id, b.run_id)
+    for run in (a, b) if a.run_id != b.run_id else (a,):
+        run_panels(run)
+    if now or compared.metrics or a.run_id == b.run_id:
+        return
+    metrics = {run.run_id: _default_metrics(run) for run in (a, b)} if evaluates() else {}
+    if metrics and all(metrics.values()) and compared.a.judged is None and compared.b.judged is None:
+        names = ", ".join(dict.fromkeys(metric.title for found in metrics.values() for metric in found))
+        plain(f"{names}: by the embedded judge, which is rule-based and needs no key. Nothing leaves this machine.")
+        if st.button("Evaluate both", icon=":material/play_arrow:", type="primary"):
+            _evaluate({run: metrics[run.run_id] for run in (a, b)})
+    _draw_links(compared)
+
+
+def _default_metrics(run: RunRef) -> tuple[Metric, ...]:
+    """Return the default metrics that the embedded judge can score in a run."""
+    return scorable_defaults(get_contents(run.run_id), planning_panel(EMBEDDED), judged_in_file(store(), run.run_id))
+
+
+def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:
+    """Start an evaluation of each run by the embedded judge; the page then shows their progress."""
+    for run, chosen in metrics.items():
+        choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=EMBEDDED)
+        try:
+            start_evaluation(store(), run, choice, launch_context())
+        except RagboardError as error:
+            st.error("The evaluation did not start.", icon=":material/error:")
+            plain(f"{run.name}: {error}")
+            return
+    st.rerun()
+
+
+def _draw_links(compared: Comparison) -> None:
+    """Draw links to evaluate what only one run has, and to the refusals if one run refuses far more often."""
     names, runs = {"A": st.query_params["a"], "B": st.query_params["b"]}, {"A": compared.a, "B": compared.b}
     missing = missing_evaluations(compared.a, compared.b) if evaluates() else {}
     refusals = compared.refusals
     with st.container(horizontal=True):
         for side, specs in missing.items():
-            few = len(specs) <= MAX_NAMED_METRICS
-            metrics = ", ".join(map(column_label, specs)) if few else f"{len(specs)} metrics"
-            label = f"Evaluate {side}: {metrics}" if specs else f"Evaluate {side}"
+            name = markdown_escaped(short_name(runs[side].name))
+            metrics = column_label(specs[0]) if len(specs) == 1 else f"{len(specs)} metrics"
             query = {"run": runs[side].name} | ({"metrics": ",".join(specs)} if specs else {})
-            link_to("evaluate", label, query, ":material/gavel:")
+            link_to("evaluate", f"Evaluate {name}{f': {metrics}' if specs else ''}", query, ":material/gavel:")
         if refusals and refusals.warning:
-            side_with_more = "B" if refusals.b > refusals.a else "A"
+            side_with_more: Literal["A", "B"] = "B" if refusals.b > refusals.a else "A"
             query = {"run": names[side_with_more], "only": ONLY["refusing"]}
-            link_to("run", f"Show the refusals of {side_with_more}", query, ":material/arrow_forward:")
+            label = f"Show the refusals of {markdown_escaped(short_name(runs[side_with_more].name))}"
+            link_to("run", label, query, ":material/arrow_forward:")
 
 
 def _unpaired_count(compared: Comparison) -> int:
@@ -474,13 +541,14 @@ def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: st
 def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
     """Draw the scores and both answers."""
     shown = headline(tuple(pair.a.scores))
-    for side, report in (("A", pair.a), ("B", pair.b)):
-        facts([(side, "", ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
+    sides = [(f"{side} · {short_name(report.run.name)}", report) for side, report in (("A", pair.a), ("B", pair.b))]
+    for title, report in sides:
+        facts([("", title, ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
     if hidden := len(pair.a.scores) - len(shown):
         with st.expander(f"{hidden} more metric{'s' if hidden > 1 else ''}"):
-            for side, report in (("A", pair.a), ("B", pair.b)):
+            for title, report in sides:
                 other_metrics = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
-                facts([(side, "", ""), *other_metrics])
+                facts([("", title, ""), *other_metrics])
     plain(diff_note(pair.answers), "note")
     pair_view(pair_data(pair), key=safe_key("pair", a.run_id, b.run_id, pair.a.sample.id))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,8 @@ __all__ = [
     "cost_table",
     "forest",
     "forest_data",
+    "grades_data",
+    "grades_table",
     "pair_data",
     "pairs_data",
     "unscored_in_words",
@@ -79,14 +82,18 @@ def cost_table(compared: Comparison, *, key: str) -> None:
     _draw_forest(key=key, data=cost_data(compared))
 
 
+def grades_table(compared: Comparison, *, key: str) -> None:
+    """Draw the grades that annotators gave, dimension by dimension, apart from the judge's metrics."""
+    _draw_forest(key=key, data=grades_data(compared))
+
+
 def forest_data(
     compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
 ) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
-    tested = _tested(compared.metrics)
-    rows = [_metric(metric, _noise(metric.metric, noise), tested, shared) for metric in compared.metrics]
+    rows = [_metric(metric, _noise(metric.metric, noise), compared.tested, shared) for metric in compared.metrics]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
     left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
@@ -107,29 +114,39 @@ def forest_data(
 
 def cost_data(compared: Comparison) -> dict[str, Any]:
     """Return what the component draws of cost and time, without a common scale, because units differ."""
+    caption = "Cost and time of an answer, from the run files. Lower is better."
+    return _columns_data(compared.costs, "Column", caption)
+
+
+def grades_data(compared: Comparison) -> dict[str, Any]:
+    """Return what the component draws of annotators' grades, whose ranges are unknown."""
+    caption = (
+        "Grades that annotators gave, from both run files: people's, not the judge's. Of several annotators, the mean."
+        " Higher is better."
+    )
+    return _columns_data([_without_warning(one) for one in compared.grades], "Grade", caption)
+
+
+def _without_warning(one: MetricComparison) -> MetricComparison:
+    """Return a comparison of grades without the warning that they have no bounds: grades are from a short scale."""
+    return replace(one, pairs=one.pairs and replace(one.pairs, warning=""))
+
+
+def _columns_data(columns: Sequence[MetricComparison], title: str, caption: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
-    for column in compared.costs:
-        row = _metric(column, [], _tested(compared.costs))
+    for column in columns:
+        row = _metric(column, [], sum(one.counts for one in columns))
         if column.pairs:
             row["a"], row["b"], difference, interval = cost_texts(column.pairs)
             row["interval"] = f"{difference}, {interval}"
         rows.append(row)
-    return {
-        "caption": "Cost and time of an answer, from the run files. Lower is better.",
-        "reach": None,
-        "titles": _TITLES | {"metric": "Column"},
-        "rows": rows,
-    }
-
-
-def _tested(metrics: Sequence[MetricComparison]) -> int:
-    return sum(metric.p is not None for metric in metrics)
+    return {"caption": caption, "reach": None, "titles": _TITLES | {"metric": title}, "rows": rows}
 
 
 def _metric(
     metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return one line of the table; `tested`: metrics that p is adjusted for, `shared`: warnings in the caption.
+    """Return one line of the table; `tested`: comparisons that p is adjusted for, `shared`: warnings in the caption.
 
     If no question differs, the interval is not drawn: it shows only how few questions there are.
     """
@@ -138,8 +155,9 @@ def _metric(
     warning = found.warning if found and bounds and found.warning not in shared else ""
     least, most = metric.bounds or (None, None)
     beyond = metric.change == "no significant difference" and bounds is not None and not bounds.low <= 0 <= bounds.high
-    adjusted = f"The CI excludes 0, but p is adjusted for {tested} metrics (Holm)." if beyond else ""
-    notes = [adjusted, warning, metric.note, *(one["words"] for one in noise)]
+    adjusted = f"The CI excludes 0, but p is adjusted for {tested} distinct comparisons (Holm)." if beyond else ""
+    same = f"The same scores as {metric.same_as}: counted once." if metric.same_as else ""
+    notes = [adjusted, same, warning, metric.note, *(one["words"] for one in noise)]
     return {
         "metric": strip_bidi_controls(metric.metric),
         "least": least,
@@ -147,7 +165,7 @@ def _metric(
         "label": strip_bidi_controls(metric.label),
         "arrow": ARROWS[metric.direction],
         "look": CHANGE_CLASSES.get(metric.change, "none"),
-        "change": CHANGE_TEXTS.get(metric.change, metric.change),
+        "change": _result(metric),
         "difference": found.difference if found else None,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
@@ -156,11 +174,17 @@ def _metric(
         "href": address("metrics", {"q": metric.metric}),
         "notes": [strip_bidi_controls(note) for note in notes if note],
         "noise": noise,
-        "p": f"p = {metric.p:.2g}" if metric.p is not None else "",
+        "p": f"p = {metric.p:.2g}" if metric.p is not None and not metric.all_equal else "",
         "a": f"{found.first:.3f}" if found else "–",
         "b": f"{found.second:.3f}" if found else "–",
         "pairs": _counted(metric),
     }
+
+
+def _result(metric: MetricComparison) -> str:
+    if metric.change == "explained by passages" and metric.pairs:
+        return f"{'lower' if metric.pairs.difference < 0 else 'higher'}, explained by passages"
+    return "no difference" if metric.all_equal else CHANGE_TEXTS.get(metric.change, metric.change)
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
@@ -180,6 +204,8 @@ def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
         return "no pair is scored in both runs"
+    if metric.same_passages:
+        return "cannot differ: both runs have the same passages"
     if found.ties == found.n:  # the CI would say only how few questions there are
         return "no question differs"
     return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
@@ -212,11 +238,7 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
     """Return the largest changes as rows, each by the score that moved furthest, a link with `query`."""
-    caption = (
-        "Largest changes, gains and losses: by the sum over all metrics of the change in either direction, as a share"
-        " of each metric's range. The Change column names the metric that changed most. Click a question to see both"
-        " answers."
-    )
+    caption = "Questions that changed most, for better or worse. Click one to see both answers."
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
 
 
@@ -278,6 +300,10 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 
 def pair_data(found: PairReport) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
+    moved = (
+        (f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
+        (f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
+    )
     rechunked = (
         (
             f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",
@@ -296,9 +322,7 @@ def pair_data(found: PairReport) -> dict[str, Any]:
         "heading": f"Statements: {len(found.a.statements)} in A, {len(found.b.statements)} in B",
         "statements": [_change(change, found) for change in found.statements],
         "groups": [
-            _passages(f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
-            _passages(f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
-            *(_passages(title, letter, passages) for title, letter, passages in rechunked if passages),
+            *(_passages(title, letter, passages) for title, letter, passages in (*moved, *rechunked) if passages),
         ],
         "opened": True,
     }

@@ -9,11 +9,13 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from ragboard.answerability import ANSWERABILITY_CLASSES
 from ragboard.datasets import Dataset, DatasetQuestion, save_nuggets
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.identity import Choice
-from ragboard.records import Nugget
+from ragboard.human.questions import label_question
+from ragboard.records import Answerability, Nugget
 from ragboard.store.queries.nuggets import DatasetRow, RunOfDataset
 from ragboard_dashboard.controls import offer_upload, pager
 from ragboard_dashboard.data import (
@@ -21,6 +23,7 @@ from ragboard_dashboard.data import (
     get_dataset,
     get_datasets,
     get_nugget_table,
+    get_question_label,
     get_trend,
     launch_context,
     resolve,
@@ -203,6 +206,7 @@ def _question(dataset: Dataset, number: int) -> None:
     plain(question.question)
     if question.reference:
         plain(f"Reference: {question.reference}", "note")
+    _answerability(question, number)
     table = get_nugget_table(dataset, question)
     if table.nuggets:
         st.html(nuggets_html(table))
@@ -213,6 +217,39 @@ def _question(dataset: Dataset, number: int) -> None:
         approved = question.nuggets is not None and question.nuggets.approved
         with st.expander("Edit the nuggets", icon=":material/edit:", expanded=not approved):
             _editor(question, number)
+
+
+def _answerability(question: DatasetQuestion, number: int) -> None:
+    """Draw whether people say that the question can be answered, and the choice to say so."""
+    found = get_question_label(question.question, question.history)
+    if found:
+        by = f"{found.annotator}, {found.said:%Y-%m-%d %H:%M} UTC"
+        plain(f"Can it be answered? {found.answerability.capitalize()}, by {by}.", "note")
+    if not writable():
+        return
+    title = "Change whether it can be answered" if found else "Say whether it can be answered"
+    with st.expander(title, icon=":material/help:"), st.form(f"answerability-{number}", border=False):
+        plain("It counts in every run that asks the question, before what the run file says.", "note")
+        options: list[Answerability | None] = [None, *ANSWERABILITY_CLASSES]
+        chosen = st.selectbox(
+            "Can it be answered?",
+            options,
+            index=options.index(found.answerability) if found else 0,
+            format_func=lambda one: one.capitalize() if one else "Not said",
+            width=320,
+        )
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            known = st.session_state.get("annotator") or ""
+            name = st.text_input("Your name", known, key="labeller", persist_state="session", width=220)
+            saves = st.form_submit_button("Save", icon=":material/check:", type="primary")
+    if saves:
+        try:
+            label_question(store(), question.question, question.history, chosen, annotator=name)
+        except RagboardError as error:
+            st.error("The label was not saved.", icon=":material/error:")
+            plain(str(error))
+        else:
+            st.rerun()
 
 
 def _about(question: DatasetQuestion) -> None:

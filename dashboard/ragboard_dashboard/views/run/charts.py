@@ -119,7 +119,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
 def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
     """Return what one shape takes beside the bins."""
     if shape == "Histogram" or not found.quantiles:
-        return {"top": max(part.count for part in found.bins) or 1, "y": "samples"}
+        return {"top": max(part.count for part in found.bins) or 1, "y": "samples", "whole": True}
     if shape == "ECDF":
         return {"top": 1, "y": "share of samples at or below", "quantiles": found.quantiles}
     quarter = len(found.quantiles) // 4
@@ -264,7 +264,7 @@ def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
 
 def _origin_look(origin: ClaimClass, colours: Palette) -> str:
     """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
-    colour = colours["right" if origin in CORRECT else "wrong"]
+    colour = colours["right" if origin in CORRECT else "quiet"]
     if origin not in FROM_PASSAGES:
         return f"border:2px solid {colour}"
     if origin in ("right_relevant", "wrong_relevant"):

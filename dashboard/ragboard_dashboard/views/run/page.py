@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from ragboard.analysis import (
 from ragboard.errors import NotFoundError, RagboardError, SettingError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
+from ragboard.metrics.partition import CORRECT, ClaimClass
 from ragboard.records import Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import estimate_text
@@ -39,6 +40,7 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import (
     evaluates,
     get_breakdown,
+    get_bundling,
     get_columns,
     get_distribution,
     get_failed_evaluations,
@@ -50,6 +52,7 @@ from ragboard_dashboard.data import (
     get_run,
     get_scatter,
     get_self_agreement,
+    get_truthfulness,
     launch_context,
     save_threshold,
     store,
@@ -88,10 +91,17 @@ KINDS = 20
 """Kinds of failure that are listed."""
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
+REFUSAL_SOURCES = {
+    "labels": "people's labels",
+    "file": "the run file",
+    "judge": "the judge, who looks for a sentence in the passages that helps",
+}
 LONG_QUESTION = 100
 """Characters of a question in a list."""
 LONG_NAME = 40
 """Characters of a name that has a row of its own if it is longer."""
+OVERVIEW = ("column", "shape", "group")
+"""URL parameters of the distribution: with one of them, it is not collapsed."""
 CHART = {"displayModeBar": False}
 
 
@@ -120,13 +130,16 @@ def draw() -> None:
     there = get_columns(run)
     if not there.metrics:
         st.info("This run is not evaluated yet. Evaluate it to see verdicts.", icon=":material/info:")
-    if not (there.metrics or there.numeric):
+    if not there.metrics:  # numbers such as the turn, alone, say nothing about how the run did
         list_samples(run, summary, "", None)
         return
-    _origins(summary)
     _refusals(run)
     _self_agreement(run)
-    column, between = _overview(run, there, unscored)
+    _bundling(run)
+    _origins(summary)
+    in_sight = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
+    with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=in_sight):
+        column, between = _overview(run, there, unscored)
     list_samples(run, summary, column, between)
     _against(run, there, column)
 
@@ -195,9 +208,14 @@ def _origins(summary: RunSummary) -> None:
     """Draw where the statements of the answers come from, where all that this takes was judged."""
     if not summary.origins:
         return
-    st.subheader("Statements by source: in the reference or not", anchor=False)
-    st.html(origins_bar(summary.origins, palette(st.context.theme.type)))
     placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
+    right = sum(count for origin, count in summary.origins.items() if origin in CORRECT)
+    with st.expander(f"{right:,} of {placed:,} statements are in the reference", icon=":material/rule:"):
+        _draw_origins(summary.origins, placed, judged)
+
+
+def _draw_origins(origins: Mapping[ClaimClass, int], placed: int, judged: int) -> None:
+    st.html(origins_bar(origins, palette(st.context.theme.type)))
     left_out = (
         f" {placed:,} of {judged:,} statements are counted here. A statement is left out if the reference of its sample"
         " has no statements, or if it was not judged in full."
@@ -212,19 +230,27 @@ def _origins(summary: RunSummary) -> None:
 
 
 def _refusals(run: RunRef) -> None:
-    """Draw which refusals were right, if the run file says which questions can be answered."""
+    """Draw which refusals were right, if it is known which questions can be answered, and the parts of truthfulness."""
+    for shares in get_truthfulness(run):
+        plain(str(shares), "note")
     try:
-        found = get_refusals(run, source="file")
+        found = get_refusals(run)
     except NotFoundError:
         return
     except SettingError as error:
         plain(f"Refusals cannot be checked: {error}.", "note")
         return
-    wrong = f": {len(found.wrong):,} wrong" if found.wrong else ": all right"
-    with st.expander(f"Refusals{wrong}", icon=":material/block:"):
+    title = "Refusals, by the judge alone" if "judge" in found.sources else found.wrong_in_words
+    with st.expander(title, icon=":material/block:"):
         table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
         st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
-        plain(f"Rows: what the run file says of the question. Columns: what the answer does, by {found.judge}.", "note")
+        who = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
+        plain(
+            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}.",
+            "note",
+        )
+        if found.unknown:
+            plain(f"Not counted, because nobody says whether the question can be answered: {found.unknown:,}.", "note")
         plain("\n".join(map(str, found.rates)))
         for number, one in enumerate(found.wrong[:KINDS]):
             question = markdown_escaped(strip_bidi_controls(shortened(one.question, LONG_QUESTION)))
@@ -251,9 +277,28 @@ def _self_agreement(run: RunRef) -> None:
         )
 
 
+def _bundling(run: RunRef) -> None:
+    """Draw whether the judge replies alike asked together and as the source asks, if it was asked both ways."""
+    found = get_bundling(run)
+    if found is None:
+        return
+    same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
+    title = f": {same:,} of {items:,} judgements are the same" if items else ""
+    with st.expander(f"Asked together and as the source asks{title}", icon=":material/call_split:"):
+        plain("\n".join(map(str, (*found.replies, *found.scores))))
+        plain(
+            "By default one call asks for all nuggets or passages of an answer, and citations are counted from the"
+            " verdicts on its statements; with compat=True there are calls as in the source.",
+            "note",
+        )
+
+
 def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
     """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
     options = [*there.metrics, *there.numeric]
+    if not there.categories:
+        column = _choose_column(options)
+        return column, _spread(run, column, unscored)
     chart, groups = st.columns([3, 2], gap="large")
     with chart:
         column = _choose_column(options)
@@ -373,9 +418,6 @@ def _threshold_form(column: str, now: float | None) -> None:
 
 
 def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
-    if not there.categories:
-        plain("The file has no column to group by.", "note")
-        return
     by = st.selectbox("Group by", there.categories, format_func=column_title, key="group", bind="query-params")
     found = get_breakdown(run, column, by, unscored=unscored)
     groups_chart(found, column_title(column), key=safe_key("groups", run.run_id, column, by))

@@ -14,13 +14,14 @@ function line(row, data, open) {
   const node = element("tr")
   const question = headerCell("row")
   question.append(link("", row.question, row.href, () => open(row.key)))
+  if (row.note) question.append(element("div", "why", row.note))
   node.append(question, verdicts(row))
   row.scores.forEach((score, place) => {
     const shown = cell(data.titles[place], data.first[place] ? "number" : "number more", score.shown)
     if (score.why) shown.title = score.why
     node.append(shown)
   })
-  node.append(cell("Note", "note", row.note), cell("Id", "note", row.id))
+  node.append(cell("Id", "note", row.id))
   return node
 }
 
@@ -28,6 +29,6 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const numbers = data.titles.map((title) => headerCell("col", "number", title))
   const rows = data.rows.map((row) => line(row, data, (key) => setTriggerValue("open", key)))
-  const list = table(data.caption, ["Question", "Statements", ...numbers, "Note", "Id"], rows)
+  const list = table(data.caption, ["Question", "Statements", ...numbers, "Id"], rows)
   parentElement.querySelector("#samples").replaceChildren(list)
 }

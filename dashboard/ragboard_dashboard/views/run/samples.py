@@ -11,7 +11,7 @@ import streamlit as st
 
 from ragboard.analysis import Only, Order, RunSummary, SampleQuery, SampleRow, headline, sample_table
 from ragboard.analysis.verdict_style import VERDICT_STYLES
-from ragboard.records import Outcome, Score
+from ragboard.records import Outcome, Score, UnscoredReason
 from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.components import widget
@@ -50,7 +50,7 @@ ONLY: dict[Only, str] = {
     "unscored": "Unscored",
     "beyond": "Missing the threshold",
 }
-NOTES: Mapping[str, str] = {
+NOTES: Mapping[UnscoredReason, str] = {
     "undefined": "nothing to judge",
     "refusal": "refused in full",
     "failed": "failed",
@@ -60,6 +60,8 @@ NOTES: Mapping[str, str] = {
 LONGEST = 300
 """Characters of a question that are shown."""
 LONGEST_ID = 80
+MAX_NAMED = 2
+"""Maximum number of metrics named in a note."""
 
 _HERE = Path(__file__).parent
 _draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css")
@@ -117,17 +119,22 @@ def sample_list(
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
+    drawn = any(row.flips for row in rows)  # a column beside those of metrics, if there are several draws
     return {
         "caption": caption,
-        "titles": [strip_bidi_controls(title) for title in titles.values()],
-        "first": [spec in headline(list(titles)) for spec in titles],
-        "rows": [_row(row, list(titles), run) for row in rows],
+        "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if drawn else [])],
+        "first": [*(spec in headline(list(titles)) for spec in titles), *([True] if drawn else [])],
+        "rows": [_row(row, titles, run, drawn=drawn) for row in rows],
     }
 
 
-def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
+def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) -> dict[str, Any]:
     outcomes = {**row.scores, **row.file_scores}
-    reasons = dict.fromkeys(outcome.reason for outcome in row.scores.values() if not isinstance(outcome, Score))
+    reasons: dict[UnscoredReason, list[str]] = {}
+    for spec, outcome in row.scores.items():
+        if not isinstance(outcome, Score):
+            reasons.setdefault(outcome.reason, []).append(titles.get(spec, spec))
+    unscored = [_note(reason, names) for reason, names in reasons.items()]
     refuses = "" if "refusal" in reasons or not row.refuses else "refuses, in full or in part"
     return {
         "key": row.sample_id,
@@ -138,10 +145,21 @@ def _row(row: SampleRow, specs: Sequence[str], run: str) -> dict[str, Any]:
             for label, look in VERDICT_STYLES.items()
             if (count := row.labels.get(label, 0))
         ],
-        "scores": [_score(outcomes.get(spec)) for spec in specs],
-        "note": ", ".join(filter(None, [refuses, *(NOTES[reason] for reason in reasons), row.flips_in_words])),
+        "scores": [*(_score(outcomes.get(spec)) for spec in titles), *([_flips(row)] if drawn else [])],
+        "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored]))),
         "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
     }
+
+
+def _flips(row: SampleRow) -> dict[str, str]:
+    return {"shown": f"{row.flips[0]}" if row.flips else "–", "why": row.flips_in_words or "judged once"}
+
+
+def _note(reason: UnscoredReason, names: Sequence[str]) -> str:
+    """`nothing to judge: Context relevance`; of a refusal in full, that alone."""
+    if reason == "refusal":
+        return NOTES[reason]
+    return f"{NOTES[reason]}: {', '.join(names) if len(names) <= MAX_NAMED else f'{len(names)} metrics'}"
 
 
 def _score(outcome: Outcome | None) -> dict[str, str]:

@@ -6,10 +6,10 @@ const EDGE = { left: 46, right: 10, top: 38, bottom: 40 } // above: what the axi
 const FLOOR = HEIGHT - EDGE.bottom
 const SHORTEST = 4 // pixels that a drag must go to be one
 
-function ticks(low, high, count) {
-  const rough = (high - low) / count
+function ticks(low, high, count, whole = false) {
+  const rough = Math.max((high - low) / count, whole ? 1 : 0)
   const unit = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 2.5, 5, 10].map((times) => times * unit).find((one) => one >= rough)
+  const step = (whole ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]).map((times) => times * unit).find((one) => one >= rough)
   const found = []
   for (let place = Math.ceil(low / step - 1e-9); place * step <= high + step * 1e-9; place++) found.push(place * step)
   return found
@@ -26,7 +26,7 @@ function axes(svg, data, x, y, width) {
   }
   svg.append(shape("text", { x: (x(data.low) + x(data.high)) / 2, y: HEIGHT - 5, class: "title", "text-anchor": "middle" }, data.x))
   if (data.top === null) return
-  for (const at of ticks(0, data.top, 4)) {
+  for (const at of ticks(0, data.top, 4, data.whole)) {
     svg.append(shape("line", { x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at), class: "grid" }))
     svg.append(shape("text", { x: EDGE.left - 6, y: y(at) + 4, "text-anchor": "end" }, data.percent ? `${Math.round(at * 100)}%` : number(at)))
   }

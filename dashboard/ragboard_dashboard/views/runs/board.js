@@ -21,7 +21,7 @@ function drawInterval(found, column) {
   if (found.least !== null) {
     picture.append(shape("line", { x1: at(found.least), x2: at(found.most), y1: 7, y2: 7, class: "possible" }))
   } else {
-    picture.append(shape("circle", { cx: at(found.mean), cy: 7, r: 3.4, class: "mean" }))
+    picture.append(shape("line", { x1: at(found.mean), x2: at(found.mean), y1: 1, y2: 13, class: "mean" }))
   }
   if (found.threshold !== null) {
     const limit = at(found.threshold)
@@ -41,7 +41,7 @@ function metricCell(found, column) {
   if (found.bounds) line.append(element("span", "bounds", found.bounds))
   node.append(line)
   if (found.mean !== null || found.least !== null) node.append(drawInterval(found, column))
-  const count = element("div", found.complete ? "count" : "count partial", found.count)
+  const count = element("div", "count", found.count)
   count.title = found.why
   node.append(count)
   if (found.note) node.append(element("div", "count", found.note))
@@ -103,7 +103,6 @@ function metricTitle(column) {
 
 function statementsTitle() {
   const node = headerCell("col", "statements", "Statements")
-  node.append(element("div", "count", "of all answers: long ones count more"))
   node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run can be higher there and still have more unsupported statements."
   return node
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,12 @@ from ragboard.analysis import (
     MetricSummary,
     RunSummary,
     UnscoredPolicy,
+    board_metrics,
+    dataset_label,
+    different_judges_note,
     headline,
     means_sql,
+    own_first,
     runs_matching,
 )
 from ragboard.analysis.verdict_style import ARROWS, VERDICT_STYLES
@@ -41,9 +45,9 @@ from ragboard_dashboard.controls import (
 from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
 from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
-from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown
+from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
 
-__all__ = ["board_data", "board_metrics", "draw"]
+__all__ = ["board_data", "draw"]
 
 MANY = 6
 """Runs from which on a field to filter them is drawn."""
@@ -59,6 +63,7 @@ CAPTIONS: dict[UnscoredPolicy, str] = {
     "bounds": "Range of the mean: all unscored samples at the worst value to all at the best. Thin line: 95% CI"
     " around both (Horowitz and Manski 2000).",
 }
+LEGEND = "Statements of all answers: " + ", ".join(f"{look.icon} {name}" for name, look in VERDICT_STYLES.items()) + "."
 
 _HERE = Path(__file__).parent
 _draw_board = widget("board", "board", _HERE / "board.js", _HERE / "board.css")
@@ -71,6 +76,8 @@ def draw() -> None:
         return
     runs, shown, unscored = _head()
     live_lines()
+    _compare(get_runs())
+    label_file_line(shown)
     if not shown:
         st.info("No run matches. The filter searches names, tags and datasets.", icon=":material/filter_alt_off:")
         return
@@ -94,8 +101,6 @@ def draw() -> None:
         open_run(by_id[asked.open].name)
     if writable() and asked.edit in by_id:
         edit_run(by_id[asked.edit], back=True)
-    _compare(get_runs())
-    label_file_line(shown)
     _first()
 
 
@@ -108,6 +113,8 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
     chosen = choice.multiselect(
         "Compare two runs",
         names,
+        label_visibility="collapsed",
+        placeholder="Choose two runs to compare",
         default=default_pair(runs),
         format_func=strip_bidi_controls,
         max_selections=2,
@@ -137,8 +144,11 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
         export = st.container()
-    runs = get_leaderboard(unscored=unscored)
-    if any(SAMPLE_TAG in run.tags for run in runs):
+    runs = own_first(get_leaderboard(unscored=unscored))
+    samples = [SAMPLE_TAG in run.tags for run in runs]
+    if any(samples) and not all(samples):
+        plain("The runs tagged sample are the demo's. To delete them: ragboard demo --remove", "note")
+    elif samples:
         st.markdown(
             "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
             "Click a run to see where it fails, or a statement below to see what its passages say. "
@@ -195,12 +205,6 @@ def run_board(
     return BoardAction(open=result.open, edit=result.edit)
 
 
-def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Return the metrics that any of the runs was evaluated with, then the scores that their files brought."""
-    ours = dict.fromkeys(spec for run in runs for spec in run.metrics)
-    return tuple(ours | dict.fromkeys(spec for run in runs for spec in run.file_scores))
-
-
 def board_data(
     runs: Sequence[RunSummary],
     metrics: Mapping[str, MetricDescription],
@@ -210,21 +214,14 @@ def board_data(
 ) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data."""
     labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
+    datasets = {run.dataset for run in runs}
+    judges_note = strip_bidi_controls(different_judges_note(runs))
+    query = {} if unscored == "excluded" else {"unscored": unscored}
     return {
-        "caption": " ".join(filter(None, (CAPTIONS[unscored], _judges(runs)))),
+        "caption": " ".join(filter(None, (CAPTIONS[unscored], LEGEND, judges_note))),
         "columns": [_column(spec, metrics.get(spec), labels) for spec in specs],
-        "rows": [_row(run, specs, now, {} if unscored == "excluded" else {"unscored": unscored}) for run in runs],
+        "rows": [_row(run, specs, now, datasets, query) for run in runs],
     }
-
-
-def _judges(runs: Sequence[RunSummary]) -> str:
-    """Return a warning where not all runs were judged by the same judge."""
-    judges = {run.judged.in_words for run in runs if run.judged}
-    return (
-        f"Not comparable: different judges ({strip_bidi_controls('; '.join(sorted(judges)))})."
-        if len(judges) > 1
-        else ""
-    )
 
 
 def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
@@ -241,7 +238,9 @@ def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, in
     }
 
 
-def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[str, str]) -> dict[str, Any]:
+def _row(
+    run: RunSummary, specs: Sequence[str], now: datetime, datasets: Collection[str], query: Mapping[str, str]
+) -> dict[str, Any]:
     judged = run.judged
     return {
         "key": run.run_id,
@@ -258,7 +257,7 @@ def _row(run: RunSummary, specs: Sequence[str], now: datetime, query: Mapping[st
         ],
         "refusals": _refusals(run),
         "refused": "in full or in part" if run.refusals else "",
-        "dataset": strip_bidi_controls(run.dataset),
+        "dataset": strip_bidi_controls(dataset_label(run.dataset, datasets)),
         "samples": (judged and judged.part) or f"{run.samples:,} samples",
         "judge": "not evaluated" if judged is None else judged.in_words,
         "when": "" if judged is None else ago(judged.finished, now),
@@ -285,8 +284,7 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": interval_text(interval, ".2f"),
-        "count": count,
-        "complete": summary.scored == summary.total,
+        "count": count if summary.scored == summary.total else f"{count} scored",
         "why": _why(summary, count),
     }
 

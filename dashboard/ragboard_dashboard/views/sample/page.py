@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import fmean
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,7 +10,7 @@ from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
-from ragboard.readers.labels import human_grades
+from ragboard.readers.labels import HumanGrades, human_grades
 from ragboard.records import Label, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -75,7 +72,7 @@ def draw() -> None:
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
         plain("Graded by people", "note")
-        facts([_grade(dimension, ratings) for dimension, ratings in grades.items()])
+        facts([_grade(dimension, given) for dimension, given in grades.items()])
     _reader(report)
     _more(report)
     _calls(report)
@@ -94,9 +91,9 @@ def _report(run: RunRef) -> SampleReport | None:
         return None
 
 
-def _grade(dimension: str, ratings: Sequence[float]) -> tuple[str, str, str]:
-    each = ", ".join(f"{rating:g}" for rating in ratings)
-    return f"{fmean(ratings):.3g}", dimension.replace("_", " "), f"of {each}" if len(ratings) > 1 else ""
+def _grade(dimension: str, grades: HumanGrades) -> tuple[str, str, str]:
+    each = ", ".join(f"{grade:g}" for grade in grades.each)
+    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"of {each}" if len(grades.each) > 1 else ""
 
 
 def _head(report: SampleReport) -> None:

@@ -17,6 +17,7 @@ from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.text import plain
 
 __all__ = [
+    "LABELS",
     "FieldMap",
     "Matched",
     "draw_columns",

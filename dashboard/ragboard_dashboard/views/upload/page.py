@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from ragboard.errors import RagboardError, RunFileError, StoreError
+from ragboard.errors import RagboardError, RunFileError, SettingError, StoreError
 from ragboard.evaluation.background import destination, forwards_key, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorable
-from ragboard.evaluation.progress import live_evaluation
+from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
@@ -25,12 +26,13 @@ from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
 from ragboard_dashboard.controls import compare_link, session_cached, uploaded, without_folder
-from ragboard_dashboard.data import evaluates, known_metrics, launch_context, store, writable
-from ragboard_dashboard.links import link_to, open_page, open_run
+from ragboard_dashboard.data import evaluates, get_runs, known_metrics, launch_context, store, writable
+from ragboard_dashboard.links import link_to, open_comparison, open_page, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.text import plain
 from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.upload.columns import (
+    LABELS,
     Matched,
     draw_columns,
     draw_suggestions,
@@ -43,11 +45,12 @@ from ragboard_dashboard.views.upload.samples import draw_samples
 __all__ = ["draw"]
 
 T = TypeVar("T")
-NextStep: TypeAlias = Literal["evaluate", "choose", "keep"]
+NextStep: TypeAlias = Literal["evaluate", "choose", "keep", "agree"]
 NEXT_STEPS: Mapping[NextStep, tuple[str, str]] = {
     "evaluate": ("Import and evaluate", ":material/play_arrow:"),
     "choose": ("Import and choose metrics", ":material/tune:"),
     "keep": ("Import only", ":material/save:"),
+    "agree": ("Import and measure agreement", ":material/handshake:"),
 }
 """What to do with a file, with the label and icon of its button."""
 EXAMPLE_MODEL = "gpt-4o-mini"
@@ -69,19 +72,82 @@ def draw() -> None:
     if not writable():
         st.info("This dashboard is read-only: you cannot upload here.", icon=":material/lock:")
         return
-    file = st.file_uploader(
-        "A run file: JSONL, JSON, CSV, Excel or Parquet with questions, passages and answers",
+    files = st.file_uploader(
+        "Run files: JSONL, JSON, CSV, Excel or Parquet with questions, passages and answers; one or several",
         type=[ending[1:] for ending in EXTENSIONS],
+        accept_multiple_files=True,
         key="file",
     )
-    if file is None:
+    if not files:
         _draw_example()
         return
+    if len(files) > 1:
+        _draw_files(files)
+        return
+    (file,) = files
     with uploaded(file) as path:
         try:
             _draw_file(file, path)
         except RagboardError as error:
             _show_error(file.name, error)
+
+
+def _draw_files(files: Sequence[UploadedFile]) -> None:
+    """Draw what several files contain, read as detected, and the buttons to import them together."""
+    heading, summary = st.empty(), st.container()
+    reads: list[ReadResult] = []
+    unclear: list[str] = []
+    with ExitStack() as stack:
+        paths = [stack.enter_context(uploaded(file)) for file in files]
+        for file, path in zip(files, paths, strict=True):
+            try:
+                read = _cached_with_status(
+                    heading, READING, f"upload-{file.file_id}", "read", partial(_read, path, file)
+                )
+            except RagboardError as error:
+                unclear.append(f"{file.name}: {without_folder(str(error))}")
+                continue
+            reads.append(read)
+            with summary:
+                plain(f"{file.name}: {contents_of(_samples(read))}.")
+        for line in unclear:
+            st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
+            plain(line)
+        if not reads or unclear:
+            heading.empty()
+            return
+        samples = [sample for read in reads for sample in _samples(read)]
+        key = tuple(file.file_id for file in files)
+        plan = partial(_offer, samples)
+        offer = _cached_with_status(heading, PLANNING, "offer-files", key, plan) if evaluates() else None
+        heading.markdown(f"**{_count(len(reads), 'file')} to import.**")
+        if evaluates():
+            _draw_offer(EMBEDDED, offer)
+        next_step = _next_step(offer, "evaluate", skipped=("choose", "agree"))
+        if not next_step:
+            return
+        added: list[AddedRun] = []
+        for file, path, read in zip(files, paths, reads, strict=True):
+            added += _add(path, read, file.name)
+        _draw_imported([read.report for read in reads], tuple(added))
+        if next_step == "evaluate":
+            _start_evaluations(tuple(added), Choice(metrics=_specs(offer), judge_options=EMBEDDED))
+
+
+def _read(path: Path, file: UploadedFile) -> ReadResult:
+    """Read a file with the columns that the user chose for files like it, else as detected."""
+    table = read_table(path)
+    matched = match_columns(path, table, file)
+    if matched.error:
+        raise matched.error
+    if matched.missing or matched.asks_for_passages:
+        names = ", ".join(LABELS[field].lower() for field in matched.fields_to_ask)
+        raise SettingError(f"it is unclear which column holds: {names}")
+    return read_runs(path, mapping=matched.mapping, table=table)
+
+
+def _offer(samples: Sequence[Sample]) -> Offer | None:
+    return make_offer(samples, planning_panel(EMBEDDED), read_prices(launch_context().prices))
 
 
 def _draw_example() -> None:
@@ -150,39 +216,38 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
     else:
         with layout.samples, suppress(RagboardError):  # reading the whole file reports the error
             draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
-        if graded:
-            _draw_grades(layout, path, table, matched, options, graded)
+        if graded and (matched.error or matched.missing):
+            _draw_grades(layout, path, matched, graded)
         else:
-            fields_to_ask = _draw_runs(layout, path, table, matched, options)
+            fields_to_ask = _draw_runs(layout, path, table, matched, options, graded)
     draw_columns(matched, fields_to_ask, layout.columns)
     _draw_options(matched.preview)
 
 
-def _draw_grades(
-    layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions, graded: LabelFile
-) -> None:
-    """Offer to measure agreement with the people who graded the answers of this file, or to import it as a run."""
+def _draw_grades(layout: Layout, path: Path, matched: Matched, graded: LabelFile) -> None:
+    """Offer to measure agreement with the people who graded the answers of a file that is no run."""
     answers, questions = _count(len(graded.items), "answer"), _count(graded.questions, "question")
     _draw_heading(layout, matched, f"**These rows hold people's grades: {answers} to {questions}.**")
     with layout.summary:
-        names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
-        plain(
-            f"Graded for {names}. Measure agreement to see whether a metric can be trusted: the embedded judge, which"
-            " is rule-based and needs no key, scores the same answers. Nothing leaves this machine."
-        )
+        plain(_grades_in_words(graded))
     with layout.buttons:
-        row = st.container(horizontal=True)
-        wants_agreement = row.button("Measure agreement", icon=":material/handshake:", type="primary")
-        wants_run = row.button("Import as a run all the same", icon=":material/save:")
+        wants_agreement = st.button("Measure agreement", icon=":material/handshake:", type="primary")
     with layout.result:
         if wants_agreement and (agreement := measure(path, keep=True)):
             open_page("agreement", {"agreement": agreement})
-        if wants_run:
-            read = _read_cached(layout.heading, path, table, matched, options)
-            _import(path, read, matched.file.name, "keep", Choice(metrics=()))
 
 
-def _draw_runs(layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions) -> tuple[str, ...]:
+def _grades_in_words(graded: LabelFile) -> str:
+    names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
+    return (
+        f"It holds people's grades for {names}. Agreement compares them with the embedded judge, which is rule-based"
+        " and needs no key: it shows whether a metric can be trusted on these answers."
+    )
+
+
+def _draw_runs(
+    layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions, graded: LabelFile | None
+) -> tuple[str, ...]:
     """Draw the runs in the file, what each judge would score, and the buttons to import them.
 
     Return the fields whose columns the page asks for.
@@ -212,6 +277,9 @@ def _draw_runs(layout: Layout, path: Path, table: Table, matched: Matched, optio
     _draw_summary(layout, matched, read)
     with layout.suggestions:
         draw_suggestions(matched)
+    if graded:
+        with layout.summary:
+            plain(_grades_in_words(graded))
     with layout.offers:
         if evaluates():
             _draw_offer(judge_options, offer)
@@ -219,7 +287,8 @@ def _draw_runs(layout: Layout, path: Path, table: Table, matched: Matched, optio
             _draw_chat_model_offer(read, chat_model_offer)
     with layout.buttons:
         has_verdicts = any(run.scores and run.scores.recorded for run in read.runs)
-        next_step = _next_step(offer, "keep" if has_verdicts else "evaluate")
+        skipped: tuple[NextStep, ...] = () if graded else ("agree",)
+        next_step = _next_step(offer, "keep" if has_verdicts else "evaluate", skipped=skipped)
     if next_step:
         with layout.result:
             choice = Choice(metrics=_specs(offer), judge_options=judge_options)
@@ -360,10 +429,15 @@ def _recounted_metrics(read: ReadResult) -> frozenset[str]:
     )
 
 
-def _next_step(offer: Offer | None, first: NextStep) -> NextStep | None:
-    """Draw the buttons, `first` as the primary one; return the one that was clicked."""
+def _next_step(offer: Offer | None, first: NextStep, *, skipped: Sequence[NextStep]) -> NextStep | None:
+    """Draw the buttons but for `skipped`, `first` as the primary one; return the one that was clicked."""
     row = st.container(horizontal=True)
-    is_offered: Mapping[NextStep, bool] = {"evaluate": offer is not None, "choose": evaluates(), "keep": True}
+    is_offered: Mapping[NextStep, bool] = {
+        "evaluate": offer is not None,
+        "choose": evaluates() and "choose" not in skipped,
+        "keep": True,
+        "agree": "agree" not in skipped,
+    }
     clicked: NextStep | None = None
     for step, (label, icon) in NEXT_STEPS.items():
         if is_offered[step] and row.button(label, icon=icon, type="primary" if step == first else "secondary"):
@@ -443,22 +517,30 @@ def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
 
 def _import(path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice) -> None:
     """Import the runs, then take the next step."""
-    added = store().add_runs(replace(run, source=source) for run in read.runs)
+    added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
-    _draw_imported(read.report, added)
+    _draw_imported([read.report], added)
+    if next_step == "evaluate":
+        _start_evaluations(added, choice)
+    if next_step == "choose" and added:
+        open_page("evaluate", {"run": added[0].name})
+    if next_step == "agree" and (agreement := measure(path, keep=True)):
+        open_page("agreement", {"agreement": agreement})
+
+
+def _add(path: Path, read: ReadResult, source: str) -> tuple[AddedRun, ...]:
+    """Store the runs of a file, and the file."""
+    added = store().add_runs(replace(run, source=source) for run in read.runs)
     try:
         store().keep_upload(path, owners=[run.id for run in added])
     except StoreError as error:
         st.warning("The run was saved, but the uploaded file was not.", icon=":material/warning:")
         plain(str(error))
-    if next_step == "evaluate":
-        _start_evaluations(added, choice)
-    if next_step == "choose" and added:
-        open_page("evaluate", {"run": added[0].name})
+    return added
 
 
-def _draw_imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
-    st.session_state["import-report"] = (report, added)
+def _draw_imported(reports: Sequence[ImportReport], added: tuple[AddedRun, ...]) -> None:
+    st.session_state["import-reports"] = reports
     if added:
         samples, runs = sum(run.samples for run in added), len(added)
         st.success(
@@ -467,8 +549,11 @@ def _draw_imported(report: ImportReport, added: tuple[AddedRun, ...]) -> None:
         )
         with st.container(horizontal=True):
             link_to("run", "Open the run", {"run": added[0].name}, ":material/bar_chart:")
+            if evaluates():
+                link_to("evaluate", "Evaluate", {"run": added[0].name}, ":material/gavel:")
             compare_link(added[0].id, named=True)
-    _draw_report(report)
+    for report in reports:
+        _draw_report(report)
 
 
 def _draw_report(report: ImportReport) -> None:
@@ -503,10 +588,10 @@ def _start_evaluations(added: tuple[AddedRun, ...], choice: Choice) -> None:
 
 def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
     st.header("Evaluating", anchor=False)
-    plain(run)
-    report = st.session_state.get("import-report")
-    if report:
-        _draw_report(report[0])
+    evaluations = [live for one in evaluation_ids if (live := live_evaluation(store(), one))]
+    plain(", ".join(_evaluated_runs(evaluations) or [run]))
+    for report in st.session_state.get("import-reports", ()):
+        _draw_report(report)
     _draw_live_progress(evaluation_ids, run)
 
 
@@ -520,8 +605,23 @@ def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
         return
     if any(live.under_way for live in evaluations):
         return
-    report = st.session_state.get("import-report")
-    if all(live.state == "finished" for live in evaluations) and (report is None or not _has_problems(report[0])):
-        open_run(run)
-    if st.button("Open the run", icon=":material/arrow_forward:"):
-        open_run(run)
+    reports = st.session_state.get("import-reports", ())
+    if all(live.state == "finished" for live in evaluations) and not any(map(_has_problems, reports)):
+        _open_result(evaluations, run)
+    if st.button("Open the result", icon=":material/arrow_forward:"):
+        _open_result(evaluations, run)
+
+
+def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
+    """Open the run, or the comparison of two runs that were evaluated together."""
+    names = _evaluated_runs(evaluations)
+    if len(names) == 2:
+        open_comparison(*names)
+    open_run(run)
+
+
+def _evaluated_runs(evaluations: Sequence[LiveEvaluation]) -> list[str]:
+    if not evaluations:
+        return []
+    names = {listed.run_id: listed.name for listed in get_runs()}
+    return list(dict.fromkeys(names[live.run_id] for live in evaluations if live.run_id in names))

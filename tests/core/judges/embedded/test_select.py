@@ -50,7 +50,7 @@ def test_places_are_ascending_and_among_those_offered(question: str, sentences: 
 def test_a_score_for_each_sentence_says_which_are_chosen(question: str, sentences: list[str]) -> None:
     chosen, scores = select.helpful_sentences(question, sentences)
     assert len(scores) == len(sentences)
-    assert chosen == tuple(place for place, score in enumerate(scores) if score >= select.HELPS)
+    assert chosen == tuple(place for place, score in enumerate(scores) if score >= select.MIN_HELPFUL_SCORE)
     assert all(0.0 <= score <= 1.0 for score in scores)
 
 

@@ -84,7 +84,7 @@ def test_embeddings_that_cannot_be_are_a_failure(
 def test_faults_pass_or_end_as_failures(embedder: OpenAiEmbedder, server: ChatServer, pauses: Pauses) -> None:
     server.faults = [status(429, Retry_After="3"), closes_midway]
     assert isinstance(ask(embedder, TASK)[0], Similarities)
-    assert pauses.seconds == [3.0, 0.4]
+    assert pauses.seconds == [3.0, 0.2]
     server.faults = [status(500)] * 6
     assert "status 500" in failure(embedder, TASK)
 

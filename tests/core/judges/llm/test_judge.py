@@ -499,6 +499,15 @@ def test_what_lasts_is_a_failure_after_five_retries(
     assert pauses.seconds[0] == seconds
 
 
+def test_only_pauses_of_our_own_grow(server: ChatServer, pauses: Pauses) -> None:
+    """A server that asked for a pause, or did not reply in time, is no reason to wait longer after another error."""
+    judge = LlmJudge("m", Endpoint(server.url, "k", timeout=1.0, sleep=pauses, jitter=lambda low, _: low))
+    broken, slow_down = status(500, "oops"), status(429, "slow down", Retry_After="7")
+    server.faults = [slow_down, broken, never, slow_down, broken]
+    assert ask(judge, RATE) == [Rating(value=3, reason="r")]
+    assert pauses.seconds == [7.0, 0.2, 0.0, 7.0, 0.4]
+
+
 def test_a_response_that_is_garbled_once_is_asked_for_again(judge: LlmJudge, server: ChatServer) -> None:
     server.faults = [status(200, raw="{}", Content_Type="application/json")]
     assert ask(judge, RATE) == [Rating(value=3, reason="r")]

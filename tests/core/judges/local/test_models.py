@@ -132,38 +132,28 @@ def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
         ("trained:nope", "nope: no such folder; expected one that ragboard train-judge wrote"),
     ],
 )
-def test_a_judge_that_is_nowhere_is_a_bad_argument(tmp_path: Path, judge: str, said: str) -> None:
-    done = evaluated(tmp_path, judge)
+def test_a_judge_that_is_nowhere_is_a_bad_argument(python: str, tmp_path: Path, judge: str, said: str) -> None:
+    done = evaluated(python, tmp_path, judge)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.usefixtures("library")
-def test_the_command_says_it_in_one_line_before_anything_is_asked(tmp_path: Path) -> None:
-    done = evaluated(tmp_path, "nli:nobody/nothing")
+def test_the_command_says_it_in_one_line_before_anything_is_asked(python: str, tmp_path: Path) -> None:
+    done = evaluated(python, tmp_path, "nli:nobody/nothing")
     assert done.returncode == 6
     assert done.stdout == ""
     assert "nobody/nothing: no such folder" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def evaluated(folder: Path, judge: str) -> subprocess.CompletedProcess[str]:
+def evaluated(python: str, folder: Path, judge: str) -> subprocess.CompletedProcess[str]:
     """What the command does with a judge, where nothing can be downloaded."""
     run = folder / "run.jsonl"
     run.write_text('{"question": "q", "answer": "It is red.", "contexts": ["It is red."]}\n', encoding="utf-8")
     given = os.environ | {"HF_HOME": str(folder / "cache"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(CORE)}
-    command = [
-        sys.executable,
-        "-m",
-        "ragboard",
-        "evaluate",
-        str(run),
-        "--judge",
-        judge,
-        "--store",
-        str(folder / "store"),
-    ]
+    command = [python, "-m", "ragboard", "evaluate", str(run), "--judge", judge, "--store", str(folder / "store")]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env=given, check=False)
 
 

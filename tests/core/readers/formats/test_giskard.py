@@ -65,7 +65,7 @@ def test_in_the_folder_of_a_report_answers_and_scores_are_read_too(tmp_path: Pat
 def test_a_report_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"agent_answer.json: holds 1 answers, expected 2, one for each question"):
         read_runs(report(tmp_path, answers=ANSWERS[:1]))
-    with pytest.raises(RunFileError, match=r"metrics_results.json: holds scores of 'new', which is no question"):
+    with pytest.raises(RunFileError, match=r"metrics_results.json: has scores of the question 'new'"):
         read_runs(report(tmp_path, scores={"new": {"correctness": True}}))
     with pytest.raises(RunFileError, match=r"agent_answer.json: holds an object, expected what Giskard's"):
         read_runs(report(tmp_path, answers={}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragboard import Score, Unscored
 from ragboard.analysis import SampleRow
 from ragboard_dashboard.views.run.samples import samples_data
@@ -26,7 +28,32 @@ def test_a_score_is_rounded_and_one_that_is_missing_says_why() -> None:
         {"shown": "\u2013", "why": "failed: no reply"},
         {"shown": "\u2013", "why": "not evaluated"},
     ]
-    assert drawn["note"] == "refuses, in full or in part, failed"
+    assert drawn["note"] == "refuses, in full or in part; failed: N"
+
+
+def test_a_note_names_the_metrics_without_a_score() -> None:
+    titles = dict(zip("mnop", ("Faithfulness", "Context relevance", "Recall", "Nuggets"), strict=True))
+    some = Score(value=1.0, counted="")
+    none = Unscored(reason="undefined", detail="")
+    one = replace(row(), refuses=False, scores={"m": some, "n": none})
+    three = replace(one, scores={"m": some, "n": none, "o": none, "p": none})
+    refused = replace(one, scores={"m": Unscored(reason="refusal", detail=""), "n": some})
+    data = samples_data([one, three, refused], titles, "run", "")
+    assert [drawn["note"] for drawn in data["rows"]] == [
+        "nothing to judge: Context relevance",
+        "nothing to judge: 3 metrics",
+        "refused in full",
+    ]
+
+
+def test_flips_between_draws_are_a_column_if_there_are_several_draws() -> None:
+    assert samples_data([row()], {"m": "M"}, "run", "")["titles"] == ["M"]
+    data = samples_data([replace(row(), flips=(2, 9)), row("s2")], {"m": "M"}, "run", "")
+    assert (data["titles"], data["first"]) == (["M", "Flips"], [True, True])
+    assert [one["scores"][-1] for one in data["rows"]] == [
+        {"shown": "2", "why": "2 of 9 judgements differ between draws"},
+        {"shown": "\u2013", "why": "judged once"},
+    ]
 
 
 def test_verdicts_are_counted_in_one_order_and_none_that_is_not_there() -> None:

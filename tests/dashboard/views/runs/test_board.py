@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.analysis import leaderboard, metric_descriptions
+from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, own_first
+from ragboard.analysis.metrics import in_order
 from ragboard.metrics import metrics_named
-from ragboard_dashboard.views.runs.page import board_data, board_metrics
+from ragboard_dashboard.views.runs.page import board_data
 
 
 @pytest.mark.parametrize(
@@ -32,17 +33,52 @@ def test_a_metric_keeps_its_label_whichever_metrics_are_beside_it(
     assert [column["source"] for column in data["columns"]] == sources
 
 
-def test_runs_of_different_judges_are_said_to_be_not_comparable(tmp_path: Path) -> None:
+def test_runs_over_the_same_questions_by_different_judges_are_said_to_be_not_comparable(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     (added,) = store.add_runs(sample_runs()[:1])
     evaluate_run(store, added.id, metrics_named(["overlap.token_f1", "ragboard.refusal"]), Panel(judge=EmbeddedJudge()))
     (run,) = leaderboard(store)
     assert run.judged
-    other = replace(run, judged=replace(run.judged, judge="gpt", heuristic=False))
+    other = replace(run, name="other", judged=replace(run.judged, judge="gpt", heuristic=False))
+    elsewhere = replace(other, dataset_key="other questions")
     now = datetime.now(UTC).replace(tzinfo=None)
-    alike, unlike = (board_data(runs, {}, (), now)["caption"] for runs in ([run, run], [run, other]))
+    alike, apart, unlike = (
+        board_data(runs, {}, (), now)["caption"] for runs in ([run, run], [run, elsewhere], [run, other])
+    )
     assert "judges" not in alike
-    assert unlike.endswith("Not comparable: different judges (embedded (rule-based); gpt).")
+    assert "judges" not in apart
+    assert unlike.endswith(
+        "Not comparable, judged by different judges: bm25-k3 by embedded (rule-based); other by gpt."
+    )
+
+
+def test_a_dataset_without_a_name_has_no_digest_unless_another_has_as_many_questions(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    store.add_runs([replace(sample_runs()[0], dataset=None)])
+    (run,) = leaderboard(store)
+    assert run.dataset.startswith("60 questions (")
+    other = replace(run, dataset="60 questions (0000)", dataset_key="0000")
+    now = datetime.now(UTC).replace(tzinfo=None)
+
+    def named(*runs: RunSummary) -> list[str]:
+        return [row["dataset"] for row in board_data(runs, {}, (), now)["rows"]]
+
+    assert named(run, run) == ["60 questions", "60 questions"]
+    assert named(run, other) == [run.dataset, "60 questions (0000)"]
+    assert named(replace(run, dataset="mine (0000)")) == ["mine (0000)"]
+
+
+def test_the_columns_do_not_depend_on_which_run_has_more_metrics_and_own_runs_come_first(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    added = store.add_runs(sample_runs())
+    own = replace(sample_runs()[0], name="own", tags=())
+    added = (*added, *store.add_runs([own]))
+    every = ["overlap.token_f1", "overlap.exact_match", "ragboard.refusal"]
+    for run, metrics in zip(added, (every[:1], every[:2], every), strict=True):
+        evaluate_run(store, run.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
+    runs = leaderboard(store)
+    assert board_metrics(runs) == board_metrics(runs[::-1]) == in_order(every)
+    assert own_first(runs[::-1])[0].name == own_first(runs)[0].name == "own"
 
 
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from ragboard.cli import main
 from ragboard.errors import QueryError, StoreBusyError, StoreError
 from ragboard.export import table_bytes
 from ragboard.query import QueryColumn, QueryLimits, run_query
-from ragboard.query.running import _environment
+from ragboard.query.runner import _environment
 
 pytestmark = pytest.mark.plain_database
 
@@ -69,7 +69,7 @@ def test_rows_past_the_bytes_are_left_out_and_that_is_said(kept: Store) -> None:
     assert result.table.nbytes <= 20_000
     assert result.truncated
     assert not run_query(kept, sql, QueryLimits(size=2**20)).truncated
-    with pytest.raises(QueryError, match="its first row alone takes more than 900 bytes: ask for less"):
+    with pytest.raises(QueryError, match="the first row alone has more than 900 bytes"):
         run_query(kept, sql, QueryLimits(size=900))
 
 
@@ -103,7 +103,7 @@ FORBIDDEN = {
     "VACUUM": "VACUUM is not allowed",
     "BEGIN": "TRANSACTION is not allowed",
     "PREPARE q AS SELECT 1": "PREPARE is not allowed",
-    "PIVOT runs ON name USING count(*)": "PIVOT needs its columns named",
+    "PIVOT runs ON name USING count(*)": "PIVOT needs its columns by name",
     "SELECT 1; DELETE FROM runs": "2 statements: write one SELECT",
     "": "there is no statement",
     "-- nothing": "there is no statement",
@@ -185,7 +185,7 @@ def test_a_query_leaves_when_a_writer_waits(kept: Store, endless: list[Exception
         kept.set_notes(kept.resolve("run").run_id, "written")
         time.sleep(0.05)
     assert [type(error) for error in endless] == [StoreBusyError]
-    assert "something is being written" in str(endless[0])
+    assert "another process is writing" in str(endless[0])
 
 
 def test_a_store_of_older_make_is_brought_up_first_and_one_that_is_not_there_is_made(tmp_path: Path) -> None:

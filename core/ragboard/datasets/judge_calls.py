@@ -1,4 +1,4 @@
-"""Asks a judge about questions of a dataset; replies are kept in a journal."""
+"""Concurrent calls to a judge about the questions of a dataset, with a journal to resume them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["ask_about_all"]
 
 T = TypeVar("T")
 
-CONCURRENT = 32
-"""Maximum number of questions that the judge works on at a time; the judge's own limit on calls holds as well."""
+CONCURRENCY = 32
+"""Maximum number of questions in progress at the same time; the judge's own limit on calls applies, too."""
 
 
 def ask_about_all(
@@ -27,22 +27,22 @@ def ask_about_all(
     journal: str,
     panel: Panel,
     options: EvaluationOptions,
-    work: Sequence[T],
+    items: Sequence[T],
     ask_about: Callable[[T, AnswerTask], Awaitable[None]],
 ) -> Budget:
-    """Call `ask_about` for each item with a function that sends tasks to the judge; return what was spent.
+    """Call `ask_about(item, ask)` for each item, where `ask` sends a task to the judge; return the budget used.
 
-    Replies are kept in the journal of this name, so the same call resumes a stopped one.
+    Replies are stored in the journal of this name, so the same call resumes a stopped one.
     """
 
     async def ask_all(runner: TaskRunner) -> None:
-        free = asyncio.Semaphore(CONCURRENT)
+        slots = asyncio.Semaphore(CONCURRENCY)
 
-        async def guarded(number: int, item: T) -> None:
-            async with free:
+        async def ask_about_one(number: int, item: T) -> None:
+            async with slots:
                 await ask_about(item, runner.for_sample(str(number)))
 
-        await asyncio.gather(*(guarded(number, item) for number, item in enumerate(work, 1)))
+        await asyncio.gather(*(ask_about_one(number, item) for number, item in enumerate(items, 1)))
 
     budget = Budget.for_panel(options, panel)
     with open_journal(store.journal_path(journal), {"kind": journal}) as opened:

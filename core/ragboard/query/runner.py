@@ -1,4 +1,4 @@
-"""Run one SQL statement over the store in a separate process with limits of time, memory and rows."""
+"""Run one SQL statement on the store in a separate process, with limits on time, memory and rows."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["QueryColumn", "QueryLimits", "QueryResult", "run_query"]
 
 
 START_SECONDS = 30.0
-"""Seconds to start the process and to wait for the database."""
-AT_A_TIME = 3
-"""Most queries of this process at a time."""
-_turns = threading.BoundedSemaphore(AT_A_TIME)
+"""Maximum seconds to start the process and to open the database."""
+MAX_CONCURRENT = 3
+"""Maximum number of queries that this process runs at the same time."""
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +36,15 @@ class QueryLimits:
     """Limits of one query."""
 
     rows: int = 1000
-    """Most rows of the result."""
+    """Maximum number of rows of the result; further rows are left out."""
     seconds: float = 5.0
+    """Maximum duration in seconds."""
     grace: float = 1.0
-    """Seconds that a query may take in any case; after them it ends as soon as a writer waits."""
+    """Seconds after which the query is stopped as soon as another process waits to write."""
     memory: int = 2048
-    """Memory of the process in megabytes; DuckDB may use a quarter."""
+    """Memory of the process in megabytes, of which DuckDB may use a quarter."""
     size: int = 64 * 2**20
-    """Approximate size of the result in bytes; later rows are left out."""
+    """Approximate maximum size of the result in bytes; further rows are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +52,14 @@ class QueryColumn:
     """A column of a result."""
 
     name: str
-    """Name; repeated names are numbered: `a`, `a_2`."""
+    """Its name; repeated names are numbered: `a`, `a_2`."""
     type: str
-    """Type, as DuckDB names it."""
+    """Its DuckDB type."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResult:
-    """Run one SELECT, DESCRIBE, SHOW or EXPLAIN over the store, and return its result."""
+    """The result of a query."""
 
     sql: str
     columns: tuple[QueryColumn, ...]
@@ -68,41 +69,41 @@ class QueryResult:
 
     @property
     def rows(self) -> tuple[tuple[Any, ...], ...]:
-        """Return the rows as Python values; times that Python cannot represent are text, null is None."""
-        values = [_dated(column).to_pylist() for column in self.table.columns]
+        """The rows as Python values; null is None, and dates and times that Python cannot represent are text."""
+        values = [_with_valid_dates(column).to_pylist() for column in self.table.columns]
         return tuple(zip(*values, strict=True))
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows as a DataFrame; integers stay integers beside nulls, unknown types become text."""
+        """Return the rows as a DataFrame with nullable types; types that pandas does not know become text."""
         import pandas as pd
 
         kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
         kinds |= {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-        columns = [_known(column) for column in self.table.columns]
+        columns = [_for_pandas(column) for column in self.table.columns]
         frame: pd.DataFrame = pa.table(columns, names=self.table.column_names).to_pandas(types_mapper=kinds.get)
         return frame
 
 
-def _known(column: Any) -> Any:
-    """Convert an Arrow column for pandas: decimals to floats, blobs to text."""
+def _for_pandas(column: Any) -> Any:
+    """Convert an Arrow column for pandas: decimals to integers or floats, blobs to text."""
     kind = column.type
     if pa.types.is_decimal(kind):
         return _number(column)
     if pa.types.is_binary(kind):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
-    return _dated(column)
+    return _with_valid_dates(column)
 
 
-def _dated(column: Any) -> Any:
-    """Convert an Arrow column for Python: dates and times outside its range to text."""
-    dated = _dates_as_text(column.type)
-    if dated == column.type:
+def _with_valid_dates(column: Any) -> Any:
+    """Return an Arrow column with dates and times as text if some are out of the range of Python or pandas."""
+    type_with_text = _dates_as_text(column.type)
+    if type_with_text == column.type:
         return column
     try:
         column.to_pylist()
         column.to_pandas()
     except (OverflowError, ValueError, pa.ArrowException):
-        return column.cast(dated)
+        return column.cast(type_with_text)
     return column
 
 
@@ -127,22 +128,23 @@ def _number(column: Any) -> Any:
 
 
 def run_query(store: Store, sql: str, limits: QueryLimits | None = None) -> QueryResult:
-    """Run one SELECT, DESCRIBE, SHOW or EXPLAIN over the store, and return its result.
+    """Run one SELECT, DESCRIBE, SHOW or EXPLAIN on the store, and return its result.
 
-    Raises QueryError for any other statement, a wrong one, and one that takes more than it may; StoreBusyError
-    if too many run already, or a writer waits; StoreError where the store cannot be read.
+    Raises QueryError for any other or invalid statement, QueryLimitError if it exceeds a limit on time or memory,
+    StoreBusyError if too many queries are running or another process waits to write, and StoreError if the store cannot
+    be read.
     """
     limits = limits or QueryLimits()
     store.check()
-    if not _turns.acquire(timeout=limits.seconds):
-        raise StoreBusyError(f"{AT_A_TIME} queries run already: try again in a moment")
+    if not _slots.acquire(timeout=limits.seconds):
+        raise StoreBusyError(f"{MAX_CONCURRENT} queries are already running: try again in a moment")
     try:
-        code, out, said = _ask(_request(store, sql, limits), limits)
+        code, out, message = _run_child(_request(store, sql, limits), limits)
     finally:
-        _turns.release()
+        _slots.release()
     if code == 0:
-        return _result(sql, out)
-    raise _refusal(code, said, limits)
+        return _read_result(sql, out)
+    raise _error_of(code, message, limits)
 
 
 def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
@@ -150,15 +152,15 @@ def _request(store: Store, sql: str, limits: QueryLimits) -> bytes:
         "sql": sql,
         "path": str(store.database.path.absolute()),
         "busy": BUSY_MESSAGES,
-        "gate": str(store.database.lock_path),
+        "lock": str(store.database.lock_path),
         "wait": START_SECONDS / 2,
         "limit": limits.rows,
     }
     return json.dumps(data).encode()
 
 
-def _ask(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
-    """Return exit code, result and message of the child, which is killed if it does not end in time."""
+def _run_child(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
+    """Return exit code, result and error message of the child process, which is killed if it does not end in time."""
     process = subprocess.Popen(  # noqa: S603 - our own file
         [sys.executable, "-P", str(Path(child.__file__))],
         stdin=subprocess.PIPE,
@@ -168,45 +170,48 @@ def _ask(request: bytes, limits: QueryLimits) -> tuple[int, bytes, str]:
     )
     with process:
         try:
-            out, said = process.communicate(request, timeout=limits.seconds + START_SECONDS)
+            out, message = process.communicate(request, timeout=limits.seconds + START_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             return child.TOO_LONG, b"", ""
         except BaseException:
             process.kill()
             raise
-    return process.returncode, out, said.decode("utf-8", errors="replace")
+    return process.returncode, out, message.decode("utf-8", errors="replace")
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment that Python needs, without keys or tokens."""
-    kept = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "HOME", "USERPROFILE")
-    return {name: value for name, value in os.environ.items() if name in kept or name.startswith("PYTHON")}
+    """Return the environment variables that Python needs; keys and tokens are left out."""
+    needed = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "HOME", "USERPROFILE")
+    return {name: value for name, value in os.environ.items() if name in needed or name.startswith("PYTHON")}
 
 
-def _result(sql: str, out: bytes) -> QueryResult:
+def _read_result(sql: str, out: bytes) -> QueryResult:
     table = pa.ipc.open_stream(out).read_all()
-    said = table.schema.metadata
-    types = json.loads(said[b"types"])
+    metadata = table.schema.metadata
+    types = json.loads(metadata[b"types"])
     return QueryResult(
         sql=sql,
         columns=tuple(QueryColumn(name=name, type=kind) for name, kind in zip(table.column_names, types, strict=True)),
         table=table.replace_schema_metadata(None),
-        truncated=said[b"truncated"] == b"1",
+        truncated=metadata[b"truncated"] == b"1",
     )
 
 
-def _refusal(code: int, said: str, limits: QueryLimits) -> QueryError | StoreBusyError:
+def _error_of(code: int, message: str, limits: QueryLimits) -> QueryError | StoreBusyError:
     match code:
         case child.REFUSED:
-            return QueryError(said)
+            return QueryError(message)
         case child.TOO_LONG:
-            return QueryLimitError(f"stopped after {limits.seconds:g} s: ask for less, with WHERE or over one run")
+            return QueryLimitError(
+                f"stopped after {limits.seconds:g} s: select fewer rows with WHERE, for example of one run"
+            )
         case child.WRITER_WAITS:
-            return StoreBusyError("stopped, because something is being written: try again")
+            return StoreBusyError("stopped because another process is writing to the store: try again")
         case child.NO_MEMORY:
-            most = f"{limits.memory:,} MB of memory"
-            return QueryLimitError(f"stopped: it took more than {most}; ask for less, with WHERE")
+            return QueryLimitError(
+                f"stopped: the query needs more than {limits.memory:,} MB of memory; select fewer rows with WHERE"
+            )
         case _:
-            last = said.strip().splitlines()[-1:]
-            return QueryError(f"its process ended with code {code}: {''.join(last) or 'it took too much'}")
+            last = message.strip().splitlines()[-1:]
+            return QueryError(f"the query process ended with code {code}: {''.join(last) or 'no message'}")

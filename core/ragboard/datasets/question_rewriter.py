@@ -1,4 +1,4 @@
-"""Questions of conversations, rewritten by a judge to be understood alone."""
+"""Rewriting the questions of conversations by a judge, to be understood without the earlier turns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragboard.datasets.asking import ask_about_all
 from ragboard.datasets.datasets import Dataset
+from ragboard.datasets.judge_calls import ask_about_all
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
@@ -22,41 +22,43 @@ __all__ = ["RewrittenQuestions", "rewrite_questions"]
 
 @dataclass(frozen=True, kw_only=True)
 class RewrittenQuestions:
-    """What a judge rewrote of the questions of a dataset."""
+    """How many questions of a dataset were rewritten, and how many were not."""
 
     questions: int
-    """Questions rewritten now."""
+    """Number of questions rewritten now."""
     kept: int
-    """Questions that were rewritten already."""
+    """Number of questions that were rewritten before."""
     alone: int
-    """Questions without earlier turns, which need no rewriting."""
+    """Number of questions without earlier turns, which need no rewriting."""
     calls: int
+    """Number of calls to the judge."""
     failed: Mapping[str, int]
-    """Questions without a usable reply, by kind of failure."""
+    """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why not all questions were asked; empty if all were."""
+    """Why a limit stopped it before all questions were sent; empty if none did."""
 
 
 def rewrite_questions(
     store: Store, dataset: Dataset, panel: Panel, options: EvaluationOptions | None = None, *, again: bool = False
 ) -> RewrittenQuestions:
-    """Let a judge rewrite each question that follows earlier turns, with one call each.
+    """Let a judge rewrite the questions that follow earlier turns, with one call per question.
 
-    Questions that were rewritten before are kept, unless `again`. Each is stored as soon as it is written; replies are
-    kept in a journal, so the same call resumes a stopped one. Raises JudgeError if the judge cannot rewrite questions.
+    Questions rewritten before are skipped, unless `again` is set. Each result is stored immediately, and replies are
+    stored in a journal, so the same call resumes a stopped one. Raises JudgeError if the judge cannot rewrite
+    questions.
     """
     panel.for_task(RewriteQuestion)
-    follow_ups = [one for one in dataset.questions if one.history]
+    follow_ups = [question for question in dataset.questions if question.history]
     with store.database.read() as connection:
         known = set[tuple[str, str]]() if again else rewritten_questions(connection)
     work = [follow_up for follow_up in follow_ups if (follow_up.question, history_json(follow_up.history)) not in known]
     counts, failed = Counter[str](), Counter[str]()
 
-    async def rewrite(one: DatasetQuestion, ask: AnswerTask) -> None:
-        reply = await ask(RewriteQuestion(question=one.question, history=one.history))
+    async def rewrite(question: DatasetQuestion, ask: AnswerTask) -> None:
+        reply = await ask(RewriteQuestion(question=question.question, history=question.history))
         if isinstance(reply, WrittenText):
             with store.database.write() as connection:
-                save_rewritten(connection, one.question, history_json(one.history), reply.text, panel.name)
+                save_rewritten(connection, question.question, history_json(question.history), reply.text, panel.name)
             counts["questions"] += 1
         elif isinstance(reply, Failure) and not isinstance(reply, NotAsked):
             failed[kind_of_problem(reply.detail)] += 1

@@ -1,4 +1,4 @@
-"""Nuggets written by a judge, from the passages that the runs of a dataset retrieved or from the reference."""
+"""Writing nuggets by a judge, from the passages that a dataset's runs retrieved or from the reference answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ragboard.datasets.asking import ask_about_all
 from ragboard.datasets.datasets import Dataset
+from ragboard.datasets.judge_calls import ask_about_all
 from ragboard.datasets.nuggets import MAX_LENGTH, MAX_NUGGETS
 from ragboard.errors import JudgeError
 from ragboard.evaluation.options import EvaluationOptions
@@ -25,31 +25,35 @@ __all__ = ["NuggetSource", "WrittenNuggets", "write_nuggets"]
 NuggetSource = Literal["passages", "reference"]
 
 WINDOW = 10
-"""Passages per call, and nuggets per call, of AutoNuggetizer."""
+"""Number of passages, or of nuggets, per call in AutoNuggetizer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenNuggets:
-    """What a judge wrote for the questions of a dataset."""
+    """How many questions of a dataset got nuggets, and how many did not."""
 
     questions: int
-    """Questions with new nuggets."""
+    """Number of questions with new nuggets."""
     nuggets: int
+    """Number of new nuggets."""
     kept: int
-    """Questions that had nuggets already."""
+    """Number of questions that were skipped because they have nuggets."""
     without_texts: int
-    """Questions without passages or without a reference to write from."""
+    """Number of questions without passages, or without a reference, to write from."""
     empty: int
-    """Questions for which the judge found nothing to write."""
+    """Number of questions for which the judge found no nugget."""
     calls: int
+    """Number of calls to the judge."""
     failed: Mapping[str, int]
-    """Questions without a usable reply, by kind of failure."""
+    """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why not all questions were asked; empty if all were."""
+    """Why a limit stopped it before all questions were sent; empty if none did."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Work:
+class _Job:
+    """A question, and the texts to write its nuggets from."""
+
     question: DatasetQuestion
     texts: tuple[str, ...]
 
@@ -65,27 +69,31 @@ def write_nuggets(
     compat: bool = False,
     watch: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> WrittenNuggets:
-    """Let a judge write the nuggets of every question that has none; with `again`, of every one not yet approved.
+    """Let a judge write nuggets for each question without nuggets; with `again`, for each without approved nuggets.
 
-    It takes one call per question; with `compat`, ten passages per call and the importance in calls of ten nuggets, as
-    in AutoNuggetizer. Each list is stored as soon as it is written, and replies are kept in a journal, so the same call
-    resumes a stopped one. `watch` gets the numbers of questions done and in all. Raises JudgeError if the judge cannot
-    write nuggets.
+    It takes one call per question; with `compat`, one call per ten passages and one per ten nuggets for their
+    importance, as in AutoNuggetizer. Each list is stored immediately, and replies are stored in a journal, so the same
+    call resumes a stopped one. `watch` is called with the number of finished questions and their total. Raises
+    JudgeError if the judge cannot write nuggets.
     """
     for kind in (WriteNuggets, *((WeighNuggets,) if compat else ())):
         panel.for_task(kind)
-    chosen = [one for one in dataset.questions if one.nuggets is None or (again and not one.nuggets.approved)]
-    work: list[_Work] = []
+    chosen = [
+        question
+        for question in dataset.questions
+        if question.nuggets is None or (again and not question.nuggets.approved)
+    ]
+    jobs: list[_Job] = []
     for question in chosen:
         texts = _texts(store, dataset, question, source)
         if any(text.strip() for text in texts):
-            work.append(_Work(question=question, texts=texts))
+            jobs.append(_Job(question=question, texts=texts))
     counts, failed = Counter[str](), Counter[str]()
 
-    async def write(one: _Work, ask: AnswerTask) -> None:
-        reply = await _written(one, ask, compat=compat)
+    async def write(job: _Job, ask: AnswerTask) -> None:
+        reply = await _written_nuggets(job, ask, compat=compat)
         counts["done"] += 1
-        watch(counts["done"], len(work))
+        watch(counts["done"], len(jobs))
         if isinstance(reply, Failure):
             failed[kind_of_problem(reply.detail)] += 1
         elif not reply:
@@ -94,8 +102,8 @@ def write_nuggets(
             with store.database.write() as connection:
                 append_nuggets(
                     connection,
-                    one.question.question,
-                    history_json(one.question.history),
+                    job.question.question,
+                    history_json(job.question.history),
                     reply,
                     author=panel.name,
                     approved=False,
@@ -103,12 +111,12 @@ def write_nuggets(
             counts["questions"] += 1
             counts["nuggets"] += len(reply)
 
-    budget = ask_about_all(store, "nuggets", panel, options or EvaluationOptions(), work, write)
+    budget = ask_about_all(store, "nuggets", panel, options or EvaluationOptions(), jobs, write)
     return WrittenNuggets(
         questions=counts["questions"],
         nuggets=counts["nuggets"],
         kept=len(dataset.questions) - len(chosen),
-        without_texts=len(chosen) - len(work),
+        without_texts=len(chosen) - len(jobs),
         empty=counts["empty"],
         calls=budget.calls,
         failed=dict(failed),
@@ -123,14 +131,15 @@ def _texts(store: Store, dataset: Dataset, question: DatasetQuestion, source: Nu
         return pooled_passages(connection, dataset.name, question.question, history_json(question.history))
 
 
-async def _written(work: _Work, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
-    asked = work.question
-    task = WriteNuggets(question=asked.question, passages=(), history=asked.history)
+async def _written_nuggets(job: _Job, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
+    """Return the nuggets that the judge writes for a question, or the first failure."""
+    question = job.question
+    task = WriteNuggets(question=question.question, passages=(), history=question.history)
     nuggets: tuple[Nugget, ...] = ()
-    size = WINDOW if compat else len(work.texts)
-    for start in range(0, len(work.texts), size):
+    size = WINDOW if compat else len(job.texts)
+    for start in range(0, len(job.texts), size):
         known = tuple(nugget.text for nugget in nuggets)
-        reply = await ask(replace(task, passages=work.texts[start : start + size], nuggets=known))
+        reply = await ask(replace(task, passages=job.texts[start : start + size], nuggets=known))
         if isinstance(reply, Failure):
             return reply
         nuggets = _nuggets(reply)
@@ -139,7 +148,7 @@ async def _written(work: _Work, ask: AnswerTask, *, compat: bool) -> tuple[Nugge
     weighed: list[Nugget] = []
     for start in range(0, len(nuggets), WINDOW):
         texts = tuple(nugget.text for nugget in nuggets[start : start + WINDOW])
-        reply = await ask(WeighNuggets(question=asked.question, nuggets=texts, history=asked.history))
+        reply = await ask(WeighNuggets(question=question.question, nuggets=texts, history=question.history))
         if isinstance(reply, Failure):
             return reply
         weighed += _nuggets(reply)

@@ -1,0 +1,186 @@
+"""Whether a judge that is asked for several judgements in one call judges as it does when asked as the source asks.
+
+By default the metrics of nuggets, graded passages and citations ask for all judgements of an answer together; with
+`compat=True` they ask as the source does. If an evaluation has a metric in both forms, the two are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ragboard.analysis.metrics import in_order, read_descriptions
+from ragboard.metrics import Metric, metric_of
+from ragboard.records import MetricDescription
+from ragboard.stats import Interval, NoInterval, cohen_kappa, estimate_text, mean_interval, moments
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.bundling import JudgedBothWays, judged_both_ways
+from ragboard.store.queries.clusters import SampleClusters, sample_clusters
+from ragboard.store.queries.scores import Scored, metric_names, scores_by_metric
+
+__all__ = ["BundledReplies", "BundledScores", "Bundling", "bundling"]
+
+KINDS = {"nuggets": "labels of nuggets", "grades": "grades of passages", "support": "support of citations"}
+"""Kinds of judgement, in the order of pages."""
+
+SAME_SCORE = 1e-9
+"""Scores that differ by less are the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundledReplies:
+    """How often the judge gives the same reply both ways."""
+
+    kind: str
+    """What the replies are: `labels of nuggets`."""
+    items: int
+    """Number of things that were judged both ways."""
+    equal: int
+    """Number of these with the same reply."""
+    agreement: float
+    """Equal over items, in [0, 1]."""
+    interval: Interval | NoInterval
+    """Its 95% CI over samples, or over clusters of samples."""
+    kappa: float | None
+    """Cohen's kappa, without weights; 0 is chance level. None if all replies are the same."""
+    calls_together: int
+    """Calls for these judgements if they are asked for together. 0 for support of citations, which is counted from
+    verdicts on statements that other metrics ask for."""
+    calls_alone: int
+    """Calls for these judgements as the source asks."""
+
+    def __str__(self) -> str:
+        """`grades of passages: 225 of 240 are the same, 0.94 (0.91 to 0.97); ...`."""
+        kappa = "undefined" if self.kappa is None else f"{self.kappa:.2f}"
+        return (
+            f"{self.kind}: {self.equal:,} of {self.items:,} are the same,"
+            f" {estimate_text(self.agreement, self.interval, '.2f')}; Cohen's kappa {kappa};"
+            f" {self.calls_together:,} calls together, {self.calls_alone:,} as the source asks"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundledScores:
+    """The scores of one metric both ways, over the samples that have both."""
+
+    metric: str
+    compat: str
+    """The full name of the form that asks as the source does."""
+    label: str
+    """The name of the metric on pages."""
+    samples: int
+    mean: float
+    compat_mean: float
+    equal: int
+    """Number of samples with the same score."""
+    interval: Interval | NoInterval
+    """95% CI of the mean difference, compat minus default, over samples or clusters of samples."""
+
+    @property
+    def difference(self) -> float:
+        """The mean with `compat` minus the mean without."""
+        return self.compat_mean - self.mean
+
+    def __str__(self) -> str:
+        """`Nuggets: mean 0.76, with compat 0.74; difference -0.02 (-0.05 to 0.01); 50 of 60 scores are the same`."""
+        return (
+            f"{self.label}: mean {self.mean:.2f}, with compat {self.compat_mean:.2f}; difference"
+            f" {estimate_text(self.difference, self.interval, '.2f')}; {self.equal:,} of {self.samples:,} scores are"
+            " the same"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundling:
+    """Replies and scores of one run, asked for together and as the source asks."""
+
+    replies: tuple[BundledReplies, ...]
+    scores: tuple[BundledScores, ...]
+
+
+def bundling(store: Store, run: RunRef) -> Bundling | None:
+    """Compare both ways of asking in a run's evaluations; None if no metric has scores in both forms."""
+    with store.database.read() as connection:
+        names = metric_names(connection, run)
+        pairs = [(plain, spec) for spec in in_order(names) if (plain := _default_form(spec)) in names]
+        if not pairs:
+            return None
+        clusters = sample_clusters(connection, run.run_id)
+        rows = judged_both_ways(connection, run)
+        known = read_descriptions(connection)
+        found = scores_by_metric(connection, run, [spec for pair in pairs for spec in pair])
+    scores = [_scores(pair, known, found, clusters) for pair in pairs]
+    kinds = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
+    return Bundling(
+        replies=tuple(_replies(kind, found, clusters) for kind, found in kinds.items() if found),
+        scores=tuple(one for one in scores if one),
+    )
+
+
+def _default_form(spec: str) -> str:
+    """Return the full name of a metric without `compat`, or an empty text if it has no such setting."""
+    metric = metric_of(spec)
+    if metric is None or not getattr(metric, "compat", False):
+        return ""
+    given: Any = metric
+    only_with_compat = {field.name: field.default for field in fields(metric) if field.name == "at_most"}
+    plain: Metric = replace(given, compat=False, **only_with_compat)
+    return plain.spec
+
+
+def _groups(positions: Sequence[int], clusters: SampleClusters | None) -> list[int]:
+    return list(positions) if clusters is None else clusters.of[list(positions)].tolist()
+
+
+def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:
+    equal = np.array([row.together == row.alone for row in rows], dtype=np.float64)
+    groups = _groups([row.position for row in rows], clusters)
+    return BundledReplies(
+        kind=KINDS[kind],
+        items=len(rows),
+        equal=int(equal.sum()),
+        agreement=float(equal.mean()),
+        interval=mean_interval(moments(equal, groups), bounds=(0.0, 1.0)),
+        kappa=_kappa([row.together for row in rows], [row.alone for row in rows]),
+        calls_together=0 if kind == "support" else len({row.position for row in rows}),
+        calls_alone=len({(row.position, row.call) for row in rows}),
+    )
+
+
+def _kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
+    try:
+        return cohen_kappa(first, second)
+    except ValueError:
+        return None
+
+
+def _scores(
+    pair: tuple[str, str],
+    known: Mapping[str, MetricDescription],
+    scores: Mapping[str, Scored],
+    clusters: SampleClusters | None,
+) -> BundledScores | None:
+    default, compat = (
+        {position: value for position, value in zip(*scores[spec], strict=True) if not np.isnan(value)} for spec in pair
+    )
+    both = sorted(default.keys() & compat.keys())
+    if not both:
+        return None
+    first, second = (np.array([values[position] for position in both]) for values in (default, compat))
+    metric = metric_of(pair[0])
+    span = metric.range[1] - metric.range[0] if metric else None
+    return BundledScores(
+        metric=pair[0],
+        compat=pair[1],
+        label=known[pair[0]].label if pair[0] in known else pair[0],
+        samples=len(both),
+        mean=float(first.mean()),
+        compat_mean=float(second.mean()),
+        equal=int(np.sum(np.abs(second - first) < SAME_SCORE)),
+        interval=mean_interval(
+            moments(second - first, _groups(both, clusters)), bounds=None if span is None else (-span, span)
+        ),
+    )

@@ -1,0 +1,145 @@
+"""Labels of questions: people say whether a question can be answered. They count in every run that asks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragboard.answerability import READ_COLUMNS, answerability_of
+from ragboard.errors import RunFileError, SettingError
+from ragboard.readers.cells import BadCellError, read_history, read_text
+from ragboard.readers.tables import BadRow, RawRow, Table
+from ragboard.records import Answerability, Turn
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.nuggets import asked_questions, history_json
+from ragboard.store.queries.question_labels import (
+    QuestionLabel,
+    append_question_labels,
+    current_question_labels,
+    question_label,
+)
+
+__all__ = [
+    "QuestionLabelCounts",
+    "export_question_labels",
+    "has_question_labels",
+    "import_question_labels",
+    "label_of_question",
+    "label_question",
+    "label_question_of",
+]
+
+OTHER_LABELS = ("answer", "a", "b", "statements", "sentences", "grades", "human", "passage_grades", "context_v1")
+"""Columns of the other kinds of label file; a file with one of them has no labels of questions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionLabelCounts:
+    """How many labels of questions a file had, and what became of them."""
+
+    rows: int
+    added: int
+    """Number of new labels."""
+    unchanged: int
+    """Number of labels that were already stored."""
+    without_a_run: int
+    """Number of labels on questions that no run in the store asks (yet); they are stored."""
+
+
+def label_question(
+    store: Store, question: str, history: Sequence[Turn], answerability: Answerability | None, *, annotator: str
+) -> None:
+    """Store whether a question can be answered; None removes the label. Raises SettingError for a blank annotator."""
+    if not annotator.strip():
+        raise SettingError("give your name, so that others know whose label this is")
+    with store.database.write() as connection:
+        append_question_labels(connection, [(question, history_json(history), answerability, annotator.strip())])
+
+
+def label_question_of(
+    store: Store, run: RunRef, sample_id: str, answerability: Answerability | None, *, annotator: str
+) -> str:
+    """Label the question of a sample, and return it. Raises NotFoundError if the run has no such sample."""
+    _, sample = store.sample(run, sample_id)
+    label_question(store, sample.question, sample.history, answerability, annotator=annotator)
+    return sample.question
+
+
+def label_of_question(store: Store, question: str, history: Sequence[Turn]) -> QuestionLabel | None:
+    """Return the newest label of a question, or None."""
+    with store.database.read() as connection:
+        return question_label(connection, question, history_json(history))
+
+
+def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
+    """Yield the labels of the questions of a run, or of all questions, as JSON lines."""
+    with store.database.read() as connection:
+        rows = current_question_labels(connection, run.run_id if run else None)
+    for question, history, answerability, annotator, said in rows:
+        turns = json.loads(history)
+        yield json.dumps(
+            {
+                "question": question,
+                **({"history": turns} if turns else {}),
+                "answerability": answerability,
+                "annotator": annotator,
+                "said": f"{said.isoformat(timespec='seconds')}Z",
+            },
+            ensure_ascii=False,
+        )
+
+
+def has_question_labels(table: Table) -> bool:
+    """Return whether the columns are those of labels of questions."""
+    columns = set(table.columns)
+    return "question" in columns and not columns.isdisjoint(READ_COLUMNS) and columns.isdisjoint(OTHER_LABELS)
+
+
+def import_question_labels(
+    store: Store, path: Path, table: Table, *, annotator: str = "unknown"
+) -> QuestionLabelCounts:
+    """Import labels of questions; importing them again changes nothing.
+
+    `annotator`: the name for rows without one. Raises RunFileError at the first row that cannot be read; then nothing
+    is imported.
+    """
+    labels = [label for row in table.rows if (label := _label(path, row, annotator))]
+    with store.database.write() as connection:
+        asked = asked_questions(connection)
+        added = append_question_labels(connection, labels)
+    return QuestionLabelCounts(
+        rows=len(table.rows),
+        added=added,
+        unchanged=len(labels) - added,
+        without_a_run=sum((question, history) not in asked for question, history, *_ in labels),
+    )
+
+
+def _label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, Answerability | None, str] | None:
+    """Return the label of a row; None if it says nothing."""
+    if isinstance(row, BadRow):
+        raise RunFileError(path, row.message, line=row.line, field=row.location or None)
+    cells: Mapping[str, Any] = row.cells
+    try:
+        question = _question(cells)
+        history = read_history("history", cells.get("history"), _ignore)
+        said = answerability_of(cells)
+        by = read_text("annotator", cells.get("annotator"), _ignore)
+    except (BadCellError, ValueError) as error:
+        field = error.field if isinstance(error, BadCellError) else None
+        raise RunFileError(path, str(error), line=row.line, field=field or None) from error
+    return (question, history_json(history), said, (by or annotator).strip()) if said else None
+
+
+def _question(cells: Mapping[str, Any]) -> str:
+    text = read_text("question", cells.get("question"), _ignore)
+    if text is None or not text.strip():
+        raise BadCellError("question", "is empty, expected text")
+    return text
+
+
+def _ignore(_note: str) -> None:
+    """Ignore notes on conversions: they change no label."""

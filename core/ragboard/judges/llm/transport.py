@@ -1,0 +1,138 @@
+"""Sends the requests of an evaluation: the OpenAI SDK builds one per route, and further ones differ only in their body.
+
+The SDK knows addresses, keys, headers and Azure, but building and parsing every request with it takes several times the
+CPU time of sending it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import environ
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession, TCPConnector
+    from openai import AsyncOpenAI
+    from yarl import URL
+
+__all__ = ["OpenClient", "RawResponse", "Transport", "tls_context"]
+
+OpenClient = Callable[..., "AsyncOpenAI"]
+"""Returns an SDK client, given its `http_client`."""
+
+KEEP_ALIVE_SECONDS = 4.0
+"""Seconds after which an idle connection is closed; many servers close it after five."""
+
+_OWN_HEADERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
+"""Headers that depend on the body or on the HTTP client, in lower case."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """What a server sent."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Where the requests of a route go, and a session with their headers."""
+
+    url: URL
+    http: ClientSession
+
+
+class _NotSentError(Exception):
+    """Ends a request that the SDK built, before it is sent."""
+
+
+class Transport:
+    """Posts JSON to paths below the base URL of an SDK client, with its headers. It belongs to one event loop."""
+
+    def __init__(self, open_client: OpenClient, tls: ssl.SSLContext) -> None:
+        self._open_client = open_client
+        self._tls = tls
+        self._connector: TCPConnector | None = None
+        self._targets: dict[str, asyncio.Future[_Target]] = {}
+
+    async def post(self, route: str, body: Mapping[str, Any]) -> RawResponse:
+        """Send a request and return the response, whatever its status. Raises ClientError if there is none."""
+        if route not in self._targets:
+            self._targets[route] = asyncio.ensure_future(self._target(route))
+        pending = self._targets[route]
+        target = pending.result() if pending.done() else await asyncio.shield(pending)
+        async with target.http.post(target.url, data=to_json(body)) as response:
+            return RawResponse(response.status, response.headers, await response.text(errors="replace"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for target in await asyncio.gather(*self._targets.values(), return_exceptions=True):
+            if isinstance(target, _Target):
+                await target.http.close()
+        if self._connector:
+            await self._connector.close()
+
+    async def _target(self, route: str) -> _Target:
+        from aiohttp import ClientSession, ClientTimeout, TCPConnector
+        from yarl import URL
+
+        url, headers = await self._built(route)
+        self._connector = self._connector or TCPConnector(limit=0, ssl=self._tls, keepalive_timeout=KEEP_ALIVE_SECONDS)
+        http = ClientSession(
+            headers=headers,
+            connector=self._connector,
+            connector_owner=False,
+            timeout=ClientTimeout(total=None),
+            proxy=_proxy_of(url),
+        )
+        return _Target(URL(url, encoded=True), http)
+
+    async def _built(self, route: str) -> tuple[str, list[tuple[str, str]]]:
+        """Let the SDK build a request, and return its address and headers."""
+        from openai import APIConnectionError, DefaultAioHttpClient
+
+        built: list[Any] = []
+
+        async def stop(request: Any) -> None:
+            built.append(request)
+            raise _NotSentError
+
+        http = DefaultAioHttpClient(event_hooks={"request": [stop]}, verify=self._tls)
+        async with self._open_client(http_client=http) as client:
+            try:
+                await client.post(route, body={}, cast_to=str)
+            except (_NotSentError, APIConnectionError):
+                if not built:
+                    raise
+        (request,) = built
+        headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OWN_HEADERS]
+        return str(request.url), headers
+
+
+def tls_context() -> ssl.SSLContext:
+    """Return a context that trusts the certificates of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else those of the system."""
+    given = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+    if any(given) or sys.platform == "linux":
+        return ssl.create_default_context(cafile=given[0], capath=given[1])
+    from truststore import SSLContext
+
+    return SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _proxy_of(url: str) -> str | None:
+    """Return the proxy for an address, from the variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"

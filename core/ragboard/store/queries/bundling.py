@@ -1,0 +1,65 @@
+"""The same judgement asked for together with others, and asked for as the source of a metric asks (`compat`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ragboard.metrics.citations import ASKED_ALONE
+from ragboard.metrics.nuggets import NUGGETS_PER_CALL
+from ragboard.metrics.umbrela import GRADED_ALONE
+from ragboard.records import PASSAGE_GRADE
+from ragboard.store.nouns import RunRef
+from ragboard.store.queries.query import Connection
+
+__all__ = ["JudgedBothWays", "judged_both_ways"]
+
+
+class JudgedBothWays(NamedTuple):
+    """One thing that was judged both ways."""
+
+    kind: str
+    """nuggets, grades or support."""
+    position: int
+    together: str
+    """The reply when it was asked for together with others."""
+    alone: str
+    """The reply when it was asked for as the source asks."""
+    call: str
+    """The call that gave `alone`: equal for what one call gave."""
+
+
+def judged_both_ways(connection: Connection, run: RunRef) -> Sequence[JudgedBothWays]:
+    """Return what the evaluations of a run judged both ways, by kind and position.
+
+    `together` and `alone` are by the same evaluation, and so by the same judge.
+    """
+    given = {
+        "evaluations": list(run.evaluations),
+        "at_once": NUGGETS_PER_CALL,
+        "grade": PASSAGE_GRADE,
+        "graded_alone": GRADED_ALONE,
+        "start": ASKED_ALONE.partition("{")[0] + "[",
+        "end": "]" + ASKED_ALONE.partition("}")[2],
+    }
+    rows = connection.execute(
+        """\
+SELECT 'nuggets', t.position, t.label, a.label, (a.number // $at_once)::VARCHAR
+FROM assignments t JOIN assignments a USING (evaluation_id, position, number)
+WHERE NOT t.compat AND a.compat AND t.nugget = a.nugget AND a.label <> 'failed'
+  AND t.evaluation_id IN (SELECT unnest($evaluations))
+UNION ALL
+SELECT 'grades', t.position, t.says, a.says, p.text
+FROM judgements t JOIN judgements a USING (evaluation_id, position, number)
+JOIN evaluations e USING (evaluation_id)
+JOIN passages p ON p.run_id = e.run_id AND p.position = t.position AND p.rank = t.number
+WHERE t.about = $grade AND a.about = $graded_alone AND t.evaluation_id IN (SELECT unnest($evaluations))
+UNION ALL
+SELECT DISTINCT 'support', t.position, t.support, a.says, t.sentence || ' ' || t.name
+FROM citations t JOIN judgements a ON a.evaluation_id = t.evaluation_id AND a.position = t.position
+  AND a.number = t.sentence + 1 AND a.about = $start || t.name || $end
+WHERE t.support IS NOT NULL AND t.rank IS NOT NULL AND t.evaluation_id IN (SELECT unnest($evaluations))
+ORDER BY ALL""",
+        given,
+    ).fetchall()
+    return [JudgedBothWays(*row) for row in rows]

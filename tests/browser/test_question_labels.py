@@ -1,0 +1,44 @@
+"""A person says that a question cannot be answered, and the table of refusals of each run follows."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from tests.browser.conftest import OpenPage, settled
+
+from ragboard import EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
+from ragboard.human.questions import label_of_question
+from ragboard.metrics import metrics_named
+
+REFUSES = "I cannot answer this question from the given passages."
+
+
+def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
+    store: Store, dashboard: str, open_page: OpenPage
+) -> None:
+    passages = (Passage(id="p", text="The tower is red.", rank=1),)
+    sample = Sample(
+        id="1", question="Is it :red[blue]?", answer=REFUSES, contexts=passages, metadata={"answerable": True}
+    )
+    run_id = store.add_runs([Run(name="towers", dataset="towers", samples=(sample,))])[0].id
+    evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
+
+    page = settled(open_page(f"{dashboard}/run?run=towers"))
+    expect(page.get_by_text("1 question handled wrongly: 1 answerable one refused")).to_be_visible()
+
+    page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
+    page.get_by_text("Say whether it can be answered").click()
+    settled(page).get_by_role("combobox", name="Can it be answered?").click()
+    page.get_by_role("option", name="Unanswerable").click()
+    form = page.get_by_test_id("stForm").first
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("give your name, so that others know whose label this is")).to_be_visible()
+    form.get_by_label("Your name").fill("Ann")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Can it be answered? Unanswerable, by Ann,")).to_be_visible()
+    found = label_of_question(store, sample.question, ())
+    assert found is not None
+    assert found.answerability == "unanswerable"
+
+    page = settled(open_page(f"{dashboard}/run?run=towers"))
+    page.get_by_text("Refusals: every unanswerable question refused, every answerable one answered").click()
+    expect(page.get_by_text("whether the question can be answered, by people's labels (1)")).to_be_visible()
