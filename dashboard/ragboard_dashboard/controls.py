@@ -25,6 +25,7 @@ from ragboard_dashboard.data import (
     get_evaluations,
     get_judge_validation,
     get_label_files,
+    get_own_answers,
     get_runs,
     resolve,
     store,
@@ -196,8 +197,12 @@ def trust_line(run: RunRef, metric: str, what: str) -> None:
 
 def label_file_line(runs: Iterable[RunSummary]) -> None:
     """Draw a link to the newest label file that the judge of one of these runs was compared with; nothing if none."""
+    runs = tuple(runs)
     judges = {run.judged.judge for run in runs if run.judged}
-    found = next((one for one in get_label_files() if one.agreement.judge in judges), None)
+    answers = get_own_answers()
+    own = {one.agreement.id for one in get_label_files() for run in runs if (one.agreement.id, run.run_id) in answers}
+    files = (one for one in get_label_files() if one.agreement.judge in judges)
+    found = next(iter(sorted(files, key=lambda one: one.agreement.id not in own)), None)
     if found is None:
         return
     labelled = {"pairs": "compared answers", "statements": "labelled statements"}.get(
@@ -205,7 +210,8 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
-        plain(f"{found.items:,} {labelled} in {name}: see how far the metrics agree with people.", "note")
+        of = "of these answers" if found.agreement.id in own else "of other answers"
+        plain(f"{found.items:,} {labelled} {of} ({name}): see how far the metrics agree with people.", "note")
         link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 

@@ -69,13 +69,14 @@ from ragboard.human.agreement import (
     ItemDetail,
     agreement_named,
     agreements,
+    answers_of_runs,
     item_detail,
     load_agreement,
     questions_of,
     sample_of_item,
 )
 from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
-from ragboard.human.baselines import BaselineComparison, compare_with_baselines
+from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
 from ragboard.human.judge_validation import (
@@ -314,6 +315,12 @@ def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
     return agreements(store)
 
 
+@cached(4)
+def get_own_answers(store: Store) -> dict[tuple[str, str], int]:
+    """Return how many items of each agreement have an answer of each run, by agreement and run."""
+    return answers_of_runs(store)
+
+
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
@@ -329,13 +336,13 @@ def get_agreement(agreement_id: str) -> StoredAgreement:
 @cached(64)
 def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
-) -> BaselineComparison | None:
-    """Return the judge's scorer compared with the best trivial baseline.
+) -> tuple[BaselineComparison, ...]:
+    """Return what readers see of the judge, compared with the best trivial baseline.
 
     Fast, unlike the tables. Raises SettingError.
     """
     del store  # `_agreement_data` reads the store
-    return compare_with_baselines(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
+    return baseline_comparisons(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 
 
 @cached(spinner="Drawing intervals")

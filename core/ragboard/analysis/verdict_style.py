@@ -5,11 +5,13 @@ Icon, word and line style carry the verdict; colour only repeats it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from ragboard.metrics.partition import CLAIM_CLASSES, FROM_PASSAGES
 from ragboard.records import Evidence, Label, Verdict
 from ragboard.store.queries.citations import SampleCitation
 from ragboard.store.queries.labels import HumanVerdict
@@ -34,10 +36,12 @@ __all__ = [
     "citation_style",
     "evidence_style",
     "human_verdict_line",
+    "origin_words",
     "statement_style",
     "style_of",
     "support_sentence",
     "verdict_words",
+    "words_asked",
 ]
 
 
@@ -200,6 +204,41 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
         return _single_sentence(judged)
     verdict = judged.verdict
     return _joint_sentence(verdict, [mark for mark in verdict.evidence if mark.rank in ranks] if verdict else [])
+
+
+def origin_words(judged: JudgedStatement) -> str:
+    """Return the class of a claim in words; empty if it was not classified.
+
+    A claim that the passages support together can be supported by none of them alone.
+    """
+    if judged.origin is None:
+        return ""
+    words = CLAIM_CLASSES[judged.origin]
+    together = judged.verdict is not None and judged.verdict.label == "supported"
+    if judged.origin in FROM_PASSAGES or not together:
+        return words
+    return f"{words.partition(', ')[0]}; judged against each passage alone, none supports it"
+
+
+_QUOTED = re.compile(r"'([^']+)'")
+
+
+def words_asked(reason: str, asked: Sequence[str]) -> str:
+    """Say which words of a reason that no passage has are in the question or earlier turns; empty if none is.
+
+    `asked`: the question, then the texts of earlier turns.
+    """
+    if not reason.endswith("in no passage."):
+        return ""
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(_QUOTED.findall(reason)):
+        pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+        places = [place for place, text in enumerate(asked) if pattern.search(text)]
+        if places:
+            found.setdefault("the question" if places[0] == 0 else "an earlier turn", []).append(f"'{word}'")
+    return " ".join(
+        f"{' and '.join(words)} {'is' if len(words) == 1 else 'are'} in {place}." for place, words in found.items()
+    )
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:

@@ -15,7 +15,7 @@ from ragboard.errors import ExitCode
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import AgreementResult, agree
 from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
-from ragboard.human.baselines import compare_with_baselines
+from ragboard.human.baselines import baseline_comparisons
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
 from ragboard.human.passages import passage_agreement
 from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport, preference_report
@@ -102,8 +102,9 @@ def agree_with_people(
         cuts = {} if cut is None else {result.agreement.scorers[0].name: cut}
         report = grade_report(data, dimension, at_least=at_least, cuts=cuts)
         dimensions = (report.dimension,)
-    compared = [compare_with_baselines(data, name, ties=ties, at_least=at_least) for name in dimensions]
-    against_baselines = [one for one in compared if one]
+    against_baselines = [
+        one for name in dimensions for one in baseline_comparisons(data, name, ties=ties, at_least=at_least)
+    ]
     if as_json:
         more = {"passages": passages} if passages else {}
         print_json({"report": report, "baselines": against_baselines, **more, "agreed": result})

@@ -20,6 +20,7 @@ from ragboard.store.queries.agreements import (
     agreement_items,
     agreement_outcomes,
     evaluated_sample,
+    own_answers,
     side_texts,
     stored_agreements,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "agreement_named",
     "agreements",
     "annotators_alpha",
+    "answers_of_runs",
     "correlations",
     "item_detail",
     "load_agreement",
@@ -133,6 +135,12 @@ def agreements(store: Store) -> tuple[StoredAgreement, ...]:
     """List all agreements, newest first."""
     with store.database.read() as connection:
         return stored_agreements(connection)
+
+
+def answers_of_runs(store: Store) -> dict[tuple[str, str], int]:
+    """Count the items of each agreement with an answer of each run, by agreement and run."""
+    with store.database.read() as connection:
+        return own_answers(connection)
 
 
 def agreement_named(store: Store, name: str) -> StoredAgreement:

@@ -11,12 +11,17 @@ from ragboard.human.grades import good_from, graded_scores
 from ragboard.human.preferences import decided_pairs
 from ragboard.human.scorers import grade_scorer, judge_scorers
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
-from ragboard.stats import Interval, auroc, ci_text, mean_interval, moments, outcomes
+from ragboard.stats import Interval, auroc, best_cut, ci_text, mean_interval, moments, outcomes, roc
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
 from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.stats.pairwise import Ties
 
-__all__ = ["BaselineComparison", "BaselineVerdict", "compare_with_baselines"]
+__all__ = [
+    "BaselineComparison",
+    "BaselineVerdict",
+    "baseline_comparisons",
+    "compare_with_baselines",
+]
 
 BaselineVerdict: TypeAlias = Literal["better", "not shown", "worse"]
 
@@ -35,6 +40,12 @@ RANKED_IN_WORDS = {
     "graded passages": "a relevant passage above an irrelevant one",
 }
 """What a high AUROC means for each kind of items."""
+BOTH_IN_WORDS = {
+    "labelled sentences": "helpful and unhelpful ones",
+    "labelled statements": "supported and unsupported ones",
+    "labelled answers": "supported and unsupported ones",
+}
+"""The classes that a balanced accuracy is about, by the kind of items."""
 RESULTS: dict[BaselineVerdict, str] = {
     "better": "significantly better",
     "not shown": "no significant difference",
@@ -43,10 +54,16 @@ RESULTS: dict[BaselineVerdict, str] = {
 """The verdicts in words."""
 
 
-GOOD = 0.8
-"""Minimum AUROC or accuracy of a good scorer, if it cannot be compared with annotators."""
-CLOSE = 0.05
-"""A baseline does as well as a scorer if its AUROC or accuracy is at most this much lower."""
+ANSWERS: dict[BaselineVerdict, str] = {
+    "better": "Yes: better than {}",
+    "not shown": "Not shown: no better than {}",
+    "worse": "No: {} does better",
+}
+"""Whether a scorer can be trusted; `{}` stands for what the baseline does."""
+CLUSTERS = "questions or conversations"
+"""What makes items dependent on each other."""
+FEW = 30
+"""Fewer independent items than this are few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +72,16 @@ class BaselineComparison:
 
     scorer: str
     title: str
-    """The scorer's name in sentences: `RAGAS faithfulness`, `the embedded score`."""
+    """The scorer and its judge in sentences: `RAGAS faithfulness by the embedded judge (rule-based)`."""
     dimension: str
-    measured: Literal["AUROC", "accuracy"]
+    measured: Literal["AUROC", "accuracy", "balanced accuracy"]
+    """Balanced accuracy if the scorer is a judge's verdict: then baselines have the threshold that fits best."""
     items: str
     """The kind of items, in words: `labelled statements`."""
     n: int
     clusters: int
     value: Measure
-    """The AUROC or accuracy of the scorer, in [0, 1]; 0.5 is chance level."""
+    """The figure of the scorer, in [0, 1]; 0.5 is chance level."""
     baseline: str
     """The baseline with the highest value: word overlap, the longer or the shorter text, or a coin."""
     baseline_value: float
@@ -86,14 +104,11 @@ class BaselineComparison:
         return RESULTS[self.verdict]
 
     @property
-    def good_as_baseline(self) -> bool:
-        """Whether the scorer is good and the baseline does as well, without a significant difference.
-
-        A scorer is good if it is at least as good as annotators; if that is unknown, from `GOOD` on.
-        """
-        value = self.value.value or 0.0
-        is_good = value >= (GOOD if self.annotator_auroc is None else self.annotator_auroc)
-        return is_good and self.verdict == "not shown" and self.baseline_value >= value - CLOSE
+    def answer(self) -> str:
+        """Whether the scorer can be trusted: `Not shown: no better than counting shared words; 10 pairs are few`."""
+        independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
+        few = f"; {independent} are few" if self.clusters < FEW else ""
+        return ANSWERS[self.verdict].format(self.baseline_in_words) + few
 
     @property
     def baseline_in_words(self) -> str:
@@ -104,56 +119,69 @@ class BaselineComparison:
     def sentence(self) -> str:
         """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, counting shared words 80%: ...`."""
         quality = self.dimension.replace("_", " ")
-        items_name_labels = self.items.startswith("labelled") or self.items == "graded passages"
-        of = "" if items_name_labels or self.title.endswith(f" {quality}") else f" ({quality})"
-        ranked = "" if self.measured == "accuracy" else RANKED_IN_WORDS[self.items]
-        task = f"ranks {ranked}" if ranked else "picks the preferred one of two"
+        known = self.items.startswith("labelled") or self.items == "graded passages" or f" {quality}" in self.title
+        of = "" if known else f" ({quality})"
+        ranks = self.measured == "AUROC"
+        task = f"ranks {RANKED_IN_WORDS[self.items]}" if ranks else "picks the preferred one of two"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
-        human = (
-            ""
-            if self.annotator_auroc is None
-            else f" (annotators compared with each other: {self.annotator_auroc:.0%})"
-        )
-        figures = f"{title}{of} {task} {self.value.value:.0%} of the time{human}"
+        human = "" if self.annotator_auroc is None else f", one annotator beside the others {self.annotator_auroc:.0%}"
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
-        if self.verdict != "not shown":
-            return f"{figures}, {baseline}: {self.result}."
-        if self.good_as_baseline:
-            return f"{figures}; on these data {self.baseline_in_words} does as well, {self.baseline_value:.0%}."
-        return f"{figures}, {baseline}: these labels do not show that the metric adds anything."
+        if self.measured == "balanced accuracy":
+            both = f"{self.items.removeprefix('labelled ')} ({BOTH_IN_WORDS[self.items]} weighted equally)"
+            return (
+                f"{title} is right for {self.value.value:.0%} of {both}, {baseline} with its best threshold{human}:"
+                f" {self.result}."
+            )
+        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}{human}: {self.result}."
 
     @property
     def details(self) -> str:
-        """The figures: `Difference in AUROC: 95% CI -0.03 to +0.04, on the 270 graded answers ...`."""
-        groups = f" in {self.clusters:,} clusters" if self.clusters < self.n else ""
+        """The figures: `Difference in AUROC: 95% CI -0.03 to +0.04; 270 graded answers ...`."""
+        groups = f" from {self.clusters:,} {CLUSTERS}" if self.clusters < self.n else ""
         return (
-            f"Difference in {self.measured}: {ci_text(self.difference.interval, '+.2f')}, on the {self.n:,}"
-            f" {self.items}{groups} that all scorers scored. In the table, each scorer's figures are over all items"
-            " that it scored."
+            f"Difference in {self.measured} {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')};"
+            f" {self.n:,} {self.items}{groups}: all that the judge and the baselines scored."
         )
 
 
-def compare_with_baselines(
+def baseline_comparisons(
     data: AgreementData, dimension: str, *, ties: Ties = "random", at_least: float | None = None
+) -> tuple[BaselineComparison, ...]:
+    """Compare what readers see of the judge with the best trivial baseline: a judge's verdicts, then its scores.
+
+    Otherwise its main scorer alone. Empty if there is nothing to compare; see `compare_with_baselines`.
+    """
+    own = [one.name for one in judge_scorers(data.stored.agreement.judge)]
+    given = {one.name for one in data.scorers(dimension)}
+    names = [name for name in own if name in given] or [""]
+    found = (compare_with_baselines(data, dimension, scorer=name, ties=ties, at_least=at_least) for name in names)
+    return tuple(comparison for comparison in found if comparison)
+
+
+def compare_with_baselines(
+    data: AgreementData,
+    dimension: str,
+    *,
+    scorer: str = "",
+    ties: Ties = "random",
+    at_least: float | None = None,
 ) -> BaselineComparison | None:
-    """Compare the judge's main scorer in a dimension with the best trivial baseline.
+    """Compare a scorer of the judge in a dimension (default: the main one) with the best trivial baseline.
 
-    Returns None if the judge has no scorer, if no item is scored by it and by all baselines, or if the scored items are
-    all good or all bad.
+    None if the judge has no scorer, no item is scored by it and all baselines, or the scored items are all good or all
+    bad. The main scorer of a judge that gives verdicts is its verdict, which readers see as marks; not its score.
 
-    Pairs are compared by accuracy: the share of decided pairs in which the preferred side scores higher, with `ties` as
-    in `preference_report`. Grades and labels are compared by AUROC, with items good from `at_least` on, as in
-    `grade_report`; the judge's scores are used if it gives scores with its verdicts. Raises SettingError if all items
-    of the agreement are good, or none is.
+    For pairs, the measure is accuracy: the share of decided pairs in which the preferred side scores higher, with
+    `ties` as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in
+    `grade_report`. Raises SettingError if all items of the agreement or none are good.
     """
     scorers = data.scorers(dimension)
-    judge_names = [scorer.name for scorer in scorers if scorer.kind == "metric"]
-    if not judge_names:
+    of_judge = [one.name for one in scorers if one.kind == "metric"]
+    if not of_judge:
         return None
-    with_scores = judge_scorers(data.stored.agreement.judge)[1].name  # [0] has the verdicts alone
-    main = with_scores if with_scores in judge_names else judge_names[0]
-    # if baselines have equal results, the first is reported: word overlap before length
-    trivial = [scorer.name for scorer in reversed(scorers) if scorer.kind == "trivial" and scorer.name != "coin"]
+    main = scorer or of_judge[0]
+    # of baselines with equal results the first one counts: word overlap before length
+    trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
     if data.stored.agreement.form == "pairs":
         return _pairs(data, dimension, main, trivial, ties)
     return _graded(data, dimension, main, trivial, at_least)
@@ -227,6 +255,9 @@ def _graded(
         **{name: column for name, column in columns.items() if name != main},
         COIN: [0.5] * len(scored),
     }
+    is_verdict = main == judge_scorers(data.stored.agreement.judge)[0].name
+    if is_verdict:
+        baselines = {name: _at_best_threshold(column, good) for name, column in baselines.items()}
     aurocs = {name: auroc(column, good) for name, column in baselines.items()}
     best = max(aurocs, key=aurocs.__getitem__)
     bootstrap_options = {"draws": REPORT_DRAWS, "seed": data.seed}
@@ -237,7 +268,7 @@ def _graded(
         scorer=main,
         title=_title(data, main, dimension),
         dimension=dimension,
-        measured="AUROC",
+        measured="balanced accuracy" if is_verdict else "AUROC",
         items=_items(data, dimension),
         n=len(scored),
         clusters=len(set(groups)),
@@ -252,6 +283,12 @@ def _graded(
     )
 
 
+def _at_best_threshold(column: Sequence[float], good: Sequence[bool]) -> list[float]:
+    """Return scores as verdicts, 1 or 0, by the threshold that fits these labels best; that favours the baseline."""
+    best = best_cut(roc(column, good))
+    return [float(best is None or score >= best.threshold) for score in column]
+
+
 def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> float | None:
     """Return the AUROC of single annotators against the mean of the others; None if undefined."""
     rated = data.rated_twice(dimension).values()
@@ -261,10 +298,18 @@ def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> f
 
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
+    """Return the scorer with its judge: `the score of the embedded judge (rule-based)`."""
+    agreement = data.stored.agreement
+    verdict, score = judge_scorers(agreement.judge)
+    own = {
+        verdict.name: "the verdict (marks ✓ ? ✕)",
+        score.name: "the score",
+        grade_scorer(agreement.judge).name: "the grade",
+    }
+    if scorer in own:
+        return f"{own[scorer]} of {agreement.judge_in_words}"
     title = next(candidate.title(dimension) for candidate in data.scorers(dimension) if candidate.name == scorer)
-    judge = data.stored.agreement.judge
-    judge_scorer_names = {judge_scorer.name for judge_scorer in (*judge_scorers(judge), grade_scorer(judge))}
-    return f"the {title}" if scorer in judge_scorer_names else title
+    return f"{title} by {agreement.judge_in_words}"
 
 
 def _items(data: AgreementData, dimension: str) -> str:

@@ -31,7 +31,7 @@ from ragboard.stats import (
 )
 from ragboard.stats.auroc_intervals import clustered_auroc
 from ragboard.stats.bootstrap import REPORT_DRAWS
-from ragboard.store.queries.agreements import Scorer, StoredAgreement
+from ragboard.store.queries.agreements import Scorer, StoredAgreement, kind_order
 
 __all__ = [
     "GradeAnnotators",
@@ -111,6 +111,8 @@ class GradeReport:
     graded: int
     """Number of graded items."""
     good: int
+    compared: int
+    """Number of graded items that the figures of scorers are over: those that the judge and the baselines scored."""
     """Number of good items."""
     clusters: int
     """Number of clusters of items."""
@@ -152,13 +154,16 @@ def grade_report(
         )
     name = dimension or data.stored.dimensions[0]
     means, threshold = data.means(name), good_from(data, name, at_least)
-    lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name)) for scorer in data.scorers(name))
+    compared = _compared_positions(data, name, threshold)
+    scorers = sorted(data.scorers(name), key=kind_order)
+    lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name), compared) for scorer in scorers)
     return GradeReport(
         stored=data.stored,
         dimension=name,
         at_least=threshold,
         graded=len(means),
         good=sum(mean >= threshold for mean in means.values()),
+        compared=len(compared),
         clusters=len({data.clusters[position] for position in means}),
         lines=tuple(line for line in lines if line is not None),
         annotators=GradeAnnotators(
@@ -168,6 +173,18 @@ def grade_report(
             alpha=annotators_alpha(data, name),
         ),
     )
+
+
+def _compared_positions(data: AgreementData, dimension: str, at_least: float) -> frozenset[int]:
+    """Return the graded items that the judge's scorers and the trivial baselines all scored.
+
+    All graded items if these are all good, or none is.
+    """
+    means = data.means(dimension)
+    scorers = [one.name for one in data.scorers(dimension) if one.kind in ("metric", "trivial")]
+    found = frozenset(means).intersection(*(graded_scores(data, dimension, name) for name in scorers))
+    good = sum(means[position] >= at_least for position in found)
+    return found if 0 < good < len(found) else frozenset(means)
 
 
 def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
@@ -218,11 +235,17 @@ def graded_scores(data: AgreementData, dimension: str, scorer: str) -> dict[int,
 
 
 def _line(
-    data: AgreementData, dimension: str, scorer: Scorer, at_least: float, chosen: float | None
+    data: AgreementData,
+    dimension: str,
+    scorer: Scorer,
+    at_least: float,
+    chosen: float | None,
+    compared: frozenset[int],
 ) -> GradeLine | None:
-    """Compare one scorer; None if it scored no graded item."""
+    """Compare one scorer on the items in `compared`; None if it scored none of these."""
     means, levels = data.means(dimension), _levels(data, dimension)
-    scores = graded_scores(data, dimension, scorer.name)
+    every = graded_scores(data, dimension, scorer.name)
+    scores = {position: score for position, score in every.items() if position in compared}
     if not scores:
         return None
     graded = list(scores.values())
@@ -240,7 +263,7 @@ def _line(
     return GradeLine(
         scorer=scorer,
         metric=scorer.metrics.get(dimension, ""),
-        unscored=len(means) - len(scores),
+        unscored=len(means) - len(every),
         ratings=_ratings(
             graded,
             mean,

@@ -8,18 +8,12 @@ from dataclasses import dataclass, replace
 from ragboard.analysis.overruled_verdicts import is_verdict_based
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.agreement import AgreementData, load_agreement
-from ragboard.human.baselines import BaselineComparison, compare_with_baselines
+from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.scorers import judge_scorers, trivial_outcomes
 from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.agreements import (
-    Agreement,
-    Scorer,
-    StoredAgreement,
-    agreements_about,
-    stored_agreements,
-)
+from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, own_answers, stored_agreements
 from ragboard.store.queries.annotation import runs_with_labels, statements_with_labels
 from ragboard.store.queries.evaluations import judged_by
 
@@ -43,18 +37,25 @@ class JudgeValidation:
     """The agreement of a metric's judge with labels, compared with the best trivial baseline."""
 
     comparison: BaselineComparison
+    score: float | None
+    """The AUROC of the judge's scores if `comparison` is about its verdicts; None if it gives no scores."""
     agreement: str
     """The id of the agreement: with the run's own labels, or a stored one."""
     source: str
     """The name of the stored agreement; empty for the run's own labels."""
+    own: int
+    """Number of labels of answers of this run."""
 
     @property
     def in_words(self) -> str:
         """`checked against 288 labels: AUROC 0.88 vs 0.87 for word overlap, no significant difference`."""
         comparison = self.comparison
-        where = f" of other answers ({self.source})" if self.source else ""
+        kind = "labels" if comparison.items.startswith("labelled") else comparison.items
+        of = f", {self.own:,} of this run" if 0 < self.own < comparison.n else "" if self.own else " of other answers"
+        of += f" ({self.source})" if self.source else ""
+        score = "" if self.score is None else f" (its score {self.score:.2f})"
         return (
-            f"checked against {comparison.n:,} labels{where}: {comparison.measured} {comparison.value.value:.2f} vs"
+            f"checked against {comparison.n:,} {kind}{of}: {comparison.measured} {comparison.value.value:.2f}{score} vs"
             f" {comparison.baseline_value:.2f} for {comparison.baseline}, {comparison.result}"
         )
 
@@ -63,8 +64,9 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     """Compare the judge of a run's metric with labels and with baselines; None without labels.
 
     If the metric is computed from verdicts on statements, the labels of the run's own statements are used. Otherwise,
-    or without such labels, the newest stored agreement of the same judge on the same metric is used: one about answers
-    of this run, else one about other answers.
+    or without such labels, a stored agreement of the same judge on the same metric is used: the one with the
+    largest share of labels about answers of this run (grades, preferences between them, or labels of their statements),
+    or else the newest, which is about other answers.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
@@ -72,41 +74,54 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     verdicts = is_verdict_based(metric)
     if verdicts:
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
-        comparison = data and _compared(data, SUPPORTED)
-        if data and comparison:
-            return JudgeValidation(comparison=comparison, agreement=data.stored.agreement.id, source="")
+        found = _compared(data, SUPPORTED) if data else ()
+        if data and found:
+            return _validation(found, data.stored, source="", own=found[0].n)
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-        about_run = agreements_about(connection, run.run_id)
-    for stored in sorted(agreements, key=lambda stored: stored.agreement.id not in about_run):
-        is_own = stored.agreement.id in about_run
+        answers = own_answers(connection)
+    own = {stored.agreement.id: answers.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
+
+    def distance(stored: StoredAgreement) -> tuple[float, bool]:
+        return 1 - own[stored.agreement.id] / stored.items, verdicts and not _verdict_dimension(stored)
+
+    for stored in sorted(agreements, key=distance):
         dimension = _dimension(stored, metric, verdicts=verdicts)
-        if is_own and not dimension:  # grades of the answers themselves
-            dimension = _dimension(stored, metric, verdicts=False)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
-        comparison = _compared(load_agreement(store, stored), dimension)
-        if comparison:
-            source = "" if is_own else stored.agreement.name
-            return JudgeValidation(comparison=comparison, agreement=stored.agreement.id, source=source)
+        found = _compared(load_agreement(store, stored), dimension)
+        if found:
+            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id])
     return None
+
+
+def _validation(
+    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: int
+) -> JudgeValidation:
+    score = found[1].value.value if len(found) > 1 else None
+    return JudgeValidation(comparison=found[0], score=score, agreement=stored.agreement.id, source=source, own=own)
 
 
 def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
     """Return the dimension of an agreement that a metric belongs to; empty if there is none."""
-    if verdicts:
-        return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
+    if verdicts and _verdict_dimension(stored):
+        return _verdict_dimension(stored)
     first = next((scorer for scorer in stored.agreement.scorers if scorer.kind == "metric"), None)
     return next((name for name, spec in first.metrics.items() if spec == metric), "") if first else ""
 
 
-def _compared(data: AgreementData, dimension: str) -> BaselineComparison | None:
-    """Return `compare_with_baselines`; None if the judge has no scorer or all labels are the same."""
+def _verdict_dimension(stored: StoredAgreement) -> str:
+    """Return the dimension of labels that say what is supported; empty if there are none."""
+    return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
+
+
+def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
+    """Return `baseline_comparisons`; empty if the judge has no scorer or all labels are the same."""
     try:
-        return compare_with_baselines(data, dimension)
+        return baseline_comparisons(data, dimension)
     except SettingError:
-        return None
+        return ()
 
 
 def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:

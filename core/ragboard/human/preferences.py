@@ -25,7 +25,7 @@ from ragboard.stats import (
     pairwise_accuracy,
 )
 from ragboard.stats.pairwise import Ties
-from ragboard.store.queries.agreements import Scorer, StoredAgreement
+from ragboard.store.queries.agreements import Scorer, StoredAgreement, kind_order
 
 __all__ = [
     "PAPER",
@@ -145,7 +145,7 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
             scorer=scorer,
             cells={name: column[scorer.name] for name, column in columns.items() if scorer.name in column},
         )
-        for scorer in data.stored.agreement.scorers
+        for scorer in sorted(data.stored.agreement.scorers, key=kind_order)
     )
     return PreferenceReport(
         stored=data.stored,

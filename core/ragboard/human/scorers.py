@@ -10,10 +10,11 @@ from typing import get_args
 
 import numpy as np
 
+from ragboard.evaluation.defaults import default_metrics
 from ragboard.human.agreement import Measure
 from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
-from ragboard.metrics import DEFAULT_METRICS, Metric, gpt_score, ragchecker
+from ragboard.metrics import Metric, gpt_score, ragchecker
 from ragboard.readers.labels import PASSAGE_RELEVANCE, Item, LabelFile
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.stats import auroc, clustered_interval
@@ -41,12 +42,13 @@ GPT_SCORE, GPT_RANKING = "GPT Score", "GPT Ranking"
 QUALITIES: tuple[Quality, ...] = get_args(Quality)
 
 METRIC_OF_DIMENSION: Mapping[str, Metric] = {
-    **{metric.name: metric for metric in DEFAULT_METRICS},
     "correctness": ragchecker.Precision(),
     "completeness": ragchecker.Recall(),
     "overall": ragchecker.F1(),
 }
-"""The default metric for each dimension."""
+"""The default metric for each dimension without a metric of its name."""
+SAME_AS: Mapping[str, str] = {"appropriateness": "answer_relevance", "relevance": "answer_relevance"}
+"""Dimensions of label files, and the metric that means the same."""
 
 DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
@@ -89,7 +91,7 @@ def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric])
     Metrics of one source that are named like dimensions form one scorer, named like the source. If the labels are
     verdicts or grades of passages, the judge's own verdicts or grades are compared instead of metrics.
     """
-    chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics)
+    chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
     rated = qualities if panel.find_judge(Rate) else []
     ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.find_judge(Prefer) else []
@@ -133,15 +135,12 @@ def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
 
 
 def _metrics_by_dimension(
-    dimensions: Sequence[str], metrics: Sequence[Metric]
+    dimensions: Sequence[str], metrics: Sequence[Metric], panel: Panel
 ) -> dict[str, tuple[tuple[str, Metric], ...]]:
-    if not metrics:
-        return {
-            name: ((METRIC_OF_DIMENSION[name].source, METRIC_OF_DIMENSION[name]),)
-            if name in METRIC_OF_DIMENSION
-            else ()
-            for name in dimensions
-        }
+    if not metrics:  # those that an evaluation by these judges has
+        usual = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
+        metric_of = {name: usual.get(SAME_AS.get(name, name)) for name in dimensions}
+        return {name: ((metric.source, metric),) if metric else () for name, metric in metric_of.items()}
     names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(
@@ -188,7 +187,7 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
         return _share("of the passages' words are the question's", passages, sample.question)
-    if dimension in ("answer_relevance", "helps", PASSAGE_RELEVANCE):
+    if SAME_AS.get(dimension, dimension) in ("answer_relevance", "helps", PASSAGE_RELEVANCE):
         return _share("of the question's words are in it", sample.question, answer)
     if dimension == "completeness" and reference:
         return _share("of the reference's words are in the answer", reference, answer)

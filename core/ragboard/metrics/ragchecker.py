@@ -117,7 +117,8 @@ class Recall(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that the answer supports / all claims of the reference."""
-        return share_score([supported for (supported,) in results.of(REFERENCE_COVERED).supported], REFERENCE_CLAIMS)
+        covered = [supported for (supported,) in results.of(REFERENCE_COVERED).supported]
+        return share_score(covered, f"{REFERENCE_CLAIMS} in the answer")
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class F1(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Return the harmonic mean of precision and recall; undefined if one of them is."""
-        return f_score(Precision().count(results), Recall().count(results))
+        return f_score(Precision().count(results), Recall().count(results), recalled="")
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,8 @@ class ClaimRecall(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that some passage supports / all claims of the reference."""
-        return share_score([any(row) for row in results.of(REFERENCE_SOURCES).supported], REFERENCE_CLAIMS)
+        found = [any(row) for row in results.of(REFERENCE_SOURCES).supported]
+        return share_score(found, f"{REFERENCE_CLAIMS} in the passages")
 
 
 @dataclass(frozen=True)
@@ -337,15 +339,18 @@ def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored
     return None
 
 
-def f_score(precision: Outcome, recall: Outcome) -> Outcome:
-    """Return the harmonic mean of two shares; undefined if one of them is, 0 if both are 0."""
+def f_score(precision: Outcome, recall: Outcome, *, recalled: str = " covered") -> Outcome:
+    """Return the harmonic mean of two shares; undefined if one of them is, 0 if both are 0.
+
+    `recalled` follows what the recall counts.
+    """
     if isinstance(precision, Unscored):
         return precision
     if isinstance(recall, Unscored):
         return recall
     total = precision.value + recall.value
     value = 2 * precision.value * recall.value / total if total else 0.0
-    return Score(value=value, counted=f"{precision.counted} right, {recall.counted} covered")
+    return Score(value=value, counted=f"{precision.counted} right, {recall.counted}{recalled}")
 
 
 def share_score(hits: Sequence[bool], noun: str) -> Score:
@@ -357,4 +362,4 @@ def _unsupported_by_passages(results: NeedResults, *, right: bool) -> Outcome:
     correct = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
     unsupported = [not any(row) for row in results.of(ANSWER_SOURCES).supported]
     hits = [no_source and is_correct == right for no_source, is_correct in zip(unsupported, correct, strict=True)]
-    return share_score(hits, "claims")
+    return share_score(hits, "claims in the reference alone" if right else "claims in neither reference nor passages")

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import ARES_QUALITIES, AresRow, read_ares
@@ -21,12 +22,14 @@ __all__ = [
     "PASSAGE_RELEVANCE",
     "SUPPORTED",
     "Form",
+    "HumanGrades",
     "HumanRating",
     "Item",
     "LabelFile",
     "LabelRow",
     "LabelledText",
     "SamplingDesign",
+    "human_grades",
     "read_graded_answers",
     "read_label_rows",
     "read_labels",
@@ -215,6 +218,28 @@ def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | Non
     except RunFileError:
         return None
     return labels if labels.form == "answers" else None
+
+
+class HumanGrades(NamedTuple):
+    """People's grades of one answer in one dimension."""
+
+    mean: float
+    each: tuple[float, ...]
+
+
+def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
+    """Return people's grades of an answer by dimension, from the columns of its row; without what is no number.
+
+    Empty if none of the `GRADES` columns holds grades by dimension.
+    """
+    column = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
+    found: dict[str, HumanGrades] = {}
+    for dimension, value in cast("Mapping[str, Any]", column).items():
+        given = cast("list[Any]", value) if isinstance(value, list) else [value]
+        numbers = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
+        if numbers:
+            found[dimension] = HumanGrades(mean=fmean(numbers), each=numbers)
+    return found
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:

@@ -5,9 +5,9 @@ function finding(item, open) {
   const opener = link("", undefined, item.href, () => open(item.key))
   opener.append(element("span", `verdict ${item.css}`, item.heading), element("span", "said", item.text))
   node.append(opener)
-  if (item.aside) {
+  if (item.aside || item.note) {
     const aside = element("div", "aside")
-    aside.append(element("div", "run", item.aside))
+    if (item.aside) aside.append(element("div", "run", item.aside))
     if (item.note) aside.append(element("div", "where", item.note))
     node.append(aside)
   }

@@ -44,8 +44,14 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
-    """Draw a page of statements, one per row; `opened_hallucination` returns the one that was opened."""
-    _draw([_hallucination(row) for row in found], name=name, key=key, layout="rows")
+    """Draw a page of statements, one per row; `opened_hallucination` returns the one that was opened.
+
+    Run and judge are named where they are not the same in all rows.
+    """
+    several_runs = len({row.run for row in found}) > 1
+    several_judges = len({row.judged.in_words for row in found}) > 1
+    items = [_hallucination(row, run=several_runs, judge=several_judges) for row in found]
+    _draw(items, name=name, key=key, layout="rows")
 
 
 def opened_hallucination(key: str) -> tuple[str, str, int] | None:
@@ -99,7 +105,7 @@ def _item(
     }
 
 
-def _hallucination(row: Hallucination) -> dict[str, Any]:
+def _hallucination(row: Hallucination, *, run: bool, judge: bool) -> dict[str, Any]:
     judged = row.judged_statement
     words = verdict_words(judged, rule_based=row.judged.heuristic)
     key = [row.run, row.sample_id, row.number]
@@ -107,8 +113,10 @@ def _hallucination(row: Hallucination) -> dict[str, Any]:
         "text": strip_bidi_controls(judged.statement.text),
         "reason": strip_bidi_controls(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
         "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),
-        "aside": strip_bidi_controls(shortened(row.run)),
-        "note": ", ".join(filter(None, [strip_bidi_controls(row.judged.in_words), judged.draws_in_words])),
+        "aside": strip_bidi_controls(shortened(row.run)) if run else "",
+        "note": ", ".join(
+            filter(None, [strip_bidi_controls(row.judged.in_words) if judge else "", judged.draws_in_words])
+        ),
         "people": [strip_bidi_controls(human_verdict_line(one)) for one in judged.people],
     }
 

@@ -6,8 +6,17 @@ from typing import get_args
 
 import pytest
 
-from ragboard.analysis.verdict_style import NOT_JUDGED, SINGLE_PASSAGE_STYLES, VERDICT_STYLES, style_of, verdict_words
-from ragboard.records import Label, Verdict
+from ragboard.analysis.verdict_style import (
+    NOT_JUDGED,
+    SINGLE_PASSAGE_STYLES,
+    VERDICT_STYLES,
+    origin_words,
+    style_of,
+    verdict_words,
+    words_asked,
+)
+from ragboard.records import Label, Statement, Verdict
+from ragboard.store.queries.statements import JudgedStatement
 
 
 def test_every_label_has_a_look_and_no_two_share_an_icon_a_word_or_a_class() -> None:
@@ -45,3 +54,31 @@ def test_a_rule_based_verdict_says_how_sure_it_is_and_a_models_does_not(
     verdict = Verdict(label=label, score=score)
     assert verdict_words(verdict, rule_based=True) == words
     assert verdict_words(verdict, rule_based=False) == label
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("'Androscoggin' appears in no passage.", "'Androscoggin' is in the question."),
+        (
+            "'Office' and '1999' appear in no passage.",
+            "'Office' is in an earlier turn.",
+        ),
+        ("'Androscoggin' and 'river' appear in no passage.", "'Androscoggin' and 'river' are in the question."),
+        ("'And' appears in no passage.", ""),
+        ("Passage 2 does not mention 'Androscoggin'.", ""),
+        ("", ""),
+    ],
+)
+def test_words_that_no_passage_has_may_be_those_of_the_user(reason: str, words: str) -> None:
+    asked = ("Is the Androscoggin River long?", "I wrote to the office.", "Which one?")
+    assert words_asked(reason, asked) == words
+
+
+def test_a_claim_that_the_passages_support_together_says_why_its_class_names_no_passage() -> None:
+    statement = Statement(side="response", text="It opened in 2000.")
+    together = JudgedStatement(statement=statement, verdict=Verdict(label="supported"), origin="self_knowledge")
+    assert origin_words(together) == "in the reference; judged against each passage alone, none supports it"
+    apart = JudgedStatement(statement=statement, verdict=Verdict(label="unsupported"), origin="hallucination")
+    assert origin_words(apart) == "not supported by the reference, from no single passage"
+    assert origin_words(JudgedStatement(statement=statement, verdict=None)) == ""

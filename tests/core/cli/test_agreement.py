@@ -34,9 +34,13 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     assert said.exit_code == 0
     answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
     assert answers[0].startswith(
-        "RAGAS faithfulness picks the preferred one of two 100% of the time, counting shared words 80%: "
+        "RAGAS faithfulness by the embedded judge (rule-based) picks the preferred one of two 100% of the time,"
+        " counting shared words 80%: "
     )
-    assert [one.partition(" picks")[0] for one in answers[1:]] == ["RAGAS answer relevance", "RAGAS context relevance"]
+    assert [one.partition(" by ")[0] for one in answers[1:]] == [
+        "RAGAS answer relevance (rated)",
+        "RAGAS context relevance",
+    ]
     assert lines[0] == "30 pairs judged by embedded; ties: broken at random, seed 0"
     assert lines[1].split() == ["accuracy", "faithfulness", "answer_relevance", "context_relevance"]
     assert [line.split("  ")[0] for line in lines[2:10]] == [
@@ -91,10 +95,17 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
 def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
-    first, second, *_ = said.stdout.splitlines()
-    assert first.startswith("The embedded score ranks a supported statement above an unsupported one 89% of the time")
-    assert first.endswith("of the time; on these data counting shared words does as well, 87%.")
-    assert second.startswith(
+    marks, score, described, *_ = said.stdout.splitlines()
+    assert marks == (
+        "The verdict (marks ✓ ? ✕) of the embedded judge (rule-based) is right for 77% of statements (supported and"
+        " unsupported ones weighted equally), counting shared words 79% with its best threshold: no significant"
+        " difference."
+    )
+    assert score == (
+        "The score of the embedded judge (rule-based) ranks a supported statement above an unsupported one 89% of the"
+        " time, counting shared words 87%: no significant difference."
+    )
+    assert described.startswith(
         "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"
     )
     assert "rated good" in said.stdout
@@ -115,8 +126,9 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     given = ["--dimension", "faithfulness", "--at-least", "3", "--cut", "0.5", "--store", tmp_path / "s"]
     said = ragboard("agree", path, *given)
     assert said.stdout.startswith(
-        "RAGAS faithfulness ranks a good answer above a bad one 100% of the time (annotators "
+        "RAGAS faithfulness by the embedded judge (rule-based) ranks a good answer above a bad one 100% of the time, "
     )
+    assert "one annotator beside the others" in said.stdout.splitlines()[0]
     assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )

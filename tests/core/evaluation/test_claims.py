@@ -250,7 +250,7 @@ def test_cells_are_rows_of_the_store(store: Store) -> None:
     report = sample_report(store, RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id), SAMPLE.id)
     assert [said.verdict is not None for said in report.statements] == [True, True]
     assert scores(store, run_id, done.evaluation.id)["ragchecker.recall"] == Score(
-        value=1 / 3, counted="1 of 3 claims of the reference"
+        value=1 / 3, counted="1 of 3 claims of the reference in the answer"
     )
 
 

@@ -11,8 +11,8 @@ from tests.core.human.test_grades import heard as graded
 from tests.core.human.test_preferences import heard as paired
 
 from ragboard.human.agreement import AgreementData
-from ragboard.human.baselines import BaselineComparison, compare_with_baselines
-from ragboard.stats import Interval, auroc
+from ragboard.human.baselines import BaselineComparison, baseline_comparisons, compare_with_baselines
+from ragboard.stats import Interval, auroc, best_cut, roc
 from ragboard.store.queries.agreements import Scorer
 
 TRIVIAL = ("longer", "shorter", "word overlap", "coin")
@@ -49,6 +49,7 @@ def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
     assert (found.verdict, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
     assert found.baseline_value == pytest.approx(auroc([one or 0.0 for one in overlap], GOOD))
     assert found.sentence.endswith(f", counting shared words {found.baseline_value:.0%}: significantly better.")
+    assert found.answer == "Yes: better than counting shared words"
 
 
 def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
@@ -56,9 +57,10 @@ def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
     assert (found.verdict, found.difference.value) == ("not shown", 0.0)
     assert "counting shared words" in found.sentence
+    assert found.answer == "Not shown: no better than counting shared words"
     assert found.sentence == (
-        "ours (quality) ranks a good answer above a bad one 91% of the time; on these data counting shared words does"
-        " as well, 91%."
+        "ours by plain (quality) ranks a good answer above a bad one 91% of the time, counting shared words 91%:"
+        " no significant difference."
     )
 
 
@@ -67,6 +69,7 @@ def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
     assert found.value.value is not None
     assert (found.verdict, found.value.value > 0.7) == ("worse", True)
     assert found.sentence.endswith(": significantly worse.")
+    assert found.answer == "No: counting shared words does better"
 
 
 def test_where_long_answers_are_the_good_ones_length_counts_that_way_round() -> None:
@@ -119,9 +122,10 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
     found = compared(paired(votes, {"ours": right, "word overlap": half, "coin": right}))
     assert (found.baseline_value, found.verdict, found.measured) == (0.5, "better", "accuracy")
     assert found.sentence == (
-        "ours (quality) picks the preferred one of two 100% of the time, counting shared words 50%:"
+        "ours by plain (quality) picks the preferred one of two 100% of the time, counting shared words 50%:"
         " significantly better."
     )
+    assert found.answer == "Yes: better than counting shared words; 20 pairs are few"
     worse = compared(paired(votes, {"ours": half, "longer": right}))
     assert (worse.baseline, worse.verdict) == ("longer", "worse")
     assert "taking the longer text 100%" in worse.sentence
@@ -136,9 +140,10 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
             "ragas",
             {"a": "ragas.faithfulness", "b": "ragas.answer_relevance@method=direct"},
             "b",
-            "RAGAS answer relevance",
+            "RAGAS answer relevance (rated)",
         ),
         ("embedded, its score", {}, "", "embedded score"),
+        ("embedded, its verdict", {}, "", "embedded verdict (marks ✓ ? ✕)"),
         (
             "ragas.faithfulness@compat=true",
             {"a": "ragas.faithfulness@compat=true"},
@@ -152,22 +157,37 @@ def test_a_scorer_has_a_title_that_readers_know(name: str, metrics: dict[str, st
     assert Scorer(name=name, kind="metric", metrics=metrics).title(dimension) == title
 
 
-def test_a_bad_metric_that_equals_the_baseline_adds_nothing() -> None:
-    weak = noisy(GOOD, 2, 1)
-    found = answers({"ours": weak, "word overlap": [2 * one for one in weak]})
-    assert not found.good_as_baseline
-    assert found.sentence.endswith("these labels do not show that the metric adds anything.")
+def test_a_verdict_is_compared_with_baselines_at_their_best_threshold() -> None:
+    """A verdict has two values, so a baseline that ranks finely is not better for that alone."""
+    overlap = [float(one) for one in noisy(GOOD, 0.6, 1) if one is not None]
+    cut = best_cut(roc(overlap, GOOD))
+    assert cut
+    verdicts: list[float | None] = [float(one >= cut.threshold) for one in overlap]
+    data = graded(GRADES, {"plain, its verdict": verdicts, "plain, its score": list(overlap), "word overlap": overlap})
+    scorers = tuple(
+        replace(one, kind="trivial" if one.name in TRIVIAL else "metric") for one in data.stored.agreement.scorers
+    )
+    stored = replace(data.stored, agreement=replace(data.stored.agreement, scorers=scorers))
+    data = replace(data, stored=stored)
+    verdict, score = baseline_comparisons(data, "quality")
+    assert (verdict.measured, verdict.difference.value, verdict.verdict) == ("balanced accuracy", 0.0, "not shown")
+    assert verdict.value.value == pytest.approx(cut.agreement.balanced_accuracy)
+    assert (score.measured, score.title) == ("AUROC", "the score of plain")
+    assert verdict.title == "the verdict (marks ✓ ? ✕) of plain"
 
 
-def test_a_baseline_that_is_far_below_does_not_do_as_well_only_because_labels_are_few() -> None:
-    found = answers({"ours": noisy(GOOD, 0.1, 1), "word overlap": noisy(GOOD, 5, 2)}, [str(n % 4) for n in range(120)])
-    assert (found.verdict, found.good_as_baseline) == ("not shown", False)
+def test_the_judge_is_named_and_a_rule_based_one_as_such() -> None:
+    data = graded(GRADES, {"ours": noisy(GOOD, 1, 1), "word overlap": noisy(GOOD, 1, 2)})
+    agreement = replace(data.stored.agreement, judge="embedded", heuristic=True)
+    found = compared(replace(data, stored=replace(data.stored, agreement=agreement)))
+    assert found.title == "ours by the embedded judge (rule-based)"
 
 
 def test_few_clusters_show_nothing_and_say_why() -> None:
     found = answers({"ours": noisy(GOOD, 0.1, 1), "word overlap": noisy(GOOD, 5, 2)}, [str(n % 4) for n in range(120)])
     assert found.verdict == "not shown"
     assert "no CI: an interval needs at least 10 clusters, got 4" in found.details
+    assert found.answer.endswith("; 4 questions or conversations are few")
 
 
 def test_without_a_scorer_of_the_judge_there_is_nothing_to_compare() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import EvaluatedSamples
 from tests.core.conftest import PlainJudge
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.agreement import agreement_named, load_agreement
 from ragboard.human.baselines import compare_with_baselines
@@ -21,6 +22,7 @@ from ragboard.human.judge_validation import (
     validate_judge,
 )
 from ragboard.human.labels import label_statement
+from ragboard.metrics import DEFAULT_METRICS_BY_RULES
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.store import RunRef
@@ -72,7 +74,7 @@ def test_labels_of_the_run_say_how_its_judge_agrees(store: Store, run: RunRef) -
     assert found
     assert (found.agreement, found.source, found.comparison.n) == (f"run:{run.name}", "", 40)
     assert found.comparison.value.value == 1.0, "the labels are the judge's own"
-    assert found.in_words.startswith("checked against 40 labels: AUROC 1.00 vs ")
+    assert found.in_words.startswith("checked against 40 labels: balanced accuracy 1.00 (its score 1.00) vs ")
     label(store, run, "random", 40, flipped=20)
     again = validate_judge(store, run, FAITHFULNESS)
     assert again
@@ -158,7 +160,7 @@ def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
     agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, agreement_named(store, found.agreement).agreement.name) == ("", "own")
+    assert (found.source, found.own) == ("own", len(rows))
     assert "of other answers" not in found.in_words
 
 
@@ -168,8 +170,11 @@ def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, ru
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
     assert (found.source, found.comparison.n) == ("statements", 288)
-    assert found.in_words.startswith("checked against 288 labels of other answers (statements): AUROC 0.8")
-    pairs = validate_judge(store, run, "ragas.answer_relevance")
+    assert found.in_words.startswith("checked against 288 labels, 145 of this run (statements): balanced accuracy 0.77")
+    evaluate_run(store, run.run_id, DEFAULT_METRICS_BY_RULES, Panel(judge=EmbeddedJudge()))
+    run = store.resolve(run.name)
+    assert validate_judge(store, run, "ragas.answer_relevance") is None, "the agreement is on the rated relevance"
+    pairs = validate_judge(store, run, "ragas.answer_relevance(method=direct)")
     assert pairs
     assert (pairs.source, pairs.comparison.measured, pairs.comparison.n) == ("pairs", "accuracy", 30)
     evaluate_run(store, run.run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
@@ -184,3 +189,50 @@ def test_labels_that_are_all_alike_say_nothing(store: Store, run: RunRef) -> Non
     assert row
     label_statement(store, run, row[0], 1, "supported", annotator="ada", queue="random")
     assert validate_judge(store, run, FAITHFULNESS) is None
+
+
+def test_labels_of_the_runs_own_answers_come_before_newer_labels_of_others(
+    store: Store, run: RunRef, tmp_path: Path
+) -> None:
+    """Grades of exactly these answers, and preferences between them, are labels of the run."""
+    samples = [sample for _, sample in store.samples(run.run_id)]
+    rows = [
+        {
+            "question": sample.question,
+            "contexts": [one.text for one in sample.contexts or ()],
+            "answer": sample.answer,
+            "grades": {"faithfulness": [4 if number % 2 else 1]},
+        }
+        for number, sample in enumerate(samples[:40])
+    ]
+    pairs = [
+        {
+            "question": row["question"],
+            "contexts": row["contexts"],
+            "a": row["answer"],
+            "b": "It was in 1066.",
+            "preferred": "a",
+            "dimension": "faithfulness",
+        }
+        for row in rows
+    ]
+    others = [{**row, "answer": f"{row['answer']} Or not."} for row in rows]
+    for name, written in (("graded", rows), ("between", pairs), ("others", others)):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in written), encoding="utf-8")
+    agree(store, read_labels(str(tmp_path / "graded.jsonl")), Panel(judge=EmbeddedJudge()))
+    agree(store, read_labels(str(tmp_path / "others.jsonl")), Panel(judge=EmbeddedJudge()))
+    found = validate_judge(store, run, FAITHFULNESS)
+    assert found
+    assert (found.source, found.own) == ("graded", 40)
+    assert found.in_words.startswith(f"checked against {found.comparison.n} graded answers (graded): AUROC ")
+    agree(store, read_labels(str(tmp_path / "between.jsonl")), Panel(judge=EmbeddedJudge()))
+    newest = validate_judge(store, run, FAITHFULNESS)
+    assert newest
+    assert (newest.source, newest.own, newest.comparison.measured) == ("between", 40, "accuracy")
+    (added,) = store.add_runs([Run(name="else", samples=tuple(replace(one, answer="It was.") for one in samples[:5]))])
+    evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    elsewhere = validate_judge(store, store.resolve("else"), FAITHFULNESS)
+    assert elsewhere
+    assert elsewhere.own == 0
+    assert elsewhere.in_words.split(":")[0].endswith(f" of other answers ({elsewhere.source})")

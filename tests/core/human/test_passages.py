@@ -121,7 +121,7 @@ def test_the_interval_draws_whole_questions(store: Store, write: Write) -> None:
     assert (report.at_least, report.good) == (2, 40)
     comparison = compare_with_baselines(data, PASSAGE_RELEVANCE)
     assert comparison
-    assert comparison.sentence.startswith("The grader grade ranks a relevant passage above an irrelevant one ")
+    assert comparison.sentence.startswith("The grade of grader ranks a relevant passage above an irrelevant one ")
 
 
 def test_what_the_judge_did_not_grade_is_counted_and_not_0(store: Store, write: Write) -> None:

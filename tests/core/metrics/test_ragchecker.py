@@ -38,15 +38,15 @@ def value(metric: Metric, **made: Any) -> float:
     ("name", "expected", "counted"),
     [
         ("precision", 3 / 6, "3 of 6 claims"),
-        ("recall", 2 / 4, "2 of 4 claims of the reference"),
-        ("f1", 0.5, "3 of 6 claims right, 2 of 4 claims of the reference covered"),
-        ("claim_recall", 2 / 4, "2 of 4 claims of the reference"),
+        ("recall", 2 / 4, "2 of 4 claims of the reference in the answer"),
+        ("f1", 0.5, "3 of 6 claims right, 2 of 4 claims of the reference in the answer"),
+        ("claim_recall", 2 / 4, "2 of 4 claims of the reference in the passages"),
         ("context_precision", 1 / 2, "1 of 2 passages"),
         ("context_utilization", 1 / 2, "1 of 2 retrieved claims of the reference"),
         ("noise_sensitivity_in_relevant", 1 / 6, "1 of 6 claims"),
         ("noise_sensitivity_in_irrelevant", 1 / 6, "1 of 6 claims"),
-        ("hallucination", 1 / 6, "1 of 6 claims"),
-        ("self_knowledge", 1 / 6, "1 of 6 claims"),
+        ("hallucination", 1 / 6, "1 of 6 claims in neither reference nor passages"),
+        ("self_knowledge", 1 / 6, "1 of 6 claims in the reference alone"),
         ("faithfulness", 4 / 6, "4 of 6 claims"),
     ],
 )
@@ -256,7 +256,9 @@ def test_a_share_of_nothing_is_undefined_and_0_with_compat(name: str, made: dict
 def test_an_empty_answer_covers_nothing_but_has_no_precision() -> None:
     sample = replace(SAMPLE, answer="")
     made = results(covered=[0, 0])
-    assert compute_outcome(ELEVEN["recall"], sample, made) == Score(value=0.0, counted="0 of 2 claims of the reference")
+    assert compute_outcome(ELEVEN["recall"], sample, made) == Score(
+        value=0.0, counted="0 of 2 claims of the reference in the answer"
+    )
     assert compute_outcome(ELEVEN["precision"], sample, made) == Unscored(
         reason="undefined", detail="the answer is empty"
     )

@@ -16,7 +16,7 @@ import pytest
 from ragboard import Store
 from ragboard.errors import RagboardError, RunFileError, SettingError
 from ragboard.human.label_files import export_labels, import_labels
-from ragboard.readers.labels import read_labels
+from ragboard.readers.labels import human_grades, read_labels
 
 WIKIEVAL = {
     "question": "When?",
@@ -284,3 +284,20 @@ def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_p
     path.write_text("Query\tDocument\tAnswer\tAnswer_Faithfulness_Label\nq\td\ta\tYes\n", encoding="utf-8")
     (item,) = read_labels(str(path)).items
     assert item.human_ratings == {"faithfulness": (5.0,)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "grades"),
+    [
+        ({"human": {"faithfulness": [4.0, 3, None], "fluency": 2}}, {"faithfulness": (4.0, 3.0), "fluency": (2.0,)}),
+        ({"grades": {"faithfulness": [4]}, "human": {"faithfulness": [1]}}, {"faithfulness": (4.0,)}),
+        ({"human": {"faithfulness": ["good", True], "note": "x"}}, {}),
+        ({"human": "ada", "grades": [1, 2]}, {}),
+        ({}, {}),
+    ],
+)
+def test_grades_of_one_answer_are_read_from_its_columns(
+    columns: dict[str, object], grades: dict[str, tuple[float, ...]]
+) -> None:
+    assert {name: given.each for name, given in human_grades(columns).items()} == grades
+    assert all(min(given.each) <= given.mean <= max(given.each) for given in human_grades(columns).values())

@@ -34,17 +34,25 @@ def words(page: AppTest) -> str:
     return "\n".join(one.proto.body for one in page.get("html"))
 
 
-def test_the_page_says_where_the_runs_page_shows_another_judge(draw: Draw, fresh: Store) -> None:
-    (added,) = fresh.add_runs([Run(name="r", samples=(Sample(id="s", question="When?", answer="In 2000."),))])
-    evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
-    agree(fresh, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
-    said = words(draw("agreement"))
-    assert "The Runs page shows scores of another judge: another (rule-based)." in said
+def test_the_page_says_which_run_of_these_answers_another_judge_scored(draw: Draw, fresh: Store) -> None:
+    labels = read_labels(str(sample_folder() / "labels" / "statements.jsonl"))
+    agree(fresh, labels, Panel(judge=EmbeddedJudge()))
+    other = Run(name="r", samples=(Sample(id="s", question="When?", answer="In 2000."),))
+    for added in fresh.add_runs([other]):
+        evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
+    assert "another judge" not in words(draw("agreement")), "the run has other answers"
+    first = labels.items[0].sides[0]
+    same = Run(name="same", samples=(Sample(id="s", question=first.question, answer=f"So: {first.answer}"),))
+    for added in fresh.add_runs([same]):
+        evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
+    assert "The run same has scores of another judge: another (rule-based)." in words(draw("agreement"))
 
 
-def test_the_verdict_answers_the_pages_question(draw: Draw, statements: str) -> None:
+def test_the_answer_is_a_word_about_the_marks_and_the_score(draw: Draw, statements: str) -> None:
     said = words(draw("agreement", agreement=statements))
-    assert "Can the embedded score be trusted?" in said
+    assert "Can the embedded judge (rule-based) be trusted?" in said
+    assert said.count("<b>Not shown: no better than counting shared words</b>") == 2
+    assert said.index("The verdict (marks ✓ ? ✕)") < said.index("The score of")
     assert "another judge" not in said
 
 
@@ -74,4 +82,4 @@ def test_labels_of_a_run_are_an_agreement_whose_items_are_its_statements(draw: D
     assert not page.exception
     assert not any(button.label == "Delete" for button in page.button), "labels are not deleted with a click"
     box = next(one for one in page.selectbox if one.key == "agreement-agreement")
-    assert any("labels of bm25-k3 by embedded, 30 labelled statements" in one for one in box.options)
+    assert any("labels of bm25-k3: 30 labelled statements, embedded" in one for one in box.options)

@@ -69,3 +69,12 @@ def test_a_statement_can_be_labelled_once_a_name_is_given(draw: Draw, fresh: Sto
     page.text_input(key="annotator").set_value("ada").run()
     labels = [button for button in page.button if (button.key or "").startswith("say-")]
     assert [button.disabled for button in labels] == [False, False, False]
+
+
+def test_grades_that_people_gave_stand_with_the_scores(draw: Draw, fresh: Store) -> None:
+    sample = Sample(id="s", question="When?", answer="In 2000.", metadata={"human": {"faithfulness": [4, 3, 4]}})
+    fresh.add_runs([Run(name="r", samples=(sample,))])
+    page = draw("sample", run="r", sample="s")
+    drawn = "\n".join(one.proto.body for one in page.get("html"))
+    assert "Graded by people" in drawn
+    assert "of 4, 3, 4" in drawn

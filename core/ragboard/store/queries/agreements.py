@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from ragboard.readers.labels import Form, HumanRating, Item
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
@@ -24,9 +24,10 @@ __all__ = [
     "agreement_item",
     "agreement_items",
     "agreement_outcomes",
-    "agreements_about",
     "evaluated_sample",
     "keep_agreement",
+    "kind_order",
+    "own_answers",
     "side_texts",
     "stored_agreements",
 ]
@@ -62,10 +63,15 @@ class Scorer:
     def title(self, dimension: str = "") -> str:
         """Return the name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`."""
         if self.name not in SOURCES:
-            return self.name.replace(", its ", " ")
+            return self.name.replace(", its verdict", " verdict (marks ✓ ? ✕)").replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
-        names = {_METRIC_NAME.sub("", spec) for spec in specs}
+        names = {_METRIC_NAME.sub("", spec) + (" (rated)" if "method=direct" in spec else "") for spec in specs}
         return f"{SOURCES[self.name]} {names.pop().replace('_', ' ') if len(names) == 1 else 'metrics'}"
+
+
+def kind_order(scorer: Scorer) -> int:
+    """Sort key: what is measured, then the baselines that it is compared with, then scores of the file."""
+    return get_args(ScorerKind).index(scorer.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +99,11 @@ class Agreement:
     """Seed of the coin."""
     scorers: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def judge_in_words(self) -> str:
+        """`the embedded judge (rule-based)`, or the name of a model."""
+        return f"the {self.judge} judge (rule-based)" if self.heuristic else self.judge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,16 +161,6 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
     return tuple(map(_stored, rows))
 
 
-def agreements_about(connection: Connection, run_id: str) -> frozenset[str]:
-    """Return the ids of the agreements about answers of a run: one of their answers is the run's to that question."""
-    rows = connection.execute(
-        "SELECT DISTINCT i.agreement_id FROM agreement_items i JOIN samples s ON s.run_id = ?"
-        " AND s.question = i.sides->0->>'question' AND s.answer = i.sides->0->>'answer'",
-        [run_id],
-    ).fetchall()
-    return frozenset(agreement_id for (agreement_id,) in rows)
-
-
 def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
     """Return id, cluster and ratings of each item, in order."""
     rows = connection.execute(
@@ -195,6 +196,23 @@ def agreement_outcomes(connection: Connection, agreement_id: str, position: int 
         of_scorer = found.setdefault((dimension, scorer), {})
         of_scorer[place] = (*of_scorer.get(place, ()), outcome)
     return found
+
+
+def own_answers(connection: Connection) -> dict[tuple[str, str], int]:
+    """Count the items of each agreement with an answer of each run, by agreement and run.
+
+    An answer is of a run if question and answer are the same; a statement, if it is in the answer to the question. Runs
+    without any are left out.
+    """
+    rows = connection.execute(
+        "WITH sides AS (SELECT agreement_id, position, unnest(from_json(sides, '[\"JSON\"]')) AS side"
+        " FROM agreement_items)"
+        " SELECT i.agreement_id, s.run_id, count(DISTINCT i.position) FROM sides i"
+        " JOIN agreements a USING (agreement_id)"
+        " JOIN samples s ON s.question = i.side->>'question' AND (s.answer = i.side->>'answer'"
+        " OR a.form = 'statements' AND strpos(s.answer, i.side->>'answer') > 0) GROUP BY ALL"
+    ).fetchall()
+    return {(agreement, run): count for agreement, run, count in rows}
 
 
 def side_texts(connection: Connection, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:

@@ -15,6 +15,7 @@ from ragboard.human.preferences import PairVerdict
 from ragboard.readers.labels import HumanRating
 from ragboard.records import Outcome, Score
 from ragboard.spans import strip_bidi_controls
+from ragboard.stats.pairwise import Ties
 from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
@@ -23,25 +24,35 @@ from ragboard_dashboard.data import get_grade_verdicts, get_item, get_item_sampl
 from ragboard_dashboard.links import address, link_to
 from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
-__all__ = ["grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
+__all__ = ["TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
 
 PAGE_SIZE = 15
 SHOWN = ("word overlap",)
 """The trivial baselines whose scores are shown of one item: from 0 to 1, as scores of metrics are."""
 LONGEST = 300
 """Most characters of a text in the list."""
-STATEMENT = 160
-"""Most characters of a text that is shown before its question: longer ones are answers, and shown in part."""
+MAX_ANSWER = 160
+"""Most characters of an answer in the list."""
 
 
-def list_pairs(stored: StoredAgreement, dimension: str, contender: str) -> None:
+TIES: dict[Ties, str] = {
+    "random": "A tie is a coin flip",
+    "half": "A tie is half right",
+    "loss": "A tie is wrong",
+    "exclude": "Ties are left out",
+}
+
+
+def list_pairs(stored: StoredAgreement, dimension: str, contender: str, ties: Ties) -> None:
     """Draw the pairs that annotators decided, those that the scorer got wrong first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
-    caption = f"{wrong:,} of {len(verdicts):,} pairs are wrong; they come first. Click one to see both sides."
+    tied = sum(verdict.difference == 0 for verdict in verdicts)
+    how = f", {tied:,} tied ({TIES[ties][0].lower()}{TIES[ties][1:]})" if tied else ""
+    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong{how}; these come first. Click one to see both sides."
     _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
@@ -51,7 +62,8 @@ def list_grades(stored: StoredAgreement, dimension: str, contender: str) -> None
     verdicts = get_grade_verdicts(stored.agreement.id, dimension, contender)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
-    rows = grade_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
+    texts = get_texts(stored.agreement.id, [one.position for one in shown])
+    rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
     caption = "Largest gap between score rank and grade rank first; gaps are from -1 to 1."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
@@ -86,7 +98,7 @@ def _outcome(one: PairVerdict) -> tuple[str, str]:
     if one.difference is None:
         return "unscored", "none"
     if one.difference == 0:
-        return "= undecided", "none"
+        return "= tied", "none"
     return ("✓ right", "better") if (one.difference > 0) == (one.mean_vote > 0) else ("✕ wrong", "worse")
 
 
@@ -102,13 +114,17 @@ def _preferred_by_scorer(difference: float | None) -> str:
 
 
 def grade_rows(
-    verdicts: Sequence[GradeVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
+    verdicts: Sequence[GradeVerdict],
+    questions: Mapping[int, tuple[str, str]],
+    query: Mapping[str, str],
+    *,
+    statements: bool = False,
 ) -> list[dict[str, Any]]:
-    """Graded items as rows of the list."""
+    """Graded items as rows of the list; of labelled statements, the statement comes before its question."""
     return [
         _row(
             verdict.item_id,
-            *_item_texts(*questions[verdict.position]),
+            *_item_texts(*questions[verdict.position], statements=statements),
             _gap(verdict.gap),
             {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_ratings)},
             {"shown": "no score" if verdict.score is None else f"{verdict.score:.3g}", "note": ""},
@@ -118,11 +134,11 @@ def grade_rows(
     ]
 
 
-def _item_texts(question: str, text: str) -> tuple[str, str]:
+def _item_texts(question: str, text: str, *, statements: bool) -> tuple[str, str]:
     """Return the first line of a row and the second: a statement and its question, or a question and its answer."""
-    if len(text) <= STATEMENT:
-        return (text, question) if text else (question, "")
-    return question, shortened(text, STATEMENT)
+    if statements and text:
+        return text, question
+    return question or text, shortened(text.strip(), MAX_ANSWER) if question else ""
 
 
 def _ratings(said: Sequence[HumanRating]) -> str:
@@ -195,6 +211,10 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
     note = ", ".join("\N{EN DASH}" if opinion is None else f"{opinion:g}" for opinion in said)
+    if pair:
+        note = f"{len(given):,} vote{'' if len(given) == 1 else 's'}"
+    elif len(given) < 2:
+        note = ""
     return shown, f"{'annotators prefer' if pair else 'annotators'}, {dimension.replace('_', ' ')}", note
 
 
@@ -215,6 +235,8 @@ def _fact(contender: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tup
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
     words = [outcome.counted if isinstance(outcome, Score) else outcome.detail for outcome in outcomes]
+    if len(set(words)) > 1:  # of a pair: what each side's score counts
+        words = [f"{letter}: {word}" for letter, word in zip(letters, words, strict=True) if word]
     shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
     return shown, contender.title(dimension), " · ".join(dict.fromkeys(filter(None, words)))
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 import streamlit as st
 
 from ragboard.errors import NotFoundError, SettingError
-from ragboard.human.baselines import BaselineComparison, BaselineVerdict
+from ragboard.human.baselines import BaselineComparison
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.judge_validation import RUN_LABELS, label_location
 from ragboard.sample_files import sample_folder
@@ -23,6 +22,7 @@ from ragboard_dashboard.data import (
     get_agreements,
     get_baselines,
     get_grades,
+    get_own_answers,
     get_passage_agreement,
     get_preferences,
     get_run,
@@ -32,8 +32,8 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, open_sample
-from ragboard_dashboard.text import ago, html_escaped, plain
-from ragboard_dashboard.views.agreement.items import list_grades, list_pairs, show_item
+from ragboard_dashboard.text import html_escaped, plain
+from ragboard_dashboard.views.agreement.items import TIES, list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.agreement.tables import (
     contender_pictures,
@@ -49,24 +49,10 @@ __all__ = ["answers_html", "draw"]
 
 EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
-TIES: dict[Ties, str] = {
-    "random": "A tie is a coin flip",
-    "half": "A tie is half right",
-    "loss": "A tie is wrong",
-    "exclude": "Ties are left out",
-}
 KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
 """What is reset with the scorer or the dimension."""
-ANSWERS: dict[BaselineVerdict, str] = {
-    "better": "▲ Yes: better than {baseline} on these labels",
-    "not shown": "≈ No more than {baseline}: no significant difference on these labels",
-    "worse": "▼ No: {baseline} does better on these labels",
-}
-"""Whether a metric can be trusted."""
-GOOD_ANSWERS = ("≈ As good as an annotator, and", "≈ Good, and")
-"""How an answer begins where a metric is good but no better than a baseline: beside annotators, and without any."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -119,15 +105,14 @@ def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) ->
             **bound("agreement", shown, key="agreement-agreement", drops=others),
         )
     if writable():
-        with more, st.popover("Another file", icon=":material/add:", width="stretch"):
+        shown = stored.agreement.id if stored else ""  # a new key closes it once a file has been measured
+        with more, st.popover("Another file", icon=":material/add:", width="stretch", key=f"another-{shown}"):
             offer_files()
 
 
 def _called(stored: StoredAgreement) -> str:
     made = stored.agreement
-    when = ago(stored.made, datetime.now(UTC).replace(tzinfo=None))
-    kind = KINDS.get(made.form, "answers")
-    return f"{made.name} by {made.judge}, {stored.items:,} {kind}, {when}"
+    return f"{made.name}: {stored.items:,} {KINDS.get(made.form, 'graded answers')}, {made.judge}"
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
@@ -145,49 +130,47 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
 
 
-def _answer(
-    stored: StoredAgreement, found: Sequence[BaselineComparison | None], said: str, dimension: str = ""
-) -> None:
-    """Draw what the labels show about the judge, one sentence each, and the figures behind it."""
+def _answer(stored: StoredAgreement, compared: Sequence[BaselineComparison], said: str, dimension: str = "") -> None:
+    """Draw what the labels show about the judge: the answer, one sentence each, and the figures behind it."""
     st.html(STYLES)
-    compared = [one for one in found if one]
     if not compared and any(contender.kind == "metric" for contender in stored.agreement.scorers):
         quality = dimension.replace("_", " ")
-        plain(f"No metric of {stored.agreement.judge} measures {quality}", "title")
+        plain(f"No metric of {stored.agreement.judge_in_words} measures {quality}", "title")
         plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
         return
-    st.html(answers_html(stored.agreement.judge, compared))
-    hint = " It is rule-based: treat its scores as hints." if stored.agreement.heuristic else ""
-    plain(f"{said}{hint}{_judged_elsewhere(stored)}", "note")
+    st.html(answers_html(stored.agreement.judge_in_words, compared))
+    plain(f"{said}{_judged_elsewhere(stored)}", "note")
 
 
 def _judged_elsewhere(stored: StoredAgreement) -> str:
-    """Return a sentence where the newest run's scores, as the Runs page shows them, are another judge's."""
-    newest = next((run for run in get_runs() if run.evaluated), None)
+    """Return a sentence if the newest run with these answers was evaluated by another judge."""
+    answers = get_own_answers()
+    newest = next((run for run in get_runs() if run.evaluated and (stored.agreement.id, run.run_id) in answers), None)
     judged = get_run(resolve(newest.name)).judged if newest else None
-    of_run = stored.agreement.id.startswith(RUN_LABELS)
-    if judged is None or of_run or judged.judge == stored.agreement.judge:
+    if newest is None or judged is None or judged.judge == stored.agreement.judge:
         return ""
-    return f" The Runs page shows scores of another judge: {judged.in_words}."
+    return f" The run {newest.name} has scores of another judge: {judged.in_words}."
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Return each comparison: the verdict, the sentence, the figures with the interval of their difference."""
+    """Return each comparison: the answer, the sentence, the figures with the interval of their difference."""
+    dimensions = {one.dimension for one in found}
     rows = "".join(
-        f"<div><b>{_verdict(one).format(baseline=html_escaped(one.baseline_in_words))}</b><p>{html_escaped(one.sentence)}</p>"
+        f"<div>{_about(one, len(dimensions))}<b>{html_escaped(one.answer)}</b><p>{html_escaped(one.sentence)}</p>"
         f"<small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
     nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
-    title = found[0].title if len(found) == 1 else f"the metrics by {judge}"
+    title = found[0].title if len(found) == 1 else judge if len(dimensions) == 1 else f"the metrics by {judge}"
     return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
 
 
-def _verdict(one: BaselineComparison) -> str:
-    if not one.good_as_baseline:
-        return ANSWERS[one.verdict]
-    return f"{GOOD_ANSWERS[one.annotator_auroc is None]} {{baseline}} does as well on these labels"
+def _about(one: BaselineComparison, dimensions: int) -> str:
+    """Return the heading of an answer if there are several dimensions."""
+    if dimensions == 1:
+        return ""
+    return f"<h2>{html_escaped(one.dimension.replace('_', ' ').capitalize())}</h2>"
 
 
 def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
@@ -195,8 +178,8 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     ties = next(one for one in get_args(Ties) if one == _wanted("ties", get_args(Ties)))
     _answer(
         stored,
-        [get_baselines(stored.agreement.id, dimension, ties) for dimension in stored.dimensions],
-        f"{stored.items:,} pairs of {stored.agreement.source}, judged by {stored.agreement.judge}.",
+        [one for dimension in stored.dimensions for one in get_baselines(stored.agreement.id, dimension, ties)],
+        f"{stored.items:,} pairs of {stored.agreement.source}.",
     )
     _choose(every, stored)
     found = get_preferences(stored.agreement.id, ties, _wanted("against", names))
@@ -217,7 +200,7 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
         contender = _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-    list_pairs(stored, dimension, contender)
+    list_pairs(stored, dimension, contender, ties)
     offer_deletion(stored)
 
 
@@ -244,8 +227,8 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form == "answers" else ""
     _answer(
         stored,
-        [compared],
-        f"{stored.items:,} items of {stored.agreement.source}{what}, judged by {stored.agreement.judge}.",
+        compared,
+        f"{stored.items:,} {KINDS.get(stored.agreement.form, 'graded answers')} of {stored.agreement.source}{what}.",
         dimension,
     )
     _grade_by_grade(stored)
@@ -259,9 +242,9 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     contender_table(grades_data(found), key="grades")
     with st.expander("Method"):
         _method(stored, grades_method(found))
-        st.number_input("Lowest good grade", format="%g", width=220, **_bound("at_least", found.at_least))
+        st.number_input("Good from grade", format="%g", width=220, **_bound("at_least", found.at_least))
     if contender:
-        st.subheader("One scorer in detail", anchor=False)
+        st.subheader("Errors of one scorer", anchor=False)
         _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
         _one(found, next(one for one in found.lines if one.scorer.name == contender))
         st.subheader("Disagreements", anchor=False)
@@ -294,7 +277,7 @@ def _one(found: GradeReport, line: GradeLine) -> None:
     contender_pictures(line, found.annotators, key="one")
     if line.cut:
         st.number_input(
-            "Lowest good score",
+            "Good from score",
             format="%.4g",
             step=0.05,
             help="Choose it before you look: a score fitted to these labels makes the metric look better than it is.",

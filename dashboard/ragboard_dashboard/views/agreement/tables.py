@@ -88,8 +88,8 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         for line in found.published
     ]
     return {
-        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed: a coin."
-        + (" Solid: annotators with each other." if ceiling else ""),
+        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: a coin."
+        + (" Solid line: annotators with each other." if ceiling else ""),
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
             for name in dimensions
@@ -131,7 +131,8 @@ def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
     unscored = f"{found.unscored} unscored" if found.unscored else ""
     notes = [", ".join(filter(None, (f"{found.n} pairs", ties, unscored)))]
     if cell.p is not None and cell.mcnemar is not None:
-        notes.append(f"p = {cell.p:.2g}: right alone {cell.mcnemar.wins}, {against} alone {cell.mcnemar.losses}")
+        wins, losses = cell.mcnemar.wins, cell.mcnemar.losses
+        notes.append(f"{wins} better and {losses} worse than {against}, p = {cell.p:.2g}")
     if found.accuracy is None:
         return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
     return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)
@@ -183,7 +184,7 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
     rows.insert(0, {"name": "annotators with each other", "kind": "people", "note": "for comparison", "cells": cells})
     return {
         "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
-        " Dashed: no correlation. Solid: annotators with each other.",
+        " Dashed line: no correlation. Solid line: annotators with each other.",
         "columns": [
             _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
         ],
@@ -232,9 +233,9 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Compared with the mean grade of {found.graded:,} items, with 95% CIs; each scorer on the items"
-        f" that it scored. Good: rated at least {found.at_least:g}. Dashed: a coin."
-        + (" Solid: one annotator vs the mean of the others, so a scorer can exceed it." if people else ""),
+        "caption": f"Compared with the mean grade of {found.compared:,} of {found.graded:,} items, those that the judge"
+        f" and the baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: a coin."
+        + (" Solid line: one annotator beside the mean of the others." if people else ""),
         "columns": [
             {
                 "title": title,
@@ -257,7 +258,7 @@ def grades_method(found: GradeReport) -> str:
             None,
             (
                 "The sentence compares the judge with the baseline of the highest AUROC on the same items; the CI of"
-                f" the difference is by bootstrap over {found.clusters:,} clusters, as all CIs here.",
+                f" the difference is by bootstrap over {found.clusters:,} questions or conversations, as all CIs here.",
                 f"Annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}: these are good.",
                 "For weighted kappa, scores become grades with the same distribution as those of annotators.",
                 f"Krippendorff's alpha of {found.annotators.annotators} annotators: {alpha:.2f}"

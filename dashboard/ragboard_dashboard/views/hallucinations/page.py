@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.analysis import (
     Grouping,
@@ -19,6 +18,7 @@ from ragboard.analysis import (
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError
 from ragboard.records import Label
+from ragboard.sample_files import SAMPLE_TAG
 from ragboard.store import RunRef
 from ragboard_dashboard.components.link_lists import group_list, hallucination_list, opened_hallucination
 from ragboard_dashboard.controls import (
@@ -61,8 +61,10 @@ HUMAN: dict[str, Human | None] = {
 }
 RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
 """What older links call a choice of `HUMAN`."""
-FILTERS = ("runs", "judge", "people", "passage", "miscited")
+FILTERS = ("by", "judge", "people", "passage", "miscited")
 """What the filters that are folded away are called in the address."""
+ALL_RUNS = "hallucinations-all"
+"""Whether this session cleared the choice of runs: then no run is chosen for it again."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Where the group that a person just opened waits for the filters to be drawn again."""
@@ -78,22 +80,35 @@ def draw() -> None:
         return
     if _absent():
         return
+    _choose_newest_run()
     title = st.container()
-    query, by, row = _query()
+    query, by = _query()
     found = get_hallucinations(query)
     title.header(found.sentence, anchor=False)
     _counts(found)
-    with row:
-        export_control("hallucinations", lambda: hallucination_table(store(), query), "content")
-        offer_sql(get_hallucinations_sql(query), "hallucinations")
-        if len(runs := st.query_params.get_all("runs")) == 1:
-            link_to("diagnosis", "Diagnosis", {"run": runs[0]}, STETHOSCOPE)
     if not found.total:
         st.info("No statement matches these filters.", icon=":material/filter_alt_off:")
     elif by:
         _groups(query, by)
     else:
         _statements(found, query.offset // PAGE_SIZE + 1)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        export_control("hallucinations", lambda: hallucination_table(store(), query), "content")
+        offer_sql(get_hallucinations_sql(query), "hallucinations")
+        if len(runs := st.query_params.get_all("runs")) == 1:
+            link_to("diagnosis", "Diagnosis", {"run": runs[0]}, STETHOSCOPE)
+
+
+def _choose_newest_run() -> None:
+    """Choose the newest evaluated run of the user's where the address names nothing and there are others.
+
+    The statements of runs of different datasets and judges have little to do with each other. All runs are one click
+    away.
+    """
+    evaluated = [run for run in get_runs() if run.evaluated]
+    own = [run for run in evaluated if SAMPLE_TAG not in run.tags]
+    if own and len(evaluated) > 1 and not st.query_params and not st.session_state.get(ALL_RUNS):
+        st.session_state["runs"] = [own[0].name]
 
 
 def _with_evaluation(name: str) -> str:
@@ -120,26 +135,29 @@ def _absent() -> bool:
     return bool(absent)
 
 
-def _query() -> tuple[HallucinationQuery, Grouping | None, DeltaGenerator]:
-    """Draw the filters; what they say, how to group, and the row that they are in."""
+def _query() -> tuple[HallucinationQuery, Grouping | None]:
+    """Draw the choice of runs and the filters; return what they say, and how to group."""
     _enter_group()
     row = st.container(horizontal=True, vertical_alignment="center")
     in_address: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
     alone: dict[str, Any] = in_address | {"label_visibility": "collapsed"}
+    choices = run_choices(get_runs())
+    chosen = row.multiselect(
+        "Runs",
+        list(choices),
+        help=evaluations_help(choices),
+        placeholder="All runs",
+        key="runs",
+        width=340,
+        bind="query-params",
+        on_change=_runs_chosen,
+        label_visibility="collapsed",
+    )
     shown = row.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **alone)
-    by = row.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **alone)
     text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=260, **alone)
     filters = sum(name in st.query_params for name in FILTERS)
     with row.popover(f"Filters ({filters})" if filters else "Filters", icon=":material/filter_list:", key="filters"):
-        choices = run_choices(get_runs())
-        chosen = st.multiselect(
-            "Runs",
-            list(choices),
-            help=evaluations_help(choices),
-            placeholder="All runs",
-            key="runs",
-            **in_address,
-        )
+        by = st.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **in_address)
         judged_by = st.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
         if st.query_params.get("people") in RENAMED:
             st.session_state["people"] = RENAMED[st.query_params["people"]]
@@ -158,7 +176,12 @@ def _query() -> tuple[HallucinationQuery, Grouping | None, DeltaGenerator]:
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,
     )
-    return _within(query), GROUPS[by], row
+    return _within(query), GROUPS[by]
+
+
+def _runs_chosen() -> None:
+    st.session_state[ALL_RUNS] = not st.session_state["runs"]
+    first_page()
 
 
 def _enter_group() -> None:
@@ -209,7 +232,8 @@ def _within(query: HallucinationQuery) -> HallucinationQuery:
 
 def _counts(found: HallucinationPage) -> None:
     counts = [f"{look.icon} {found.labels.get(label, 0):,} {look.word}" for label, look in VERDICT_STYLES.items()]
-    plain(" · ".join(counts), "note")
+    judges = {row.judged.in_words for row in found.rows}
+    plain(" · ".join([*counts, *(f"judged by {judge}" for judge in judges if len(judges) == 1)]), "note")
 
 
 def _statements(found: HallucinationPage, at: int) -> None:

@@ -10,6 +10,7 @@ from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
+from ragboard.readers.labels import HumanGrades, human_grades
 from ragboard.records import Label, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -19,6 +20,7 @@ from ragboard_dashboard.links import number_in_address, open_sample
 from ragboard_dashboard.text import (
     config_line,
     earlier_turns,
+    facts,
     file_facts,
     folded_facts,
     html_escaped,
@@ -57,14 +59,20 @@ def draw() -> None:
     if report is None:
         return
     breadcrumb(run, "sample", "Sample")
-    _head(report, config_line(report))
+    _head(report)
     earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
+    judge = f"judged by {report.judged.in_words}" if report.judged else "not evaluated"
+    about = [f"sample {shortened(report.sample.id, LONGEST_ID)}", config_line(report), judge]
+    plain(" · ".join(filter(None, about)), "note")
     if report.rewritten:
         plain(f"Rewritten to stand alone ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
+    if grades := human_grades(report.sample.metadata):
+        plain("Graded by people", "note")
+        facts([_grade(dimension, given) for dimension, given in grades.items()])
     _reader(report)
     _more(report)
     _calls(report)
@@ -83,18 +91,18 @@ def _report(run: RunRef) -> SampleReport | None:
         return None
 
 
-def _head(report: SampleReport, config: str) -> None:
+def _grade(dimension: str, grades: HumanGrades) -> tuple[str, str, str]:
+    each = ", ".join(f"{grade:g}" for grade in grades.each)
+    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"of {each}" if len(grades.each) > 1 else ""
+
+
+def _head(report: SampleReport) -> None:
     name = st.query_params["run"]  # it may name an evaluation
     row = st.container(horizontal=True, vertical_alignment="center")
     if row.button("Previous", icon=":material/chevron_left:", shortcut="k", disabled=report.previous is None):
         open_sample(name, str(report.previous))
     if row.button("Next", icon=":material/chevron_right:", shortcut="j", disabled=report.following is None):
         open_sample(name, str(report.following))
-    judge = "not evaluated"
-    if report.judged:
-        judge = f"judged by {report.judged.in_words}"
-    with row:
-        plain(" · ".join(filter(None, [f"sample {shortened(report.sample.id, LONGEST_ID)}", config, judge])), "note")
 
 
 def _reader(report: SampleReport) -> None:
@@ -113,6 +121,7 @@ def _reader(report: SampleReport) -> None:
         selected=report.chosen_sentences,
         grades=report.passage_grades,
         citations=report.citations,
+        asked=(report.sample.question, *(turn.text for turn in report.sample.history)),
     )
     if chosen is None:
         st.query_params.pop("statement", None)

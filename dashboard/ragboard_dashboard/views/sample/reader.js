@@ -234,6 +234,13 @@ class Reader {
     if (document.fonts.status === "loading") document.fonts.ready.then(() => this.bringIntoView())
   }
 
+  // A statement named in the address: the page scrolls to it, below the fold of a narrow screen.
+  arrive() {
+    const node = this.marks[this.chosen]?.[0] ?? this.options[this.chosen]
+    const { top, bottom } = node.getBoundingClientRect()
+    if (top < 0 || bottom > window.innerHeight) node.scrollIntoView({ block: "center" })
+  }
+
   bringIntoView() {
     if (this.chosen === null) return
     reveal(this.answer, this.marks[this.chosen][0])
@@ -370,5 +377,7 @@ export default function (component) {
     readers.set(parentElement, reader)
   }
   reader.tell = (place) => setStateValue("chosen", place)
+  const arrives = reader.chosen === null && chosen !== null && reader.told === undefined
   reader.follow(chosen)
+  if (arrives) reader.arrive()
 }

@@ -26,13 +26,14 @@ from ragboard.analysis.verdict_style import (
     citation_style,
     evidence_style,
     human_verdict_line,
+    origin_words,
     statement_style,
     style_of,
     support_sentence,
     verdict_words,
+    words_asked,
 )
 from ragboard.metrics.needs import Sentence
-from ragboard.metrics.partition import CLAIM_CLASSES
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
 from ragboard.spans import Offsets, covered_pieces, non_overlapping, strip_bidi_controls
 from ragboard.store.queries.citations import SampleCitation
@@ -55,13 +56,15 @@ def statement_reader(
     selected: Sequence[Sentence] = (),
     grades: Mapping[int, float] = MappingProxyType({}),
     citations: Sequence[SampleCitation] = (),
+    asked: Sequence[str] = (),
 ) -> int | None:
     """Draw the answer with its statements marked, the list of them, and the passages.
 
     `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
     takes precedence. `answer_note` is under the heading; `selected` are sentences of the passages that help to
     answer the question, marked while no statement is chosen; `grades` are of the passages, by rank. The marks of
-    `citations` in the answer lead to the passages that they cite. Returns the chosen statement, or None.
+    `citations` in the answer lead to the passages that they cite. `asked` are the question and earlier turns: words
+    that no passage has may be from there. Returns the chosen statement, or None.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -75,6 +78,7 @@ def statement_reader(
         selected=selected,
         grades=grades,
         citations=citations,
+        asked=asked,
     )
     _draw(key=key, data=data, on_chosen_change=lambda: None)
     shown: int | None = data["chosen"]
@@ -92,6 +96,7 @@ def reader_data(
     selected: Sequence[Sentence] = (),
     grades: Mapping[int, float] = MappingProxyType({}),
     citations: Sequence[SampleCitation] = (),
+    asked: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
     counts = Counter(statement_style(judged).css for judged in statements)
@@ -107,7 +112,7 @@ def reader_data(
             _citation(of_mark, statements, by_rank, units, rule_based=rule_based) for of_mark in marks.values()
         ],
         "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
-        "statements": [_statement(judged, by_rank, units, rule_based=rule_based) for judged in statements],
+        "statements": [_statement(judged, by_rank, units, asked, rule_based=rule_based) for judged in statements],
         "passages": [
             _passage(passage, selected, grades.get(passage.rank), units[passage.rank]) for passage in passages
         ],
@@ -209,7 +214,12 @@ def _cited_evidence(
 
 
 def _statement(
-    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]], *, rule_based: bool
+    judged: JudgedStatement,
+    passages: dict[int, Passage],
+    units: dict[int, Callable[[int], int]],
+    asked: Sequence[str],
+    *,
+    rule_based: bool,
 ) -> dict[str, Any]:
     if judged.verdict is None and judged.single:
         return _statement_alone(judged, passages, units)
@@ -219,8 +229,10 @@ def _statement(
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": style_of(verdict).css,
         "words": verdict_words(judged, rule_based=rule_based),
-        "reason": strip_bidi_controls(verdict.reason) if verdict else "",
-        "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
+        "reason": strip_bidi_controls(" ".join(filter(None, [verdict.reason, words_asked(verdict.reason, asked)])))
+        if verdict
+        else "",
+        "origin": origin_words(judged),
         "support": "; ".join(filter(None, [_support(judged, rule_based=rule_based), judged.draws_in_words])),
         "people": _people(judged),
         "says": support_sentence(judged, passages),
@@ -233,13 +245,14 @@ def _statement(
 
 
 def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
-    """Return the judge's score; of a rule-based judge with how sure its verdict is."""
+    """Return the judge's score, which is a probability if the judge is rule-based."""
     verdict = judged.verdict
     if verdict is None or verdict.score is None:
         return ""
     if not rule_based:
         return f"support {verdict.score:.2f}"
-    return f"{verdict_words(judged, rule_based=True)}, probability of support {verdict.score:.2f}"
+    percent = round(100 * verdict.score)
+    return f"probability of support {'under 1%' if percent < 1 else 'over 99%' if percent > 99 else f'{percent}%'}"
 
 
 def _statement_alone(
@@ -251,7 +264,7 @@ def _statement_alone(
         "verdict": statement_style(judged).css,
         "words": statement_style(judged).word,
         "reason": "",
-        "origin": CLAIM_CLASSES[judged.origin] if judged.origin else "",
+        "origin": origin_words(judged),
         "support": "",
         "people": _people(judged),
         "says": support_sentence(judged, passages),

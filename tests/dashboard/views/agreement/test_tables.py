@@ -77,7 +77,7 @@ def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> N
     kept = agreement_named(store, "pairs")
     verdicts = pair_verdicts(load_agreement(store, kept), "faithfulness", "ragas")
     rows = pair_rows(verdicts, questions_of(store, kept, [one.position for one in verdicts]), {"agreement": "pairs"})
-    assert {row["change"] for row in rows} == {"✕ wrong", "= undecided", "✓ right"}
+    assert {row["change"] for row in rows} == {"✕ wrong", "= tied", "✓ right"}
     assert rows[0]["change"] == "✕ wrong"
     assert rows[0]["href"].startswith("agreement?agreement=pairs&item=q")
     assert {row["a"]["shown"] for row in rows} == {"A", "B"}
