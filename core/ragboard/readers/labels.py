@@ -232,9 +232,9 @@ def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
 
     Empty if none of the `GRADES` columns holds grades by dimension.
     """
-    column = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
+    column: Mapping[str, Any] = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
     found: dict[str, HumanGrades] = {}
-    for dimension, value in cast("Mapping[str, Any]", column).items():
+    for dimension, value in column.items():
         given = cast("list[Any]", value) if isinstance(value, list) else [value]
         numbers = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
         if numbers:
