@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from tests.browser.server_process import ragboard
 
 from ragboard import Store
@@ -185,6 +187,20 @@ def settled(page: Page) -> Page:
             return page
         page.wait_for_timeout(50)
     pytest.fail(f"{page.url} is still being drawn after {PATIENCE} s")
+
+
+def choose(page: Page, select: str, option: str | re.Pattern[str]) -> None:
+    """Choose an option of a select; opened again where a rerun that was still under way has closed its list."""
+    offered = page.get_by_role("option", name=option)
+    for _ in range(PATIENCE // 5):
+        settled(page).get_by_role("combobox", name=select).click()
+        try:
+            offered.click(timeout=5000)
+        except PlaywrightTimeoutError:
+            page.keyboard.press("Escape")
+        else:
+            return
+    pytest.fail(f"{select} does not offer {option}")
 
 
 @pytest.fixture(scope="session")

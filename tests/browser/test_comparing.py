@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import OpenPage, Serve, settled
+from tests.browser.conftest import OpenPage, Serve, choose, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
 from ragboard.records import Turn
@@ -193,8 +193,7 @@ def answers_of_a_pair(page: Page) -> Locator:
 
 def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"))
-    page.get_by_role("combobox", name="B (candidate)").click()
-    page.get_by_role("option", name="bm25-k3").click()
+    choose(page, "B (candidate)", "bm25-k3")
     page.wait_for_url("**b=bm25-k3*")
     expect(page.get_by_text("A and B are the same run")).to_be_visible()
 
@@ -216,8 +215,7 @@ def test_an_address_that_names_what_is_not_there_says_so(sample: str, open_page:
 def test_what_users_and_models_wrote_is_inert(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare"))
     for key in ("A (baseline)", "B (candidate)"):
-        page.get_by_role("combobox", name=key).click()
-        page.get_by_role("option").filter(has_text=f"abc{key[0].lower()}").click()
+        choose(page, key, re.compile(f"abc{key[0].lower()}"))
         page.wait_for_url(f"**{key[0].lower()}=*onerror*")
         settled(page)
     page.get_by_role("link").filter(has_text="<img").first.click()

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import Request, expect
-from tests.browser.conftest import OpenPage, settled
+from tests.browser.conftest import OpenPage, choose, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Store, evaluate_run, read_runs
 from ragboard.metrics import metrics_named
@@ -162,8 +162,7 @@ def test_a_column_can_be_matched_by_hand(dashboard: str, open_page: OpenPage, tm
     page = settled(open_page(f"{dashboard}/upload"))
     page.set_input_files("input[type=file]", str(file))
     expect(page.get_by_text("choose the column with the question")).to_be_visible()
-    page.get_by_role("combobox", name="Which column holds the question?").click()
-    page.get_by_role("option", name="frage: Wann?").click()
+    choose(page, "Which column holds the question?", "frage: Wann?")
     expect(page.get_by_text("question from frage", exact=False)).to_be_visible()
     page.get_by_role("button", name="Import only").click()
     expect(page.get_by_text("Imported 1 sample")).to_be_visible()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, settled
+from tests.browser.conftest import OpenPage, choose, settled
 
 from ragboard import EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
 from ragboard.human.questions import label_of_question
@@ -27,8 +27,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
     page.get_by_text("Say whether it can be answered").click()
-    settled(page).get_by_role("combobox", name="Can it be answered?").click()
-    page.get_by_role("option", name="Unanswerable").click()
+    choose(page, "Can it be answered?", "Unanswerable")
     form = page.get_by_test_id("stForm").first
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_text("give your name, so that others know whose label this is")).to_be_visible()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import OpenPage, Serve, settled
+from tests.browser.conftest import OpenPage, Serve, choose, settled
 from tests.conftest import EvaluatedSamples
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
@@ -108,8 +108,7 @@ def test_an_address_opens_at_what_it_showed(address: str, open_page: OpenPage) -
     page.get_by_text("Distribution, groups, range of scores").click()
     page.get_by_role("radio", name="ECDF").click()
     page.wait_for_url("**shape=ECDF*")
-    page.get_by_role("combobox", name="Order").click()
-    page.get_by_role("option", name="File order").click()
+    choose(page, "Order", "File order")
     page.wait_for_url("**order=*")
     page.get_by_role("button", name="Next page").click()
     page.wait_for_url("**page=2*")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import OpenPage, Serve, settled
+from tests.browser.conftest import OpenPage, Serve, choose, settled
 from tests.chat_server import chat_server, replies
 
 from ragboard import DEFAULT_METRICS, Panel, Store, evaluate_run, sample_runs
@@ -52,8 +52,7 @@ def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means
     row = page.get_by_role("row").filter(has_text="bm25-k3")
     expect(row).to_contain_text("16 of 20")
     page.get_by_role("button", name="Options").click()
-    page.get_by_role("combobox", name="Unscored samples").click()
-    page.get_by_role("option", name="Unscored: worst to best").click()
+    choose(page, "Unscored samples", "Unscored: worst to best")
     expect(row.first).to_contain_text("4 unscored from worst to best value")
     page.wait_for_url("**unscored=bounds*")
     page.keyboard.press("Escape")

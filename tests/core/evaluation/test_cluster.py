@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +125,17 @@ def shard_tasks(store: Store) -> set[tuple[str, str]]:
     return {(line["task"], line["sample"].removeprefix("s")) for line in lines if "reply" in line}
 
 
+def once_recorded(store: Store, act: Callable[[], None]) -> threading.Thread:
+    """A thread that acts as soon as a file of a shard has an answer."""
+
+    def wait() -> None:
+        while not shard_tasks(store):
+            time.sleep(0.01)
+        act()
+
+    return threading.Thread(target=wait, daemon=True)
+
+
 def with_sample(folder: Path) -> Store:
     """A store with a sample run, named `run`."""
     store = Store(folder)
@@ -178,9 +190,9 @@ def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
             recorded.update(shard_tasks(store))
             nodes.kill_second()
 
-        server.delay = lambda: 0.05
+        server.delay = lambda: 0.2 if samples < 1000 else 0.05
         process = start(store, *by(server), "--ray", nodes.address)
-        server.rules = [At(2 * samples, lambda: threading.Thread(target=kill).start())]
+        server.rules = [At(samples, once_recorded(store, kill).start)]
         code, said = ended(process)
     assert code == 0, said
     asked = chats(server)
@@ -193,10 +205,9 @@ def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
 def test_a_killed_driver_resumes_from_the_shards(tmp_path: Path, nodes: TwoNodes, server: ChatServer) -> None:
     samples = 120
     store = kept(Store(tmp_path), samples)
-    server.delay = lambda: 0.05
+    server.delay = lambda: 0.2
     process = start(store, *by(server), "--ray", nodes.address, "--shards", "4")
-    at = At(300, process.kill)
-    server.rules = [at]
+    server.rules = [At(100, once_recorded(store, process.kill).start)]
     assert ended(process)[0] == -signal.SIGKILL
     recorded = shard_tasks(store)
     assert recorded
