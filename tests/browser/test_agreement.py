@@ -55,7 +55,7 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
     page.locator("input[type=file]").set_input_files(sample_folder() / "labels" / "pairs.jsonl")
     page.wait_for_url("**agreement=*")
-    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="RAGAS metrics", exact=True))
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="RAGAS metrics by the embedded judge (rule-based)", exact=True))
     expect(row).to_contain_text("30 pairs", timeout=DRAWN)
     answers = page.locator(".rb-answer p")
     expect(answers).to_have_count(3)

@@ -650,7 +650,7 @@ def _draw_imported(reports: Sequence[ImportReport], added: tuple[AddedRun, ...])
 
 
 def _draw_report(report: ImportReport) -> None:
-    lines = [f"{report.rows_read:,} rows read, {report.encoding}"]
+    lines = [f"{report.path}: {report.rows_read:,} rows read, {report.encoding}"]
     lines += [f"skipped line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
     lines += [f"{change.count} x {change.what} (line {', '.join(map(str, change.lines))})" for change in report.coerced]
     lines += [f"duplicate id, line {row.line}: {row.given} is now {row.assigned}" for row in report.duplicated[:20]]
@@ -691,8 +691,9 @@ def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
 @st.fragment(run_every=0.5)
 def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
     evaluations = [live for name in evaluation_ids if (live := live_evaluation(store(), name))]
+    names = {listed.run_id: listed.name for listed in get_runs()}
     for live in evaluations:
-        panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
+        panel(live, RunRef(run_id=live.run_id, name=names.get(live.run_id, run), evaluation_id=None))
     if not evaluations:
         st.error("The evaluation in this link is not in the store.", icon=":material/search_off:")
         return
@@ -706,10 +707,12 @@ def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
 
 
 def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
-    """Open the run, or the comparison of two runs that were evaluated together."""
+    """Open the run, the comparison of two that were evaluated together, or the list of more."""
     names = _evaluated_runs(evaluations)
     if len(names) == 2:
         open_comparison(*names)
+    if len(names) > 2:
+        open_page("runs")
     open_run(run)
 
 
