@@ -66,7 +66,7 @@ def test_a_truncated_store_is_one_line_and_doctor_says_what_to_do(whole: Path, t
     assert result.exit_code == 6
     wrong = [line for line in result.stdout.splitlines() if line.startswith("WRONG")]
     assert wrong
-    assert any("Restore ragboard.duckdb from a copy" in line or "not a valid DuckDB" in line for line in wrong)
+    assert any("Restore ragboard.duckdb from a backup" in line or "not a valid DuckDB" in line for line in wrong)
 
 
 def test_damage_in_the_middle_of_a_table_is_named_by_doctor(whole: Path, tmp_path: Path) -> None:
