@@ -116,6 +116,7 @@ def test_no_connection_loads_extensions(store: Store) -> None:
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # a module's cut off byte code would break every later program
 from ragboard.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 main(sys.argv[2:])
