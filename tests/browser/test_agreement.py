@@ -85,7 +85,9 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
 
     settled(page).get_by_role("button", name="Another file").click()
     page.locator("input[type=file]").set_input_files(graded)
-    expect(page.get_by_role("combobox", name="Labels")).to_have_value(re.compile("^graded by embedded"), timeout=DRAWN)
+    expect(page.get_by_role("combobox", name="Labels")).to_have_value(
+        re.compile("^graded: 24 graded answers, embedded"), timeout=DRAWN
+    )
     expect(page.get_by_role("row").filter(has_text="annotators, each vs the others")).to_be_visible(timeout=DRAWN)
     expect(page.get_by_role("img", name="AUROC")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()
