@@ -237,7 +237,8 @@ class _Tools:
     def _hallucination(self, row: Hallucination) -> dict[str, Any]:
         page = self._page("sample", run=row.run, sample=row.sample_id, statement=str(row.number))
         where = {"run": row.run, "sample": row.sample_id, "question": row.question, "page": page}
-        return _statement(row.number, row.judged_statement, rule_based=row.judged.heuristic) | where
+        cites = {"cites": list(row.cites)} if row.cites else {}
+        return _statement(row.number, row.judged_statement, rule_based=row.judged.heuristic) | cites | where
 
     def compare_runs(self, run_a: RunName, run_b: RunName) -> str:
         """Compare run B against run A, question by question: differences are B - A, with 95% CIs and p values."""

@@ -135,6 +135,9 @@ class Sample:
     answerability: Answerability | None = None
     """Whether the question can be answered, as people labelled it in any run; None if nobody did. What the run file
     says is in `metadata`."""
+    reference_note: str = ""
+    """`reference from run X` if the file has no reference and that of another run of the dataset is used, or why none
+    is: runs have different ones. Empty for a reference of its own, and without any."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """All other columns of the file, by name."""
 

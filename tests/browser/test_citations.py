@@ -57,3 +57,4 @@ def test_the_list_can_hold_only_statements_that_their_citations_do_not_support(
     expect(page).to_have_url(f"{dashboard}/hallucinations?miscited=true")
     page.keyboard.press("Escape")
     expect(page.get_by_role("list", name="Unsupported statements")).to_contain_text("A toll is paid")
+    expect(page.get_by_role("list", name="Unsupported statements")).to_contain_text("cites [")

@@ -13,6 +13,8 @@ from ragboard.tasks import (
     TASKS,
     AnswerRating,
     AssignNuggets,
+    BertScore,
+    BertScores,
     Classification,
     Classify,
     Critique,
@@ -95,6 +97,8 @@ def _plain(task: Task) -> Reply:
             return Selection(chosen=(0,))
         case Similarity():
             return Similarities(values=(0.5,) * len(task.others))
+        case BertScore():
+            return BertScores(precision=(0.5,) * len(task.others), recall=(0.5,) * len(task.others))
         case _:
             return _opinion(task)
 

@@ -40,11 +40,11 @@ from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics, judged_by
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.references import reference_count
 from ragboard.store.queries.samples import (
     SampleQuery,
     SampleText,
     passage_counts,
-    reference_count,
     sample_texts,
 )
 from ragboard.store.queries.statements import HallucinationQuery, matched_labels

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ragboard.analysis.verdict_style import VERDICT_STYLES, verdict_words
 from ragboard.records import Evidence, Label, Statement
 from ragboard.store import Store
+from ragboard.store.queries.citations import cited_names
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.evaluations import JudgedBy, judge_names, ranked_evaluations
 from ragboard.store.queries.labels import human_verdicts
@@ -61,6 +62,13 @@ class Hallucination:
     number: int
     """Its number among the answer's statements, from 1."""
     judged_statement: JudgedStatement
+    cites: tuple[str, ...] = ()
+    """What its sentence cites, as the answer writes it; empty if that is nothing, or citations were not judged."""
+
+    @property
+    def cites_in_words(self) -> str:
+        """`cites [1] [2]`; empty if it cites nothing."""
+        return f"cites {' '.join(f'[{name}]' for name in self.cites)}" if self.cites else ""
 
     @property
     def statement(self) -> str:
@@ -136,7 +144,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         page = matched_page(connection, query)
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
-        draws = label_draws(connection, keys)
+        draws, cites = label_draws(connection, keys), cited_names(connection, keys)
     rows = tuple(
         Hallucination(
             run=shown[statement.evaluation_id][0],
@@ -151,6 +159,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
                 people=people.get(statement.key, ()),
                 draws=draws.get(statement.key, {}),
             ),
+            cites=cites.get(statement.key, ()),
         )
         for statement in page
     )

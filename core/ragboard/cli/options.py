@@ -209,7 +209,7 @@ _JUDGE_OPTIONS = (
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Embedder, if the judge cannot compare texts: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
+        help="Embedder, if the judge cannot compare texts: embedded, openai:MODEL, st:MODEL, ce:MODEL or bertscore.",
     ),
     click.option(
         "--judge-param",

@@ -181,7 +181,8 @@ def _print_row(row: Hallucination) -> None:
     words = verdict_words(judged, rule_based=row.judged.heuristic)
     click.echo(f"{MARKS[label or 'unsupported']} {words}: {one_line(judged.statement.text)}")
     labels = [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in judged.people]
-    for note in filter(None, (reason, judged.draws_in_words, *labels, f"{row.run} {row.sample_id}: {row.question}")):
+    where = f"{row.run} {row.sample_id}: {row.question}"
+    for note in filter(None, (row.cites_in_words, reason, judged.draws_in_words, *labels, where)):
         click.echo(f"    {one_line(note)}")
 
 

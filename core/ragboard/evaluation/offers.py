@@ -184,8 +184,9 @@ def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
         if contents.gold_without_ids:
             return "needs ids of the retrieved passages: the file names the gold ones by id"
         return "needs gold passages: the file has none"
-    roles = {kind.role for kind in tasks_for(metric.needs()) if panel.find_judge(kind) is None}
-    return next((f"needs {filler}" for role, filler in ROLES.items() if role in roles), "")
+    missing = [kind for kind in tasks_for(metric.needs()) if panel.find_judge(kind) is None]
+    first = min(missing, key=lambda kind: [*ROLES].index(kind.role), default=None)
+    return f"needs {first.judge_needed or ROLES[first.role]}" if first else ""
 
 
 def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:

@@ -47,8 +47,8 @@ def input_digest(
     """Return a digest of everything that the results of an evaluation depend on.
 
     That is the replies in the journal, the metrics and the code that computes them, the samples with the nuggets and
-    labels of their questions, the prices and the judge options. None if there is no journal, or if a metric is not
-    ragboard's own, because its code may depend on anything.
+    labels of their questions and the references that they take from the dataset, the prices and the judge options. None
+    if there is no journal, or if a metric is not ragboard's own, because its code may depend on anything.
     """
     if any(type(metric).__module__.partition(".")[0] != "ragboard" for metric in draws.metrics):
         return None
@@ -63,6 +63,7 @@ def input_digest(
         [positions.start, positions.stop] if isinstance(positions, range) else list(positions),
         [journal.st_size, journal.st_mtime_ns],
         store.last_question_changes(),
+        store.dataset_references(evaluation.run_id),
         {model: asdict(price) for model, price in options.prices.items()},
         options.judge_options and options_to_json(options.judge_options),
     ]

@@ -39,7 +39,9 @@ class Panel:
         judge = self.find_judge(kind)
         if judge is None:
             missing = self._in_role(kind)
-            option = ROLE_OPTIONS["ask" if missing.heuristic and kind.role != "embed" else kind.role]
+            option = (
+                kind.judge_needed or ROLE_OPTIONS["ask" if missing.heuristic and kind.role != "embed" else kind.role]
+            )
             raise JudgeError(f"{missing.name} does not answer {kind.__name__} tasks (role '{kind.role}'); use {option}")
         return judge
 

@@ -10,7 +10,8 @@ from ragboard.errors import SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder, openai_endpoint
-from ragboard.judges.local import CrossSimilarity, Hardware, LocalJudge, NliJudge, StEmbedder
+from ragboard.judges.local import BertScorer, CrossSimilarity, Hardware, LocalJudge, NliJudge, StEmbedder
+from ragboard.judges.local.bert_score import DEFAULT_MODEL
 from ragboard.judges.local.models import ANY_HARDWARE
 from ragboard.judges.local.presets import DEFAULT
 from ragboard.judges.options import JudgeOptions
@@ -187,6 +188,15 @@ EMBEDDERS: tuple[Backend, ...] = (
         summary="a cross-encoder for similarity (STS) on this machine",
         build=lambda model, settings: CrossSimilarity(model, hardware=settings.hardware),
         identity="ce",
+        no_prompt=_NO_PROMPT_FOR_TEXTS,
+    ),
+    Backend(
+        prefix="bertscore",
+        argument="MODEL",
+        summary=f"BERTScore by a model on this machine (by default {DEFAULT_MODEL}), for mtrag.overlap only",
+        default=DEFAULT_MODEL,
+        build=lambda model, settings: BertScorer(model, hardware=settings.hardware),
+        identity="bertscore",
         no_prompt=_NO_PROMPT_FOR_TEXTS,
     ),
 )

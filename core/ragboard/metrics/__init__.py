@@ -113,6 +113,7 @@ METRICS: dict[str, Metric] = {
         crag.Truthfulness(),
         mtrag.Faithfulness(),
         mtrag.RatingByAnswerability(),
+        mtrag.Overlap(),
         citations.AlceRecall(),
         citations.AlcePrecision(),
         citations.AlceF1(),

@@ -316,12 +316,17 @@ def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Out
     """
     for column in metric.requires:
         if getattr(sample, column) is None:
+            if column == "reference" and sample.reference_note:
+                return Unscored(reason="skipped", detail=sample.reference_note)
             return no_column(column)
     for need in metric.needs():
         missing = results.missing(need)
         if missing is not None:
             return missing
-    return _in_range(metric, sample, metric.score(sample, results))
+    outcome = _in_range(metric, sample, metric.score(sample, results))
+    if isinstance(outcome, Score) and "reference" in metric.requires and sample.reference_note:
+        return replace(outcome, counted="; ".join(filter(None, (outcome.counted, sample.reference_note))))
+    return outcome
 
 
 def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:

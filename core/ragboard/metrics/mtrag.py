@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import harmonic_mean
 from typing import Any, ClassVar
 
 from ragboard.answerability import ANSWERABILITY_COLUMNS, answerability_of
@@ -22,13 +25,23 @@ from ragboard.metrics.base import (
     no_column,
     yes_no_rows,
 )
+from ragboard.metrics.overlap import RougeL, common_subsequence, squad_words
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.refusal import refuses_in_full
 from ragboard.metrics.statements import ExtractedStatements, JointVerdicts, JudgedStatements, Statements
 from ragboard.records import Answerability, Outcome, Sample, Score, Unscored
-from ragboard.tasks import Critique, ExtractStatements, RateTurn, Rating, Task
+from ragboard.tasks import BertScore, BertScores, Critique, ExtractStatements, RateTurn, Rating, Task
 
-__all__ = ["Behaviour", "Faithfulness", "NeedUnlessDecided", "RatingByAnswerability", "TurnBehaviour", "TurnRating"]
+__all__ = [
+    "AnswerBertScores",
+    "Behaviour",
+    "Faithfulness",
+    "NeedUnlessDecided",
+    "Overlap",
+    "RatingByAnswerability",
+    "TurnBehaviour",
+    "TurnRating",
+]
 
 ASKS_BACK = "Is the main purpose of the answer to ask the user for details that the question leaves open?"
 
@@ -135,6 +148,32 @@ class TurnRating(Need[Rating]):
 
     def rows(self, rating: Rating, /) -> Iterable[Row]:
         yield judgement_row("rating of the turn", 1, str(rating.value), float(rating.value), rating.reason)
+
+
+@dataclass(frozen=True)
+class AnswerBertScores(Need[BertScores]):
+    """BERTScore of the answer, first against the reference, then against each passage."""
+
+    def tasks(self) -> tuple[type[Task], ...]:
+        return (BertScore,)
+
+    async def resolve(self, sample: Sample, ask: Ask) -> BertScores | Unscored:
+        for column in ("contexts", "reference"):
+            if getattr(sample, column) is None:
+                return no_column(column)
+        if missing := no_answer(sample):
+            return missing
+        passages = (passage.text for passage in sample.contexts or ())
+        return await ask(BertScore(text=sample.answer or "", others=(sample.reference or "", *passages)))
+
+    def rows(self, scores: BertScores, /) -> Iterable[Row]:
+        yield _value_row("BERTScore recall of the reference", 1, scores.recall[0])
+        for rank, precision in enumerate(scores.precision[1:], 1):
+            yield _value_row("BERTScore precision against each passage", rank, precision)
+
+
+def _value_row(about: str, number: int, value: float | None) -> Row:
+    return judgement_row(about, number, "no token" if value is None else f"{value:.3f}", value)
 
 
 @dataclass(frozen=True)
@@ -249,3 +288,66 @@ class RatingByAnswerability(AnswerabilityMetric):
 
     def answer_score(self, sample: Sample, judged: Rating) -> Outcome:
         return Score(value=judged.value / 10, counted=f"rated {judged.value} of 10")
+
+
+@dataclass(frozen=True)
+class Overlap(AnswerabilityMetric):
+    """Overlap with reference and passages where the question should be answered; elsewhere, whether the answer refuses.
+
+    The harmonic mean of BERTScore recall of the reference, ROUGE-L, and the best BERTScore precision against a passage.
+    Which questions should be answered: as in `mtrag.faithfulness`. `compat` scores as the source: 0 without passages,
+    the share of the reference's words in the answer where BERTScore recall is missing, and ROUGE-L of a-z and 0-9.
+    """
+
+    name: ClassVar[str] = "overlap"
+    title: ClassVar[str] = "Overlap (by answerability)"
+    formula: ClassVar[str] = (
+        "3 / (1/a + 1/b + 1/c) of a = (BERTScore recall + 1) / 2, b = ROUGE-L, c = (best BERTScore precision + 1) / 2,"
+        " or 1 or 0 where the behaviour decides"
+    )
+    category: ClassVar[Category] = "correctness"
+    requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
+    calls: ClassVar[str] = (
+        "1 to extract statements; a local model computes BERTScore."
+        " For an underspecified question only 1, whether the answer asks what is meant"
+    )
+    answer_need: ClassVar[Need[Any]] = AnswerBertScores()
+
+    def answer_score(self, sample: Sample, judged: BertScores) -> Outcome:
+        answer, reference = sample.answer or "", sample.reference or ""
+        recall, *_ = judged.recall
+        _, *by_passage = judged.precision
+        precisions = [precision or 0.0 for precision in by_passage if precision is not None or self.compat]
+        if self.compat:
+            rouge = _ascii_rouge_l(answer, reference)
+            if not precisions:
+                return Score(value=0.0, counted="no passage was retrieved")
+        else:
+            outcome = RougeL().score(sample, NeedResults({}))
+            if isinstance(outcome, Unscored):
+                return outcome
+            rouge = outcome.value
+            if not precisions:
+                detail = "the passages are empty" if by_passage else "no passage was retrieved"
+                return Unscored(reason="undefined", detail=detail)
+            if recall is None:
+                return Unscored(reason="undefined", detail="the answer or the reference has no token")
+        best = max(precisions)
+        found = _token_recall(answer, reference) if recall is None else (recall + 1) / 2
+        parts = [max(part, 0.0) for part in (found, rouge, (best + 1) / 2)]
+        first = f"token recall {found:.2f}" if recall is None else f"BERTScore recall {recall:.2f}"
+        counted = f"{first}, ROUGE-L {rouge:.2f}, best BERTScore precision {best:.2f}"
+        return Score(value=min(harmonic_mean(parts), 1.0), counted=counted)
+
+
+def _ascii_rouge_l(answer: str, reference: str) -> float:
+    """Return the ROUGE-L of the words of a-z and 0-9, as the library rouge-score computes it; 0 for an empty text."""
+    first, second = (re.findall("[a-z0-9]+", text.lower()) for text in (answer, reference))
+    return 2 * common_subsequence(first, second) / (len(first) + len(second)) if first and second else 0.0
+
+
+def _token_recall(answer: str, reference: str) -> float:
+    """Return the share of the reference's words that are in the answer, without punctuation and articles."""
+    in_answer, in_reference = Counter(squad_words(answer)), Counter(squad_words(reference))
+    common = (in_answer & in_reference).total()
+    return common / in_reference.total() if common else 0.0

@@ -201,7 +201,7 @@ def _filled(cell: Any) -> Any:
 
 def _row_of(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row, to be checked like a row of a file; passages are ordered by rank."""
-    row = {field.name: getattr(sample, field.name) for field in fields(Sample)}
+    row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name != "reference_note"}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
     if row["contexts"]:

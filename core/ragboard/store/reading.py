@@ -10,6 +10,7 @@ import duckdb
 from ragboard.errors import NotFoundError
 from ragboard.records import Evaluation, Nugget, Passage, Sample, Turn
 from ragboard.store.nouns import RunRef
+from ragboard.store.queries.references import with_dataset_references
 
 __all__ = [
     "column",
@@ -33,7 +34,8 @@ def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: s
     ).fetchone()
     if row is None:
         raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}; it has {_some_ids(connection, run)}")
-    ((position, sample),) = read_samples(connection, run.run_id, row[0], row[0] + 1)
+    samples = read_samples(connection, run.run_id, row[0], row[0] + 1)
+    ((position, sample),) = with_dataset_references(connection, run.run_id, samples)
     return position, sample
 
 
@@ -46,7 +48,7 @@ def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
-    """Return the samples at the positions from `start` up to `stop`, with their positions."""
+    """Return the samples at the positions from `start` up to `stop`, with their positions and their own references."""
     parameters = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"

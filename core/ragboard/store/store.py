@@ -27,6 +27,7 @@ from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
+from ragboard.store.queries.references import dataset_references_digest, with_dataset_references
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -312,12 +313,13 @@ class Store:
             )
 
     def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
-        """Yield every sample of a run with its position, one page at a time."""
+        """Yield every sample of a run with its position, one page at a time, with the references of its dataset."""
         start = 0
         while True:
             with self.database.read() as connection:
                 page = read_samples(connection, run_id, start, start + PAGE_SIZE)
-            yield from page
+                samples = with_dataset_references(connection, run_id, page)
+            yield from samples
             if len(page) < PAGE_SIZE:
                 return
             start += PAGE_SIZE
@@ -388,6 +390,11 @@ class Store:
                 " (SELECT coalesce(max(number), 0) FROM question_labels)"
             ).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
+
+    def dataset_references(self, run_id: str) -> str:
+        """Return a digest of the references that samples of a run take from its dataset; empty if they take none."""
+        with self.database.read() as connection:
+            return dataset_references_digest(connection, run_id)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
         """Return the calls, tokens and cost of an evaluation by model."""

@@ -203,7 +203,7 @@ def _default(field: Field[Any]) -> tuple[Any, ...]:
     return () if field.default is MISSING else (field.default,)
 
 
-OF_THE_QUESTION = ("nuggets", "answerability")
+OF_THE_QUESTION = ("nuggets", "answerability", "reference_note")
 """The fields of a sample that belong to its question in every run."""
 
 _EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in OF_THE_QUESTION}

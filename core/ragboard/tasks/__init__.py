@@ -23,6 +23,7 @@ from ragboard.tasks.base import (
     is_valid_reply,
     reply_or_failure,
 )
+from ragboard.tasks.bert_score import BertScore, BertScores
 from ragboard.tasks.classify import AresQuality, Classification, Classify
 from ragboard.tasks.codec import adapter, encode, task_key
 from ragboard.tasks.critique import Critique, CritiqueVerdict
@@ -56,6 +57,8 @@ __all__ = [
     "AnswerRating",
     "AresQuality",
     "AssignNuggets",
+    "BertScore",
+    "BertScores",
     "Classification",
     "Classify",
     "Critique",
@@ -139,6 +142,7 @@ TASKS: tuple[type[Task], ...] = (
     MatchReference,
     RateTurn,
     RewriteQuestion,
+    BertScore,
 )
 """All types of task."""
 

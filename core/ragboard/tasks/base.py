@@ -102,6 +102,8 @@ class Task(ABC, Generic[R_co]):
     """The role of the judge that answers it."""
     is_judgement: ClassVar[bool] = True
     """False if the reply only splits, writes or compares texts."""
+    judge_needed: ClassVar[str] = ""
+    """Which judge answers it and how to name it, if another judge of its role does not; empty: as for the role."""
     reply: ClassVar[type[Reply]]
     """The type of its reply."""
     runs_first: ClassVar[bool] = False

@@ -115,7 +115,14 @@ def _hallucination(row: Hallucination, *, run: bool, judge: bool) -> dict[str, A
         "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),
         "aside": strip_bidi_controls(shortened(row.run)) if run else "",
         "note": ", ".join(
-            filter(None, [strip_bidi_controls(row.judged.in_words) if judge else "", judged.draws_in_words])
+            filter(
+                None,
+                [
+                    strip_bidi_controls(row.cites_in_words),
+                    strip_bidi_controls(row.judged.in_words) if judge else "",
+                    judged.draws_in_words,
+                ],
+            )
         ),
         "people": [strip_bidi_controls(human_verdict_line(one)) for one in judged.people],
     }

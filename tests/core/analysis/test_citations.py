@@ -75,6 +75,12 @@ def test_the_list_can_hold_only_statements_that_their_citations_do_not_support(j
     assert statements(judged, miscited=True, verdict="unsupported") == [("b", "It is f9.")]
     page = hallucinations(judged, HallucinationQuery(miscited=True))
     assert (page.total, page.sentence) == (2, "2 statements cite a passage that does not say so")
+    assert [(row.cites, row.cites_in_words) for row in page.rows] == [
+        (("1",), "cites [1]"),
+        (("1", "9"), "cites [1] [9]"),
+    ]
+    uncited = hallucinations(judged, HallucinationQuery()).rows[0]
+    assert (uncited.statement, uncited.cites, uncited.cites_in_words) == ("It is f5.", (), "")
     page = hallucinations(judged, HallucinationQuery(miscited=True, verdict="unsupported"))
     assert page.sentence == "1 unsupported statement cites a passage that does not say so"
     assert hallucination_groups(judged, HallucinationQuery(miscited=True), "judge").groups[0].statements == 2
@@ -85,7 +91,7 @@ def test_the_command_lists_them_too(judged: Store) -> None:
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[0] == "2 statements cite a passage that does not say so"
-    assert "✓ supported: It is f4." in done.output
+    assert "✓ supported: It is f4.\n    cites [1] [9]\n" in done.output
     assert json.loads(CliRunner().invoke(main, [*words, "--json"]).output)["total"] == 2
 
 
@@ -98,7 +104,7 @@ def test_an_assistant_can_list_only_them(judged: Store) -> None:
             return await client.call_tool("hallucinations", {"miscited": True})
 
     found = json.loads(asyncio.run(ask()).content[0].text)
-    assert [row["sample"] for row in found["statements"]] == ["b", "a"]
+    assert [(row["sample"], row["cites"]) for row in found["statements"]] == [("b", ["1"]), ("a", ["1", "9"])]
     assert found["page"].endswith("?miscited=true")
 
 

@@ -22,6 +22,7 @@ from ragboard.prices import Price
 from ragboard.tasks import (
     TASKS,
     AssignNuggets,
+    BertScore,
     Classify,
     Critique,
     ExtractEntities,
@@ -63,6 +64,7 @@ EXAMPLES: tuple[Task, ...] = (
     GenerateQuestions(answer="Tea.", n=3),
     SelectSentences(question="q", sentences=("Tea.", "Ice.")),
     Similarity(text="a", others=("b", "c")),
+    BertScore(text="a", others=("b", "c")),
     Critique(question="q", answer="a", contexts=(), definition="Is it rude?"),
     Rate(quality="faithfulness", question="q", answer="a", contexts=("p",)),
     Prefer(quality="faithfulness", question="q", a="x", b="y", contexts=()),

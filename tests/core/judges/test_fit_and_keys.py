@@ -6,6 +6,8 @@ import pytest
 
 from ragboard.records import Evidence, Span, Verdict
 from ragboard.tasks import (
+    BertScore,
+    BertScores,
     ExtractedStatement,
     Extraction,
     ExtractStatements,
@@ -47,6 +49,8 @@ MISFITS: list[tuple[Task, Reply, str]] = [
     (SelectSentences(question="q", sentences=("a",)), Selection(chosen=(1,)), "not among the 1 offered"),
     (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "twice or out of order"),
     (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "expected 2 similarities, got 1"),
+    (BertScore(text="a", others=("b",)), BertScores(precision=(), recall=(1.0,)), "expected 1 precisions, got 0"),
+    (BertScore(text="a", others=("b",)), BertScores(precision=(None,), recall=()), "expected 1 recalls, got 0"),
     (
         ExtractStatements(question="q", text="abc"),
         Extraction(statements=(ExtractedStatement(text=" "),), refuses=False),

@@ -53,7 +53,7 @@ def judge_from(
 
 
 class CallableJudge:
-    """Answers every task except Similarity, with the prompts and checks of `LlmJudge`."""
+    """Answers every task that has a prompt, with the prompts and checks of `LlmJudge`."""
 
     heuristic = False
     answers: frozenset[type[Task]] = frozenset(PROMPTED_TASKS)

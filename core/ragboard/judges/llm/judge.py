@@ -31,7 +31,7 @@ _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "
 
 
 class LlmJudge:
-    """Answers every task except Similarity by calling a chat model.
+    """Answers every task that has a prompt by calling a chat model.
 
     `parameters` are sent to the model unchanged (`temperature`, `max_tokens`, `reasoning_effort`, ...); the default
     temperature is 0, and 1 for the second and later draws. `prompts` is a folder with files that replace the package's.

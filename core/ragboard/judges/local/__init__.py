@@ -5,10 +5,11 @@ torch and sentence-transformers come with the extra `ragboard[local]` and are im
 
 from __future__ import annotations
 
+from ragboard.judges.local.bert_score import BertScorer
 from ragboard.judges.local.embedder import StEmbedder
 from ragboard.judges.local.judge import LocalJudge, NliJudge
 from ragboard.judges.local.models import Hardware
 from ragboard.judges.local.presets import Preset, presets
 from ragboard.judges.local.similarity import CrossSimilarity
 
-__all__ = ["CrossSimilarity", "Hardware", "LocalJudge", "NliJudge", "Preset", "StEmbedder", "presets"]
+__all__ = ["BertScorer", "CrossSimilarity", "Hardware", "LocalJudge", "NliJudge", "Preset", "StEmbedder", "presets"]

@@ -28,6 +28,7 @@ __all__ = [
     "digest",
     "is_downloaded",
     "load",
+    "load_layers",
     "load_parts",
     "loading_from",
     "model_folder",
@@ -231,6 +232,30 @@ def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tu
         model = getattr(library, kind).from_pretrained(str(folder), local_files_only=True)
         tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
         return model.to(_device(hardware)).eval(), tokenizer
+
+
+def load_layers(folder: Path, layers: int, hardware: Hardware = ANY_HARDWARE) -> tuple[Any, Any]:
+    """Load the first layers of an encoder, without the head of its task, and its tokenizer, as `load` does.
+
+    Raises JudgeError in the same cases, and if the files lack some of the weights.
+    """
+    library = import_module("transformers")
+    logging = import_module("transformers.utils.logging")
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()  # it reports the layers that are left out
+    try:
+        with loading_from(folder):
+            model, found = library.AutoModel.from_pretrained(
+                str(folder), num_hidden_layers=layers, local_files_only=True, output_loading_info=True
+            )
+            tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            model = model.to(_device(hardware)).eval()
+    finally:
+        logging.set_verbosity(level)
+    missing = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise JudgeError(f"{folder}: the weights lack {missing[0]}")
+    return model, tokenizer
 
 
 def _device(hardware: Hardware) -> str:

@@ -60,6 +60,8 @@ class DatasetQuestion:
     history: tuple[Turn, ...]
     reference: str | None
     """The reference of the newest run that has one."""
+    different_references: bool
+    """Whether runs have different references; then runs without one take none from the dataset."""
     runs: int
     """Runs of the dataset that ask it."""
     nuggets: NuggetList | None
@@ -238,6 +240,7 @@ def dataset_questions(connection: Connection, dataset: str) -> list[DatasetQuest
 WITH asked AS (
   SELECT s.question, s.history::VARCHAR AS history, count(DISTINCT run_id) AS runs,
          arg_max(s.reference, r.imported) FILTER (trim(s.reference) <> '') AS reference,
+         count(DISTINCT trim(s.reference)) FILTER (trim(s.reference) <> '') > 1 AS different,
          min((r.place, s.position)) AS first
   FROM samples s
   JOIN (SELECT *, row_number() OVER (ORDER BY imported DESC, name) AS place FROM runs WHERE dataset = $dataset) r
@@ -248,7 +251,7 @@ written AS (
   SELECT question, history::VARCHAR AS history, max(number) AS number, count(*) AS versions
   FROM nugget_lists GROUP BY ALL
 )
-SELECT a.question, a.history, a.reference, a.runs, l.nuggets, l.author, l.approved, l.written, w.versions
+SELECT a.question, a.history, a.reference, a.different, a.runs, l.nuggets, l.author, l.approved, l.written, w.versions
 FROM asked a LEFT JOIN written w ON w.question = a.question AND w.history = a.history
 LEFT JOIN nugget_lists l ON l.number = w.number
 ORDER BY a.first""",
@@ -259,10 +262,11 @@ ORDER BY a.first""",
             question=question,
             history=tuple(Turn(**turn) for turn in json.loads(history)),
             reference=reference,
+            different_references=different,
             runs=runs,
             nuggets=_nugget_list(*version) if version[0] else None,
         )
-        for question, history, reference, runs, *version in rows
+        for question, history, reference, different, runs, *version in rows
     ]
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "passage_counts",
     "passage_digests",
     "position_of",
-    "reference_count",
     "refusal_counts",
     "refusals",
     "sample_frame",
@@ -263,14 +262,6 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
             [run_id],
         )
     )
-
-
-def reference_count(connection: Connection, run_id: str) -> int:
-    """Count the samples with a reference answer."""
-    row = connection.execute(
-        "SELECT count(*) FILTER (trim(reference) <> '') FROM samples WHERE run_id = ?", [run_id]
-    ).fetchone()
-    return row[0] if row else 0
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:

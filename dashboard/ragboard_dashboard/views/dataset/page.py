@@ -206,6 +206,11 @@ def _question(dataset: Dataset, number: int) -> None:
     plain(question.question)
     if question.reference:
         plain(f"Reference: {question.reference}", "note")
+    if question.different_references:
+        plain(
+            "This is the reference of the newest run. Runs have different ones, so runs without a reference use none.",
+            "note",
+        )
     _answerability(question, number)
     table = get_nugget_table(dataset, question)
     if table.nuggets:

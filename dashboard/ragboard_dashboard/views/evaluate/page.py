@@ -174,7 +174,9 @@ def _chat_model() -> JudgeOptions | None:
     base_url = right.text_input("Base URL", placeholder="Default: the server's environment, or OpenAI").strip()
     embedder, parameters, concurrency = st.columns([2, 2, 1])
     embed = embedder.text_input(
-        "Embedder", value="embedded", help="As for `--embed`: `embedded` or `openai:MODEL`"
+        "Embedder",
+        value="embedded",
+        help="As for `--embed`: `embedded`, `openai:MODEL`, or `bertscore` for `mtrag.overlap`",
     ).strip()
     pairs = parameters.text_input(
         "Parameters",
@@ -237,7 +239,9 @@ def _by_name() -> JudgeOptions | None:
         "Name", placeholder="trained:judge", help="As for `--judge`: `trained:FOLDER`, `replay:FILE`"
     ).strip()
     embed = right.text_input(
-        "Embedder", value="embedded", help="As for `--embed`: `embedded` or `openai:MODEL`"
+        "Embedder",
+        value="embedded",
+        help="As for `--embed`: `embedded`, `openai:MODEL`, or `bertscore` for `mtrag.overlap`",
     ).strip()
     return JudgeOptions(judge=name, embed=embed or None) if name else None
 

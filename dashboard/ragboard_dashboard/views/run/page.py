@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -269,12 +269,19 @@ def _self_agreement(run: RunRef) -> None:
     flips, items = sum(reply.flips for reply in found.replies), sum(one.items for one in found.replies)
     title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
     with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
-        plain("\n".join(map(str, (*found.replies, *found.metrics))))
+        _lines((*found.replies, *found.metrics))
         plain(
             "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
             " others have temperature 1 unless another one is set.",
             "note",
         )
+
+
+def _lines(figures: Iterable[object]) -> None:
+    """Draw a figure in words per line, with space between the lines, because on a phone each of them wraps."""
+    with st.container(gap="xsmall"):
+        for text in map(str, figures):
+            plain(f"{text[:1].upper()}{text[1:]}")
 
 
 def _bundling(run: RunRef) -> None:
@@ -285,7 +292,7 @@ def _bundling(run: RunRef) -> None:
     same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
     title = f": {same:,} of {items:,} judgements are the same" if items else ""
     with st.expander(f"Asked together and as the source asks{title}", icon=":material/call_split:"):
-        plain("\n".join(map(str, (*found.replies, *found.scores))))
+        _lines((*found.replies, *found.scores))
         plain(
             "By default one call asks for all nuggets or passages of an answer, and citations are counted from the"
             " verdicts on its statements; with compat=True there are calls as in the source.",

@@ -152,7 +152,10 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) ->
 
 
 def _flips(row: SampleRow) -> dict[str, str]:
-    return {"shown": f"{row.flips[0]}" if row.flips else "–", "why": row.flips_in_words or "judged once"}
+    return {
+        "shown": f"{row.flips[0]} of {row.flips[1]}" if row.flips else "–",
+        "why": row.flips_in_words or "judged once",
+    }
 
 
 def _note(reason: UnscoredReason, names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
 from ragboard.readers.labels import HumanGrades, human_grades
-from ragboard.records import Label, Score
+from ragboard.records import Label, Sample, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
@@ -205,9 +205,7 @@ def _recounted_note(report: SampleReport, spec: str) -> str:
 
 def _more(report: SampleReport) -> None:
     sample = report.sample
-    if sample.reference:
-        st.subheader("Reference", anchor=False)
-        plain(sample.reference)
+    _reference(sample)
     if report.nuggets:
         st.subheader("Nuggets: facts that a good answer has", anchor=False)
         for nugget in report.nuggets:
@@ -227,6 +225,16 @@ def _more(report: SampleReport) -> None:
         with st.expander("Metadata"):
             for key, given in sample.metadata.items():
                 plain(f"{key}: {given}"[:2000], "note")
+
+
+def _reference(sample: Sample) -> None:
+    """Draw the reference and, if it is not the run's own, where it is from or why there is none."""
+    if sample.reference or sample.reference_note:
+        st.subheader("Reference", anchor=False)
+    if sample.reference:
+        plain(sample.reference)
+    if sample.reference_note:
+        plain(f"{sample.reference_note[0].upper()}{sample.reference_note[1:]}.", "note")
 
 
 def _calls(report: SampleReport) -> None:

@@ -24,6 +24,7 @@ from ragboard.tasks import (
     TASKS,
     AnswerRating,
     AssignNuggets,
+    BertScore,
     Classification,
     Classify,
     Critique,
@@ -205,8 +206,8 @@ def test_a_batch_is_answered_in_order(judge: LlmJudge) -> None:
     assert ask(judge, *(task for task, _ in WELL)) == [reply for _, reply in WELL]
 
 
-def test_it_answers_every_task_type_but_similarity(judge: LlmJudge, server: ChatServer) -> None:
-    assert {type(task) for task, _ in WELL} == judge.answers == {*TASKS} - {Similarity}
+def test_it_answers_every_task_type_but_comparisons_of_texts(judge: LlmJudge, server: ChatServer) -> None:
+    assert {type(task) for task, _ in WELL} == judge.answers == {*TASKS} - {Similarity, BertScore}
     assert "does not answer Similarity" in failure(judge, Similarity(text="a", others=("b",)))
     assert server.asked == []
 

@@ -51,7 +51,7 @@ def test_flips_between_draws_are_a_column_if_there_are_several_draws() -> None:
     data = samples_data([replace(row(), flips=(2, 9)), row("s2")], {"m": "M"}, "run", "")
     assert (data["titles"], data["first"]) == (["M", "Flips"], [True, True])
     assert [one["scores"][-1] for one in data["rows"]] == [
-        {"shown": "2", "why": "2 of 9 judgements differ between draws"},
+        {"shown": "2 of 9", "why": "2 of 9 judgements differ between draws"},
         {"shown": "\u2013", "why": "judged once"},
     ]
 

@@ -1,0 +1,74 @@
+"""References that samples take from other runs of their dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragboard.records import Sample
+from ragboard.store.queries.query import Connection
+
+__all__ = ["dataset_references_digest", "reference_count", "with_dataset_references"]
+
+_FOUND = """\
+FROM samples m
+JOIN samples s ON s.question = m.question AND s.history::VARCHAR = m.history::VARCHAR
+JOIN runs r ON r.run_id = s.run_id
+WHERE m.run_id = $run_id AND m.reference IS NULL AND trim(s.reference) <> ''
+  AND r.dataset = (SELECT dataset FROM runs WHERE run_id = $run_id)"""
+"""Samples `m` of a run whose file has no reference, with the samples `s` of its dataset that have one."""
+
+
+def with_dataset_references(
+    connection: Connection, run_id: str, samples: Sequence[tuple[int, Sample]]
+) -> list[tuple[int, Sample]]:
+    """Return consecutive samples of a run with their positions; those without a reference get that of their dataset.
+
+    All runs that have one must agree, apart from spaces around it. `reference_note` says which run it is from, or why
+    there is none.
+    """
+    if all(sample.reference is not None for _, sample in samples):
+        return list(samples)
+    rows = connection.execute(
+        "SELECT m.position, arg_max(s.reference, (r.imported, r.name)), arg_max(r.name, (r.imported, r.name)),"
+        " count(DISTINCT trim(s.reference)), arg_min(r.name, trim(s.reference)), arg_max(r.name, trim(s.reference))"
+        f" {_FOUND} AND m.position BETWEEN $first AND $last GROUP BY m.position",
+        {"run_id": run_id, "first": samples[0][0], "last": samples[-1][0]},
+    ).fetchall()
+    found = {
+        position: (None, _conflict(*runs)) if different > 1 else (text, f"reference from run {run}")
+        for position, text, run, different, *runs in rows
+    }
+    return [
+        (position, replace(sample, reference=found[position][0], reference_note=found[position][1]))
+        if position in found
+        else (position, sample)
+        for position, sample in samples
+    ]
+
+
+def _conflict(first: str, second: str) -> str:
+    where = f"run {first} has" if first == second else f"runs {first} and {second} have"
+    return f"the run file has no reference for this sample, and {where} different references for the question"
+
+
+def reference_count(connection: Connection, run_id: str) -> int:
+    """Count the samples of a run with a reference answer, its own or that of the dataset."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM samples WHERE run_id = $run_id AND trim(reference) <> '')"
+        f" + (SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
+        " HAVING count(DISTINCT trim(s.reference)) = 1))",
+        {"run_id": run_id},
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def dataset_references_digest(connection: Connection, run_id: str) -> str:
+    """Return a digest of what `with_dataset_references` finds for all samples of a run; empty if that is nothing."""
+    row = connection.execute(
+        "SELECT bit_xor(md5_number(concat_ws(chr(31), question, history, text, run)))::VARCHAR FROM ("
+        "SELECT DISTINCT m.question, m.history::VARCHAR AS history, s.reference AS text, r.name AS run"
+        f" {_FOUND})",
+        {"run_id": run_id},
+    ).fetchone()
+    return row[0] or "" if row else ""

@@ -1,0 +1,57 @@
+"""Compare the tokens of texts (BERTScore)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ragboard.records import Sample
+from ragboard.tasks.base import Reply, Sizes, Task, as_json, count_of, wrong_count
+
+__all__ = ["BertScore", "BertScores"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BertScores(Reply):
+    """Precision and recall of the task's `text` against each of its `others`, in order.
+
+    At most 1; 0 is what two random texts have, so values can be negative. None if one of the two texts has no token.
+    """
+
+    precision: tuple[float | None, ...]
+    recall: tuple[float | None, ...]
+
+    def describe(self) -> str:
+        pairs = zip(self.precision, self.recall, strict=False)
+        return ", ".join(f"precision {_in_words(p)} recall {_in_words(r)}" for p, r in pairs) or "none"
+
+
+def _in_words(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BertScore(Task[BertScores]):
+    """Match the tokens of `text` with those of each of `others`. A local model answers this; there is no prompt."""
+
+    role = "embed"
+    is_judgement = False
+    judge_needed: ClassVar[str] = "a local model for BERTScore, --embed bertscore"
+    reply = BertScores
+
+    text: str
+    others: tuple[str, ...]
+    draw: int = 0
+
+    def check(self, reply: BertScores, /) -> str | None:
+        expected = len(self.others)
+        return wrong_count("precisions", len(reply.precision), expected) or wrong_count(
+            "recalls", len(reply.recall), expected
+        )
+
+    def describe(self, sample: Sample) -> str:
+        return f"Compare the tokens of a text with those of {count_of(self.others, 'other')}"
+
+    def simulate(self, sizes: Sizes) -> tuple[BertScores, str]:
+        values = (0.0,) * len(self.others)
+        return BertScores(precision=values, recall=values), as_json("")
