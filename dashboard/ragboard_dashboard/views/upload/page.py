@@ -691,7 +691,7 @@ def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
 @st.fragment(run_every=0.5)
 def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
     evaluations = [live for name in evaluation_ids if (live := live_evaluation(store(), name))]
-    names = {listed.run_id: listed.name for listed in get_runs()}
+    names = {listed.run_id: listed.name for listed in get_runs()} if evaluations else {}
     for live in evaluations:
         panel(live, RunRef(run_id=live.run_id, name=names.get(live.run_id, run), evaluation_id=None))
     if not evaluations:
