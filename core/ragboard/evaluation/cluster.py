@@ -444,8 +444,9 @@ def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, res
         journal.extend(files.lines(known=False))
         files.get_results(local)
         keys = local / f"{KEYS}.parquet"
-        _write_offsets(keys, local / "answer_places.parquet", journal)
-        keys.unlink()
+        if keys.exists():
+            _write_offsets(keys, local / "answer_places.parquet", journal)
+            keys.unlink()
         results.add_parts({path.stem: [path] for path in local.glob("*.parquet")})
 
 

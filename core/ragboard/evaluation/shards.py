@@ -207,8 +207,9 @@ def evaluate_shard(
             loop = SampleLoop(draws, runner, results, status)
             asyncio.run(loop.run(samples, work.options.samples_at_a_time))
             upload.send()
-            files = {table: parts[-1] for table, parts in results.finish_part(()).items()}
-            files[KEYS] = _key_table(files.pop("answer_places"), journal)
+            files = {table: parts[-1] for table, parts in results.finish_part(()).items() if parts}
+            if places := files.pop("answer_places", None):
+                files[KEYS] = _key_table(places, journal)
         folder.put_results(files)
         counts = replace(status.counts(runner.tally), done=loop.covered, unscored=loop.unscored)
         limits.report(counts)
