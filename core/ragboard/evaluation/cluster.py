@@ -444,9 +444,8 @@ def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, res
         journal.extend(files.lines(known=False))
         files.get_results(local)
         keys = local / f"{KEYS}.parquet"
-        if keys.exists():
-            _write_offsets(keys, local / "answer_places.parquet", journal)
-            keys.unlink()
+        _write_offsets(keys, local / "answer_places.parquet", journal)
+        keys.unlink()
         results.add_parts({path.stem: [path] for path in local.glob("*.parquet")})
 
 
