@@ -17,7 +17,7 @@ from filelock import FileLock
 from hypothesis import settings
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from tests.quick_database import quick
+from tests.quick_database import close_databases, quick
 from tests.quick_program import quick_program
 
 EvaluatedSamples: TypeAlias = Callable[[Path], Store]
@@ -43,13 +43,14 @@ LONGEST = {
     "test_action.py",
     "test_annotating.py",
     "test_batches.py",
+    "test_cluster.py",
     "test_damaged.py",
     "test_docs.py",
     "test_gate_commands.py",
     "test_nli.py",
     "test_pages.py",
     "test_presets.py",
-    "test_running.py",
+    "test_runner.py",
     "test_workers.py",
 }
 """Files that go first, or one process would be at the last of them while the others are done."""
@@ -129,6 +130,7 @@ def evaluated_samples(tmp_path_factory: pytest.TempPathFactory) -> EvaluatedSamp
             made = Store(tmp_path_factory.mktemp("samples") / "store")
             for added in made.add_runs(sample_runs()):
                 evaluate_run(made, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+            close_databases()
             shutil.copytree(made.folder, root / "samples")
 
     def copied(folder: Path) -> Store:
@@ -150,6 +152,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
         if fill not in filled:
             filled[fill] = tmp_path_factory.mktemp("filled") / "store"
             fill(Store(filled[fill]))
+            close_databases()
         shutil.copytree(filled[fill], store.folder)
         return store
 

@@ -248,10 +248,10 @@ def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Return the number of migrations applied. Raises StoreError if a newer ragboard applied more."""
     try:
         with _damage_as_store_error(path):
-            row = connection.execute("SELECT count(*) FROM migrations").fetchone()
+            rows = connection.execute("SELECT count(*) FROM migrations").fetchall()
     except duckdb.CatalogException:
         return 0
-    count: int = row[0] if row else 0
+    count: int = rows[0][0]
     if count > len(_migrations()):
         raise StoreError(f"{path}: written by a newer ragboard (schema {count}); upgrade this one")
     return count

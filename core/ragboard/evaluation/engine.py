@@ -105,10 +105,11 @@ class ResultFiles:
         self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
         """The files of finished parts."""
         self.folder = folder
-        self._part = -1
+        self._part = 0
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
-        self._open_part()
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        """The open files: of the tables that have rows."""
 
     def add(
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
@@ -136,24 +137,25 @@ class ResultFiles:
         """
         for spend in spending:
             self._put("spending", astuple(spend))
+        spending_path = self._path("spending")
         for table in TABLES:
             self._flush(table)
-            with _store_errors(self.folder):
-                self._writers[table].close()
-        parts = {table: [*before, self._path(table)] for table, before in self.paths.items()}
-        parts["spending"] = parts["spending"][-1:]
+        with _store_errors(self.folder):
+            for writer in self._writers.values():
+                writer.close()
+        parts = {
+            table: [*before, self._path(table)] if table in self._writers else before
+            for table, before in self.paths.items()
+        }
+        parts["spending"] = [spending_path] if "spending" in self._writers else []
         self.paths = parts
-        self._open_part()
+        self._writers = {}
+        self._part += 1
         return {table: list(paths) for table, paths in parts.items()}
 
     def add_parts(self, paths: Mapping[str, Sequence[Path]]) -> None:
         """Add parts whose files others have written."""
         self.paths = {table: [*before, *paths.get(table, ())] for table, before in self.paths.items()}
-
-    def _open_part(self) -> None:
-        self._part += 1
-        with _store_errors(self.folder):
-            self._writers = {table: pq.ParquetWriter(self._path(table), self._schemas[table]) for table in TABLES}
 
     def _path(self, table: str) -> Path:
         return self.folder / f"{table}-{self._part}.parquet"
@@ -164,10 +166,14 @@ class ResultFiles:
             self._flush(table)
 
     def _flush(self, table: str) -> None:
-        columns: list[Any] = list(zip(*self._rows[table], strict=True)) or [()] * len(TABLES[table])
+        if not self._rows[table]:
+            return
         schema = self._schemas[table]
+        columns = zip(*self._rows[table], strict=True)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
         with _store_errors(self.folder):
+            if table not in self._writers:
+                self._writers[table] = pq.ParquetWriter(self._path(table), schema)
             self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
         self._rows[table].clear()
 

@@ -207,8 +207,8 @@ def evaluate_shard(
             loop = SampleLoop(draws, runner, results, status)
             asyncio.run(loop.run(samples, work.options.samples_at_a_time))
             upload.send()
-            files = {table: parts[-1] for table, parts in results.finish_part(()).items()}
-            files[KEYS] = _key_table(files.pop("answer_places"), journal)
+            files = {table: parts[-1] for table, parts in results.finish_part(()).items() if parts}
+            files[KEYS] = _key_table(files.pop("answer_places", None), Path(local), journal)
         folder.put_results(files)
         counts = replace(status.counts(runner.tally), done=loop.covered, unscored=loop.unscored)
         limits.report(counts)
@@ -332,11 +332,11 @@ class _ShardBudget(Budget):
             self.limits.drop(number, may_be_billed=may_be_billed)
 
 
-def _key_table(places: Path, journal: Journal) -> Path:
-    """Write the task keys at these journal offsets to a file beside them, and return its path."""
-    table = pq.read_table(places)
+def _key_table(places: Path | None, folder: Path, journal: Journal) -> Path:
+    """Write the task keys at these journal offsets, none without a file, to a file in the folder; return its path."""
+    table = pq.read_table(places) if places else pa.table({name: [] for name in ("position", "place")})
     keys = journal.keys_by_offset()
     column = pa.array([keys[offset] for offset in table["place"].to_pylist()], pa.binary())
-    path = places.with_name(f"{KEYS}.parquet")
-    pq.write_table(pa.table({"position": table["position"], "key": column}), path)
+    path = folder / f"{KEYS}.parquet"
+    pq.write_table(pa.table({"position": table["position"].cast(pa.int32()), "key": column}), path)
     return path

@@ -24,24 +24,23 @@ def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str,
         " OR evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
     )
     given = {"run": run.run_id, "evaluations": list(run.evaluations)}
-    with connection.cursor() as reader:
-        of_run = {
-            table: reader.sql(f"FROM {table} WHERE run_id = $run", params={"run": run.run_id}).to_arrow_table()
-            for table in _RUN_TABLES
-        }
-        of_evaluations = {
-            table: reader.sql(f"FROM {table} WHERE {chosen}", params=given).to_arrow_table()
-            for table in _EVALUATION_TABLES
-        }
-        of_questions = {
-            table: reader.sql(
-                f"SELECT n.* EXCLUDE (number) FROM {current} n"
-                " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
-                " ON s.question = n.question AND s.history = n.history::VARCHAR",
-                params={"run": run.run_id},
-            ).to_arrow_table()
-            for table, current in _QUESTION_TABLES.items()
-        }
+    of_run = {
+        table: connection.sql(f"FROM {table} WHERE run_id = $run", params={"run": run.run_id}).to_arrow_table()
+        for table in _RUN_TABLES
+    }
+    of_evaluations = {
+        table: connection.sql(f"FROM {table} WHERE {chosen}", params=given).to_arrow_table()
+        for table in _EVALUATION_TABLES
+    }
+    of_questions = {
+        table: connection.sql(
+            f"SELECT n.* EXCLUDE (number) FROM {current} n"
+            " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
+            " ON s.question = n.question AND s.history = n.history::VARCHAR",
+            params={"run": run.run_id},
+        ).to_arrow_table()
+        for table, current in _QUESTION_TABLES.items()
+    }
     return of_run | of_evaluations | of_questions
 
 

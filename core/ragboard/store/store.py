@@ -457,10 +457,10 @@ class Store:
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results`: Parquet files for each of `RESULT_TABLES`; `metrics`: the descriptions of the computed metrics;
-        `tasks`: the names of the task types that each of them can ask; `covered`: the number of samples with results
-        (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other metrics stay, because
-        their plugins may be missing. Loading twice changes nothing.
+        `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
+        the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
+        samples with results (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other
+        metrics stay, because their plugins may be missing. Loading twice changes nothing.
         Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
@@ -469,17 +469,20 @@ class Store:
                 raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
+            stored = column(connection, "SELECT 1 FROM evaluations WHERE evaluation_id = ?", [evaluation.id])
             put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
                 condition = " AND NOT list_contains($others, metric)" if table == "scores" else ""
-                connection.execute(
-                    f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}",
-                    {"evaluation": evaluation.id} | ({"others": others} if condition else {}),
-                )
-                connection.execute(
-                    f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                    [evaluation.id, list(map(str, results[table]))],
-                )
+                if stored:
+                    connection.execute(
+                        f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}",
+                        {"evaluation": evaluation.id} | ({"others": others} if condition else {}),
+                    )
+                if files := results.get(table):
+                    connection.execute(
+                        f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
+                        [evaluation.id, list(map(str, files))],
+                    )
             mark_statements(connection, evaluation.id)
             connection.execute(
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",

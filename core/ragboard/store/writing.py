@@ -288,7 +288,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
 def _can_join_cluster(
     connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], earlier_questions: set[str]
 ) -> bool:
-    """Return whether a new sample is a turn of a conversation, or repeats a question."""
+    """Return whether a new sample is a turn of a conversation, or repeats a question: of these or an earlier one."""
     names = set(column(connection, "SELECT unnest(conversation_columns())", []))
     questions = {sample.question for sample in samples}
     return (
@@ -336,7 +336,8 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> 
     questions = sorted({sample.question for sample in run.samples})
     insert_run_row(connection, run, run_id, len(run.samples), len(questions), questions_key(questions))
     _insert_samples(connection, run_id, run.samples, 0)
-    mark_clusters(connection, run_id)
+    if _can_join_cluster(connection, run.samples, set()):
+        mark_clusters(connection, run_id)
     if run.scores:
         _insert_scores(connection, run_id, run.scores)
 
@@ -473,11 +474,12 @@ def put_evaluation(
             evaluation.run_id,
         ],
     )
-    for description in metrics:
-        connection.execute(
-            "INSERT OR REPLACE INTO metrics (evaluation_id, metric, description, tasks) VALUES (?, ?, ?, ?)",
-            [evaluation.id, description.spec, as_json(asdict(description)), (tasks or {}).get(description.spec)],
-        )
+    described = {description.spec: as_json(asdict(description)) for description in metrics}
+    connection.execute(
+        "INSERT OR REPLACE INTO metrics (evaluation_id, metric, description, tasks)"
+        " SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[][])",
+        [evaluation.id, list(described), list(described.values()), [(tasks or {}).get(spec) for spec in described]],
+    )
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:

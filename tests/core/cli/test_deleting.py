@@ -19,7 +19,10 @@ from tests.core.evaluation.test_interrupted import PATIENCE, At, ended, evaluate
 from ragboard import Store, StoreBusyError
 from ragboard.cli import main
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL"),
+    pytest.mark.plain_database,
+]
 
 
 @pytest.fixture
