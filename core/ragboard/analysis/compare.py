@@ -34,6 +34,12 @@ from ragboard.analysis.paired import (
     same_scores,
     unscored_reasons,
 )
+from ragboard.analysis.reference_answers import (
+    ANSWERS_ARE_REFERENCES,
+    compares_with_reference,
+    runs_of_references,
+    self_compared,
+)
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
 from ragboard.display import html_table, one_line, text_table
@@ -78,6 +84,7 @@ Change = Literal[
     "explained by passages",
     "no significant difference",
     "different judges",
+    "answers are references",
     "not compared",
 ]
 
@@ -116,12 +123,13 @@ class MetricComparison:
     such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
     these allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable."""
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable, or
+    if the metric compares the answers of A or B with themselves."""
     change: Change
     """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
     without a better direction; explained by passages: the same, but A and B differ in their number of passages, which
-    alone moves the metric in this direction; different judges: not comparable; not compared: no pair is scored in both
-    runs."""
+    alone moves the metric in this direction; different judges: not comparable; answers are references: the metric
+    compares the answers of A or B with themselves; not compared: no pair is scored in both runs."""
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
     scored_only_b: int
@@ -140,7 +148,8 @@ class MetricComparison:
     range: tuple[float, float] | None = None
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
-    """A warning if the metric depends on the number of passages and A and B retrieved different numbers; else empty."""
+    """A warning if the metric depends on the number of passages and A and B retrieved different numbers, or if it
+    compares the answers of A or B with themselves; else empty."""
     same_as: str = ""
     """The label of an earlier metric with the same scores in every pair: the two are one comparison; else empty."""
     same_passages: bool = False
@@ -324,6 +333,7 @@ def compare_runs(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
+        cautions = (*_references_warning(metrics), *cautions)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
@@ -358,7 +368,8 @@ def in_words(compared: MetricComparison) -> str:
         return "all differences are 0, no interval"
     interval = ci_text(pairs.interval, "+.3f")
     if compared.p is None:
-        return f"{pairs.difference:+.3f}, {interval}, not comparable: different judges"
+        why = compared.caution if compared.change == ANSWERS_ARE_REFERENCES else compared.change
+        return f"{pairs.difference:+.3f}, {interval}, not comparable: {why}"
     return f"{pairs.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
@@ -369,10 +380,10 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     would take about 430 questions like these.`
 
     `points` is on a scale from 0 to 1; for a metric with another range, it is scaled to the part of the range above 0.
-    Empty if the detectable difference is not known.
+    Empty if the detectable difference is not known, or the metric compares references with themselves.
     """
     pairs = compared.pairs
-    if pairs is None or pairs.detectable is None:
+    if pairs is None or pairs.detectable is None or compared.change == ANSWERS_ARE_REFERENCES:
         return ""
     low, high = compared.range or (0.0, 1.0)
     wanted = points * (high - max(low, 0.0))
@@ -510,7 +521,7 @@ def methods_in_words(compared: Comparison) -> tuple[str, ...]:
     detectable = [
         f"{metric.label} {metric.pairs.detectable:.2g}"
         for metric in compared.metrics
-        if metric.pairs and metric.pairs.detectable
+        if metric.pairs and metric.pairs.detectable and metric.p is not None
     ]
     if detectable:
         lines.append(f"Minimum detectable difference (80% power): {'; '.join(detectable)}.")
@@ -567,7 +578,10 @@ def _metrics(
         spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
-    not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
+    of_references = runs_of_references(connection, [a.run_id, b.run_id])
+    sides = [side for side, run in (("A's", a), ("B's", b)) if run.run_id in of_references]
+    with_reference = {spec for spec in columns if sides and compares_with_reference(descriptions.get(spec))}
+    not_comparable = with_reference | (set[str]() if allow_different_judges else judges.keys())
     comparable = {
         spec: difference.pairs
         for spec, difference in differences.items()
@@ -592,7 +606,9 @@ def _metrics(
             direction=direction,
             pairs=difference.pairs,
             p=p,
-            change=DIFFERENT_JUDGES if difference.pairs and p is None else _change(difference.pairs, p, direction),
+            change=_not_comparable(difference.pairs, of_references=spec in with_reference)
+            if spec in not_comparable
+            else _change(difference.pairs, p, direction),
             scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
             scored_only_b=int(np.sum(column.scored_b & ~column.scored_a)),
             scored_in_neither=int(np.sum(~column.scored_a & ~column.scored_b)),
@@ -602,10 +618,17 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
+            caution=self_compared(" and ".join(sides)) if spec in with_reference else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
     return tuple(compared)
+
+
+def _not_comparable(pairs: PairedDifference | None, *, of_references: bool) -> Change:
+    if pairs is None:
+        return "not compared"
+    return ANSWERS_ARE_REFERENCES if of_references else DIFFERENT_JUDGES
 
 
 def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
@@ -614,6 +637,17 @@ def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
 
 def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
+
+
+def _references_warning(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    """Yield one line that names the metrics that compare the answers of a run with themselves."""
+    held_back = [metric for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
+    if held_back:
+        run = held_back[0].caution.partition(" answers")[0]
+        yield (
+            f"{run} answers are the references. Left out, because they compare the answers with themselves:"
+            f" {', '.join(metric.label for metric in held_back)}."
+        )
 
 
 def _without_range(
@@ -662,7 +696,7 @@ def _with_passage_warnings(
     return tuple(
         replace(
             metric,
-            caution=warnings[metric.metric],
+            caution=". ".join(filter(None, (metric.caution, warnings[metric.metric]))),
             change="explained by passages"
             if metric.change in ("better", "worse", "differs")
             and metric.pairs
@@ -710,7 +744,7 @@ def _counting(policy: UnscoredPolicy) -> str:
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: SampleClusters | None) -> str:
-    compared = [metric for metric in metrics if metric.pairs]
+    compared = [metric for metric in metrics if metric.pairs and metric.change != ANSWERS_ARE_REFERENCES]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric is scored in both for any question."
     first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:MAX_IN_SENTENCE]

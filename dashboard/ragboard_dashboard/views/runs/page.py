@@ -280,7 +280,7 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         if summary.threshold_status
         else "",
         "look": summary.threshold_status or "",
-        "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, judge)))),
+        "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, summary.caution, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": interval_text(interval, ".2f"),
