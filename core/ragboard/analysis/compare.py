@@ -90,7 +90,7 @@ Change = Literal[
 
 ALPHA = 0.05
 LARGE_REFUSAL_GAP = 0.10
-"""Refusal rates that differ at least this much cause a warning: means over answers favour the run that refuses more."""
+"""Minimum significant difference of two refusal rates that causes a warning."""
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
 MAX_NAMED = 3
@@ -189,7 +189,7 @@ class RefusalComparison:
     test: SignTest
     """McNemar's test: a win is a pair in which only B refuses. If pairs are clustered, p is over clusters."""
     warning: str
-    """Empty unless the rates differ by at least 10 percentage points."""
+    """Empty unless the rates differ significantly, and by at least 10 percentage points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +317,7 @@ def compare_runs(
         costs = _without_range(cost_columns(connection, a, b, paired), META, "lower", clusters)
         grades = _without_range(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
-        refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
+        refusals = _refusals(connection, a, b, paired, clusters, metrics) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
@@ -721,22 +721,38 @@ def _change(pairs: PairedDifference | None, p: float | None, direction: Directio
 
 
 def _refusals(
-    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
+    connection: Connection,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns,
+    clusters: SampleClusters | None,
+    metrics: Sequence[MetricComparison],
 ) -> RefusalComparison | None:
     in_a, in_b, known = paired_refusals(connection, a, b, paired)
     n, first, second = in_a.size, int(in_a.sum()), int(in_b.sum())
     if not n:
         return None
-    warning = ""
-    if abs(second - first) / n >= LARGE_REFUSAL_GAP:
-        more = "B" if second > first else "A"
-        warning = (
-            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"
-            f" no faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
-        )
     cluster_ids = clusters.of[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
+    warning = ""
+    if abs(second - first) / n >= LARGE_REFUSAL_GAP and test.p < ALPHA:
+        more = "B" if second > first else "A"
+        warning = f"{more} refuses more often ({first / n:.0%} in A, {second / n:.0%} in B; p = {test.p:.2g})"
+        warning += _left_out_by_refusals(metrics, more)
     return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
+
+
+def _left_out_by_refusals(metrics: Sequence[MetricComparison], more: Literal["A", "B"]) -> str:
+    """Say which metric leaves out most of the questions that the run with more refusals refuses in full."""
+    reasons = {
+        metric.label: metric.reasons_a if more == "A" else metric.reasons_b for metric in metrics if not metric.note
+    }
+    refused = {label: counts["refusal"] for label, counts in reasons.items() if counts.get("refusal")}
+    if not refused:
+        return ""
+    label, count = max(refused.items(), key=lambda item: item[1])
+    questions = "1 question" if count == 1 else f"{count:,} questions"
+    return f". {label} leaves out {questions} that {more} refuses in full, which favours {more}"
 
 
 def _counting(policy: UnscoredPolicy) -> str:

@@ -43,7 +43,7 @@ from ragboard.analysis import (
 from ragboard.analysis.paired import is_cost
 from ragboard.metrics import METRICS, describe, metrics_named
 from ragboard.records import FileScores, Statement, Turn
-from ragboard.tasks import ExtractStatements, ignore_call
+from ragboard.tasks import ExtractStatements, Extraction, ignore_call
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -324,18 +324,30 @@ def test_unpaired_samples_are_counted_and_named(store: Store) -> None:
     assert (found.unpaired_a.ids, found.unpaired_b.ids) == (("s1", "s2"), ("s1",))
 
 
-def test_refusals_that_differ_much_come_with_a_warning(store: Store) -> None:
+@pytest.mark.parametrize("in_full", [True, False])
+@pytest.mark.parametrize(("questions", "significant"), [(3, False), (8, True)])
+def test_a_significant_difference_of_refusals_is_warned_of_and_what_it_leaves_out(
+    store: Store, questions: int, *, significant: bool, in_full: bool
+) -> None:
     class Shy(PlainJudge):
         async def answer(self, tasks, _hear=None):  # type: ignore[no-untyped-def, override]
             replies = await super().answer(tasks)
-            return [replace(reply, refuses=True) if hasattr(reply, "refuses") else reply for reply in replies]
+            return [
+                replace(reply, refuses=True, statements=() if in_full else reply.statements)
+                if isinstance(reply, Extraction)
+                else reply
+                for reply in replies
+            ]
 
-    keep(store, answers("a", [ALL] * 3))
-    keep(store, answers("b", [HALF] * 3), Shy())
+    keep(store, answers("a", [ALL] * questions))
+    keep(store, answers("b", [HALF] * questions), Shy())
     found = compare(store, "a", "b").refusals
     assert found
-    assert (found.n, found.a, found.b, found.test.wins) == (3, 0, 3, 3)
-    assert found.warning.startswith("B refuses far more often (0% in A, 100% in B)")
+    assert (found.n, found.a, found.b, found.test.wins) == (questions, 0, questions, questions)
+    assert (found.test.p < 0.05) == significant
+    said = "B refuses more often (0% in A, 100% in B; p = 0.0078)"
+    left_out = f". Faithfulness leaves out {questions} questions that B refuses in full, which favours B"
+    assert found.warning == (f"{said}{left_out if in_full else ''}" if significant else "")
     same = compare(store, "a", "a").refusals
     assert same
     assert same.warning == ""

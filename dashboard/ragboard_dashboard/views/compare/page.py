@@ -352,7 +352,7 @@ def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:
 
 
 def _draw_links(compared: Comparison) -> None:
-    """Draw links to evaluate what only one run has, and to the refusals if one run refuses far more often."""
+    """Draw links to evaluate what only one run has, and to the refusals if one run refuses significantly more often."""
     names, runs = {"A": st.query_params["a"], "B": st.query_params["b"]}, {"A": compared.a, "B": compared.b}
     missing = missing_evaluations(compared.a, compared.b) if evaluates() else {}
     refusals = compared.refusals
