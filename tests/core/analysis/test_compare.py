@@ -43,7 +43,7 @@ from ragboard.analysis import (
 from ragboard.analysis.paired import is_cost
 from ragboard.metrics import METRICS, describe, metrics_named
 from ragboard.records import FileScores, Statement, Turn
-from ragboard.tasks import ExtractStatements, Extraction, ignore_call
+from ragboard.tasks import Extraction, ExtractStatements, ignore_call
 
 FAITHFULNESS = "ragas.faithfulness"
 
