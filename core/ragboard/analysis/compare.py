@@ -18,7 +18,7 @@ from ragboard.analysis.comparability import (
     same_statement_judges,
 )
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
-from ragboard.analysis.metrics import MORE_PASSAGES, in_order, read_descriptions
+from ragboard.analysis.metrics import MORE_PASSAGES, headline, in_order, read_descriptions
 from ragboard.analysis.paired import (
     MetricColumn,
     cost_columns,
@@ -74,6 +74,7 @@ __all__ = [
     "in_words",
     "methods_in_words",
     "short_name",
+    "shown_metrics",
     "verdict_in_words",
 ]
 
@@ -93,8 +94,8 @@ LARGE_REFUSAL_GAP = 0.10
 """Minimum significant difference of two refusal rates that causes a warning."""
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
-MAX_NAMED = 3
-"""Maximum number of metrics named in the verdict."""
+MAX_NAMED = 2
+"""Maximum number of metrics with a result that the verdict names; it counts the others."""
 MAX_NAME_LENGTH = 40
 """Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
@@ -243,6 +244,11 @@ class Comparison:
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
 
     @property
+    def few_in_words(self) -> str:
+        """`Only 10 questions: CIs may be too narrow`; empty if there are enough."""
+        return f"Only {self.few}: CIs may be too narrow" if self.few else ""
+
+    @property
     def judged_by(self) -> str:
         """The judge of the compared metrics: `gpt-4o-mini`. If there are several, each with its metrics; else empty."""
         by_judge: dict[str, list[str]] = {}
@@ -268,7 +274,8 @@ class Comparison:
         return f"A is {self.a.name}, B is {self.b.name}: {self.paired:,} pairs{judge}", verdict_in_words(self)
 
     def _warnings(self) -> tuple[str, ...]:
-        return tuple(f"caution: {caution}" for caution in self.cautions)
+        few = (self.few_in_words,) if self.few else ()
+        return tuple(f"caution: {caution}" for caution in (*few, *self.cautions))
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [_table_row(metric) for metric in self.metrics]
@@ -400,10 +407,13 @@ def verdict_in_words(compared: Comparison) -> str:
     """Return the result in one line, with the names of the runs.
 
     `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
+
+    Metrics that cannot differ, or that compare references with themselves, are left out.
     """
     by_change: dict[Change, list[MetricComparison]] = {}
     for metric in compared.metrics:
-        by_change.setdefault(metric.change, []).append(metric)
+        if not metric.same_passages:
+            by_change.setdefault(metric.change, []).append(metric)
     a, b = (short_name(run.name) for run in (compared.a, compared.b))
     verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
     decided = sum(len(by_change.get(change, ())) for change in verbs)
@@ -416,18 +426,37 @@ def verdict_in_words(compared: Comparison) -> str:
     if undecided := by_change.get("no significant difference"):
         between = "" if significant else f" between {b} and {a}"
         parts.append(f"no significant difference{between} on {_counted(undecided)}")
-    parts += [_explained(metric, compared) for metric in by_change.get("explained by passages", ())]
+    if explained := by_change.get("explained by passages"):
+        parts.append(_explained(explained, compared))
     others: dict[Change, str] = {
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
     }
     parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
+    if not parts and compared.metrics:
+        return f"No metric can tell {b} from {a}"
     if not parts:
         unjudged = [short_name(run.name) for run in (compared.a, compared.b) if run.judged is None]
         return f"No metric to compare yet: evaluate {' and '.join(dict.fromkeys(unjudged)) or f'{a} and {b} alike'}"
-    few = f". Only {compared.few}: CIs may be too narrow" if compared.few else ""
-    text = f"{'; '.join(parts)}{few}"
+    text = "; ".join(parts)
     return text if significant else text[0].upper() + text[1:]
+
+
+def shown_metrics(compared: Comparison) -> tuple[str, ...]:
+    """Return the metrics to show where there is little space: the main ones, and each with a result.
+
+    Metrics that cannot differ are left out, unless nothing else is left, and so are those that compare references with
+    themselves.
+    """
+    able = [metric.metric for metric in compared.metrics if not metric.same_passages]
+    able = [spec for spec in able if spec not in _self_compared(compared)] or [one.metric for one in compared.metrics]
+    main = headline(able)
+    without_result = {one.metric for one in compared.metrics if one.change == "no significant difference"}
+    return tuple(spec for spec in able if spec in main or spec not in without_result)
+
+
+def _self_compared(compared: Comparison) -> frozenset[str]:
+    return frozenset(one.metric for one in compared.metrics if one.change == ANSWERS_ARE_REFERENCES)
 
 
 def grades_in_words(compared: Comparison) -> str:
@@ -460,26 +489,26 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
-def _explained(metric: MetricComparison, compared: Comparison) -> str:
-    """Say that the number of passages alone may explain the difference of a metric."""
-    lower = metric.pairs is not None and metric.pairs.difference < 0
+def _explained(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
+    """Say that the number of passages alone can explain the difference of these metrics."""
+    lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
+    differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
+    more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
     return (
-        f"{metric.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
-        f" {'more' if (compared.passages_b or 0) > (compared.passages_a or 0) else 'fewer'} passages"
-        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f}), so it decides nothing"
+        f"{_counted(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
+        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f})"
     )
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """List up to 3 metrics, each with its difference and interval; of more, return their number."""
-    if len(metrics) > MAX_NAMED:
-        return _counted(metrics)
+    """List up to 2 metrics with their differences, one that is `alone` with its interval; of more, count the others."""
     texts = [
-        f"{metric.label}{(': {}' if alone else ' ({})').format(_difference(metric.pairs))}"
-        for metric in metrics
+        f"{metric.label}: {_difference(metric.pairs)}" if alone else f"{metric.label} ({metric.pairs.difference:+.2f})"
+        for metric in metrics[:MAX_NAMED]
         if metric.pairs
     ]
-    return _listed(texts)
+    rest = len(metrics) - MAX_NAMED
+    return _listed([*texts, f"{rest} more"] if rest > 0 else texts)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -502,12 +531,14 @@ def methods_in_words(compared: Comparison) -> tuple[str, ...]:
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
-        lines.append(f"p is adjusted for {count} (Holm).")
+        lines.append(f"p is adjusted for {count} among {len(compared.metrics)} metrics (Holm).")
     same = [f"{metric.label} has the scores of {metric.same_as}" for metric in compared.metrics if metric.same_as]
     if same:
         lines.append(f"Counted once: {'; '.join(same)}.")
     equal = [metric for metric in compared.metrics if metric.all_equal]
+    held_back = [metric for metric in compared.metrics if metric.change == ANSWERS_ARE_REFERENCES]
     for words, metrics in (
+        ("it compares references with themselves", held_back),
         ("both runs have the same passages, so it cannot differ", [metric for metric in equal if metric.same_passages]),
         ("all differences are 0, so there is no interval", [metric for metric in equal if not metric.same_passages]),
     ):
