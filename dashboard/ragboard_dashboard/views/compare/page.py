@@ -52,6 +52,7 @@ from ragboard_dashboard.components.pairs import pair_list, pair_view
 from ragboard_dashboard.controls import (
     choose_evaluation,
     default_pair,
+    default_partner,
     export_control,
     label_file_line,
     last_page,
@@ -182,6 +183,11 @@ def _draw_empty_page() -> None:
 def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     """Draw the choice of A and B; by default the newest two runs over the same questions."""
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
+    wanted = {key: st.query_params.get(key, "").partition("@")[0] for key in ("a", "b")}
+    if wanted["a"] and not wanted["b"]:
+        second = default_partner(runs, wanted["a"], second)
+    elif wanted["b"] and not wanted["a"]:
+        first = default_partner(runs, wanted["b"], first)
     left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
         a = _select_run("A (baseline)", "a", runs, first)
@@ -231,9 +237,12 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
         data = changed_data(changed_questions, compared, _address_parameters(compared))
         if clicked := pair_list(data, key="changed"):
             _open_pair(clicked)
-    if any(one.change == "worse" for one in compared.metrics):
-        label = f"Why is {markdown_escaped(short_name(compared.b.name))} worse? Diagnosis"
-        link_to("diagnosis", label, {"run": st.query_params["b"]}, STETHOSCOPE)
+    changes = {one.change for one in compared.metrics}
+    loser = "b" if "worse" in changes else "a" if "better" in changes else ""
+    if loser:
+        name = compared.b.name if loser == "b" else compared.a.name
+        label = f"Why is {markdown_escaped(short_name(name))} worse? Diagnosis"
+        link_to("diagnosis", label, {"run": st.query_params[loser]}, STETHOSCOPE)
     label_file_line((compared.b, compared.a))
     if compared.grades:
         grades_table(compared, key="grades")
@@ -262,8 +271,9 @@ def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | 
     clicked = forest(compared, noise, key="forest", shown=shown)
     if collapsed:
         counts = Counter(_why_collapsed(one) for one in collapsed)
-        kinds = next(iter(counts)) if len(counts) == 1 else ", ".join(f"{count} {why}" for why, count in counts.items())
-        with st.expander(f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}: {kinds}"):
+        kinds = ", ".join(f"{count} {why}" for why, count in counts.items())
+        reason = f" {next(iter(counts))}" if len(counts) == 1 else f": {kinds}"
+        with st.expander(f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}{reason}"):
             specs = [one.metric for one in collapsed]
             clicked = forest(compared, noise, key="forest-more", shown=specs) or clicked
     return clicked
