@@ -767,7 +767,7 @@ def _refusals(
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
     warning = ""
     if abs(second - first) / n >= LARGE_REFUSAL_GAP and test.p < ALPHA:
-        more = "B" if second > first else "A"
+        more: Literal["A", "B"] = "B" if second > first else "A"
         warning = f"{more} refuses more often ({first / n:.0%} in A, {second / n:.0%} in B; p = {test.p:.2g})"
         warning += _left_out_by_refusals(metrics, more)
     return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
