@@ -49,6 +49,7 @@ __all__ = [
     "choose_run",
     "compare_link",
     "default_pair",
+    "default_partner",
     "edit_run",
     "evaluations_help",
     "export_control",
@@ -218,18 +219,32 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
     """Return the two runs (A, B) to compare by default: the newest two over the same questions; A is the older.
 
-    Runs of the user's come before the sample runs, evaluated runs before the others. Needs at least two runs.
+    Evaluated runs come first, and runs of the user's before the sample runs. Needs at least two runs.
     """
-    evaluated_first = sorted(runs, key=lambda run: not run.evaluated)
-    own = [run for run in evaluated_first if SAMPLE_TAG not in run.tags]
-    pair = _newest_pair(own) or own[:2]
-    newest, other = pair if len(pair) == 2 else (_newest_pair(evaluated_first) or evaluated_first[:2])
+    own = [run for run in runs if SAMPLE_TAG not in run.tags]
+    evaluated = [run for run in runs if run.evaluated]
+    pairs = (
+        _newest_pair([run for run in own if run.evaluated]),
+        _newest_pair([run for run in own if not run.evaluated]),
+        _newest_pair(evaluated),
+        _newest_pair([*evaluated, *runs]),
+        own[:2] if len(own) > 1 else [],
+    )
+    newest, other = next(filter(None, pairs), [*evaluated, *(run for run in runs if not run.evaluated)][:2])
     a, b = sorted((newest, other), key=lambda run: run.imported)
     return a.name, b.name
 
 
+def default_partner(runs: Sequence[ListedRun], name: str, default: str) -> str:
+    """Return the newest evaluated run over the questions of the run with this name; `default` if there is none."""
+    this = next((run for run in runs if run.name == name), None)
+    partners = (run for run in runs if this and run.name != name and run.dataset_key == this.dataset_key)
+    return next((run.name for run in partners if run.evaluated), default)
+
+
 def _newest_pair(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Return the first run that shares its questions with another, and the first of these; empty if none does."""
+    runs = list({run.run_id: run for run in runs}.values())
     counts = Counter(run.dataset_key for run in runs)
     shared = next((run.dataset_key for run in runs if counts[run.dataset_key] > 1), None)
     return [run for run in runs if run.dataset_key == shared][:2]

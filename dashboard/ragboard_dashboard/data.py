@@ -269,9 +269,9 @@ def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy 
 
 
 @cached()
-def get_most_changed(store: Store, a: RunRef, b: RunRef) -> tuple[ChangedQuestion, ...]:
+def get_most_changed(store: Store, a: RunRef, b: RunRef, metrics: tuple[str, ...]) -> tuple[ChangedQuestion, ...]:
     """Return the pairs whose scores changed most."""
-    return most_changed(store, a, b, _pairing(a, b))
+    return most_changed(store, a, b, _pairing(a, b), metrics=metrics)
 
 
 @cached(4)

@@ -185,6 +185,7 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
         interval_text(metric.interval, ".2f"),
         f"{metric.scored:,} of {metric.total:,} scored",
         metric.note,
+        metric.caution,
         more,
         judge,
         f"{STATUS_LABELS[metric.threshold_status]} ({metric.threshold})" if metric.threshold_status else "",

@@ -18,6 +18,7 @@ from ragboard.analysis.compare import (
     in_words,
     methods_in_words,
     short_name,
+    shown_metrics,
     verdict_in_words,
 )
 from ragboard.analysis.diagnosis import (
@@ -111,6 +112,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
@@ -171,6 +173,7 @@ from ragboard.store.queries.statements import (
 )
 
 __all__ = [
+    "ANSWERS_ARE_REFERENCES",
     "BEHAVIOURS",
     "BETTER",
     "DIFFERENT_JUDGES",
@@ -342,6 +345,7 @@ __all__ = [
     "set_threshold",
     "shared_words",
     "short_name",
+    "shown_metrics",
     "side_of",
     "source_of",
     "start_with",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,12 +22,13 @@ from ragboard.analysis.paired import (
     paired_refusals,
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
 from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import metric_of
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.pairs import TOLERANCE, PairedRuns
+from ragboard.store.queries.pairs import PairedRuns
 from ragboard.store.queries.samples import sample_texts
 from ragboard.text.sentences import sentence_spans
 
@@ -41,6 +42,8 @@ MAX_LEFT_OUT = 30
 """Maximum number of times that inconsistently judged pairs are replaced by the next largest changes."""
 NEARLY_THE_SAME = 0.8
 """Minimum Dice similarity of the words of two sentences that are nearly the same."""
+NEGLIGIBLE = 0.05
+"""Changes below this share of a metric's range are not listed."""
 MAX_METRICS = 3
 """Maximum number of metrics listed for a question."""
 
@@ -93,14 +96,22 @@ class ChangedQuestion:
 
 
 def most_changed(
-    store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None, *, limit: int = MAX_QUESTIONS
+    store: Store,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns | None = None,
+    *,
+    metrics: Collection[str] | None = None,
+    limit: int = MAX_QUESTIONS,
 ) -> tuple[ChangedQuestion, ...]:
-    """Find the pairs with the largest change: the sum over metrics of |B - A| as a share of the metric's range.
+    """Find the pairs with the largest change: |B - A| in the metric that moved most, relative to its range above 0.
 
-    - If only one of the two answers refuses in full, that counts like the full range of one metric. Only the first such
+    Only `metrics` count; None: all. Changes below 5% of the range are left out.
+
+    - If only one of the two answers refuses in full, that counts like the full range of a metric. Only the first such
       pair keeps its rank; the others come last, because they would crowd out all other pairs.
-    - Not counted: partial refusals, relevance metrics of a pair with a refusal, metrics without bounds, and metrics
-      with different judges in A and B.
+    - Not counted: partial refusals, relevance metrics of a pair with a refusal in full, metrics without bounds, metrics
+      with different judges in A and B, and metrics that compare references with themselves.
     - Pairs in which a sentence is a refusal in one answer and an unsupported statement in the other are left out.
     - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
       direction.
@@ -112,11 +123,14 @@ def most_changed(
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
         columns = metric_columns(connection, a, b, paired)
+        columns = {spec: column for spec, column in columns.items() if metrics is None or spec in metrics}
+        of_references = runs_of_references(connection, [a.run_id, b.run_id])
+        self_compared = {spec for spec in columns if of_references and compares_with_reference(descriptions.get(spec))}
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and (ends := range_of(descriptions.get(spec)))
+            if spec not in not_comparable and spec not in self_compared and (ends := range_of(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -126,7 +140,8 @@ def most_changed(
             partly = np.where(refusals > 0, stating_b, stating_a) & (refusals != 0)
         counted = [np.abs(refusals) * ~partly]
         counted += [
-            np.where(refusals != 0, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()
+            np.where((refusals != 0) & ~partly, 0.0, size) if _is_relevance(spec) else size
+            for spec, size in changes.items()
         ]
         improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
         refused = (refusals != 0) & ~partly
@@ -152,7 +167,7 @@ def most_changed(
             [
                 (descriptions[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
-                if changes[spec][row] > TOLERANCE
+                if changes[spec][row] >= NEGLIGIBLE
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
             in_part=bool(partly[row]),
@@ -191,13 +206,13 @@ def _is_relevance(spec: str) -> bool:
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
-    """Return the change of each pair as a share of the metric's range, in [0, 1]; 0 if one of the two is unscored."""
-    change = np.abs(column.b - column.a) / (metric_range[1] - metric_range[0])
+    """Return the change of each pair as a share of the metric's range above 0; 0 if one of the two is unscored."""
+    change = np.abs(column.b - column.a) / (metric_range[1] - max(metric_range[0], 0.0))
     return np.where(column.both, change, 0.0)
 
 
 def _improvements(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
-    """Return the improvement of each pair as a share of the metric's range, in [-1, 1]."""
+    """Return the improvement of each pair as a share of the metric's range above 0; a loss is negative."""
     better = {"higher": 1.0, "lower": -1.0, "neutral": 0.0}[direction]
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 
@@ -205,10 +220,13 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
 def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
-    """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties."""
-    total = np.sum(changes, axis=0).round(9)
-    order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -total)).tolist()
-    changed = [row for row in order if total[row] > TOLERANCE]
+    """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties.
+
+    Ties are broken by the sum of the changes of all metrics.
+    """
+    total, everything = np.max(changes, axis=0).round(9), np.sum(changes, axis=0).round(9)
+    order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -everything, -total)).tolist()
+    changed = [row for row in order if total[row] >= NEGLIGIBLE]
     further = [row for row in changed if refused[row]][1:]
     changed = [row for row in changed if row not in further] + further
     first, rest = changed[:limit], changed[limit:]

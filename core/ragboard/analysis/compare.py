@@ -18,7 +18,7 @@ from ragboard.analysis.comparability import (
     same_statement_judges,
 )
 from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
-from ragboard.analysis.metrics import MORE_PASSAGES, in_order, read_descriptions
+from ragboard.analysis.metrics import MORE_PASSAGES, headline, in_order, read_descriptions
 from ragboard.analysis.paired import (
     MetricColumn,
     cost_columns,
@@ -33,6 +33,12 @@ from ragboard.analysis.paired import (
     same_passages,
     same_scores,
     unscored_reasons,
+)
+from ragboard.analysis.reference_answers import (
+    ANSWERS_ARE_REFERENCES,
+    compares_with_reference,
+    runs_of_references,
+    self_compared,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
@@ -68,6 +74,7 @@ __all__ = [
     "in_words",
     "methods_in_words",
     "short_name",
+    "shown_metrics",
     "verdict_in_words",
 ]
 
@@ -78,16 +85,17 @@ Change = Literal[
     "explained by passages",
     "no significant difference",
     "different judges",
+    "answers are references",
     "not compared",
 ]
 
 ALPHA = 0.05
 LARGE_REFUSAL_GAP = 0.10
-"""Refusal rates that differ at least this much cause a warning: means over answers favour the run that refuses more."""
+"""Minimum significant difference of two refusal rates that causes a warning."""
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
-MAX_NAMED = 3
-"""Maximum number of metrics named in the verdict."""
+MAX_NAMED = 2
+"""Maximum number of metrics with a result that the verdict names; it counts the others."""
 MAX_NAME_LENGTH = 40
 """Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
@@ -116,12 +124,13 @@ class MetricComparison:
     such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
     these allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable."""
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable, or
+    if the metric compares the answers of A or B with themselves."""
     change: Change
     """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
     without a better direction; explained by passages: the same, but A and B differ in their number of passages, which
-    alone moves the metric in this direction; different judges: not comparable; not compared: no pair is scored in both
-    runs."""
+    alone moves the metric in this direction; different judges: not comparable; answers are references: the metric
+    compares the answers of A or B with themselves; not compared: no pair is scored in both runs."""
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
     scored_only_b: int
@@ -140,7 +149,8 @@ class MetricComparison:
     range: tuple[float, float] | None = None
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
-    """A warning if the metric depends on the number of passages and A and B retrieved different numbers; else empty."""
+    """A warning if the metric depends on the number of passages and A and B retrieved different numbers, or if it
+    compares the answers of A or B with themselves; else empty."""
     same_as: str = ""
     """The label of an earlier metric with the same scores in every pair: the two are one comparison; else empty."""
     same_passages: bool = False
@@ -180,7 +190,7 @@ class RefusalComparison:
     test: SignTest
     """McNemar's test: a win is a pair in which only B refuses. If pairs are clustered, p is over clusters."""
     warning: str
-    """Empty unless the rates differ by at least 10 percentage points."""
+    """Empty unless the rates differ significantly, and by at least 10 percentage points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +244,11 @@ class Comparison:
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
 
     @property
+    def few_in_words(self) -> str:
+        """`Only 10 questions: CIs may be too narrow`; empty if there are enough."""
+        return f"Only {self.few}: CIs may be too narrow" if self.few else ""
+
+    @property
     def judged_by(self) -> str:
         """The judge of the compared metrics: `gpt-4o-mini`. If there are several, each with its metrics; else empty."""
         by_judge: dict[str, list[str]] = {}
@@ -259,7 +274,8 @@ class Comparison:
         return f"A is {self.a.name}, B is {self.b.name}: {self.paired:,} pairs{judge}", verdict_in_words(self)
 
     def _warnings(self) -> tuple[str, ...]:
-        return tuple(f"caution: {caution}" for caution in self.cautions)
+        few = (self.few_in_words,) if self.few else ()
+        return tuple(f"caution: {caution}" for caution in (*few, *self.cautions))
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [_table_row(metric) for metric in self.metrics]
@@ -308,7 +324,7 @@ def compare_runs(
         costs = _without_range(cost_columns(connection, a, b, paired), META, "lower", clusters)
         grades = _without_range(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
-        refusals = _refusals(connection, a, b, paired, clusters) if same_judges else None
+        refusals = _refusals(connection, a, b, paired, clusters, metrics) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
@@ -324,6 +340,7 @@ def compare_runs(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
+        cautions = (*_references_warning(metrics), *cautions)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
@@ -358,7 +375,8 @@ def in_words(compared: MetricComparison) -> str:
         return "all differences are 0, no interval"
     interval = ci_text(pairs.interval, "+.3f")
     if compared.p is None:
-        return f"{pairs.difference:+.3f}, {interval}, not comparable: different judges"
+        why = compared.caution if compared.change == ANSWERS_ARE_REFERENCES else compared.change
+        return f"{pairs.difference:+.3f}, {interval}, not comparable: {why}"
     return f"{pairs.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
@@ -369,10 +387,10 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     would take about 430 questions like these.`
 
     `points` is on a scale from 0 to 1; for a metric with another range, it is scaled to the part of the range above 0.
-    Empty if the detectable difference is not known.
+    Empty if the detectable difference is not known, or the metric compares references with themselves.
     """
     pairs = compared.pairs
-    if pairs is None or pairs.detectable is None:
+    if pairs is None or pairs.detectable is None or compared.change == ANSWERS_ARE_REFERENCES:
         return ""
     low, high = compared.range or (0.0, 1.0)
     wanted = points * (high - max(low, 0.0))
@@ -389,10 +407,13 @@ def verdict_in_words(compared: Comparison) -> str:
     """Return the result in one line, with the names of the runs.
 
     `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
+
+    Metrics that cannot differ, or that compare references with themselves, are left out.
     """
     by_change: dict[Change, list[MetricComparison]] = {}
     for metric in compared.metrics:
-        by_change.setdefault(metric.change, []).append(metric)
+        if not metric.same_passages:
+            by_change.setdefault(metric.change, []).append(metric)
     a, b = (short_name(run.name) for run in (compared.a, compared.b))
     verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
     decided = sum(len(by_change.get(change, ())) for change in verbs)
@@ -405,18 +426,37 @@ def verdict_in_words(compared: Comparison) -> str:
     if undecided := by_change.get("no significant difference"):
         between = "" if significant else f" between {b} and {a}"
         parts.append(f"no significant difference{between} on {_counted(undecided)}")
-    parts += [_explained(metric, compared) for metric in by_change.get("explained by passages", ())]
+    if explained := by_change.get("explained by passages"):
+        parts.append(_explained(explained, compared))
     others: dict[Change, str] = {
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
     }
     parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
+    if not parts and compared.metrics:
+        return f"No metric can tell {b} from {a}"
     if not parts:
         unjudged = [short_name(run.name) for run in (compared.a, compared.b) if run.judged is None]
         return f"No metric to compare yet: evaluate {' and '.join(dict.fromkeys(unjudged)) or f'{a} and {b} alike'}"
-    few = f". Only {compared.few}: CIs may be too narrow" if compared.few else ""
-    text = f"{'; '.join(parts)}{few}"
+    text = "; ".join(parts)
     return text if significant else text[0].upper() + text[1:]
+
+
+def shown_metrics(compared: Comparison) -> tuple[str, ...]:
+    """Return the metrics to show where there is little space: the main ones, and each with a result.
+
+    Metrics that cannot differ are left out, unless nothing else is left, and so are those that compare references with
+    themselves.
+    """
+    able = [metric.metric for metric in compared.metrics if not metric.same_passages]
+    able = [spec for spec in able if spec not in _self_compared(compared)] or [one.metric for one in compared.metrics]
+    main = headline(able)
+    without_result = {one.metric for one in compared.metrics if one.change == "no significant difference"}
+    return tuple(spec for spec in able if spec in main or spec not in without_result)
+
+
+def _self_compared(compared: Comparison) -> frozenset[str]:
+    return frozenset(one.metric for one in compared.metrics if one.change == ANSWERS_ARE_REFERENCES)
 
 
 def grades_in_words(compared: Comparison) -> str:
@@ -449,26 +489,26 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
-def _explained(metric: MetricComparison, compared: Comparison) -> str:
-    """Say that the number of passages alone may explain the difference of a metric."""
-    lower = metric.pairs is not None and metric.pairs.difference < 0
+def _explained(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
+    """Say that the number of passages alone can explain the difference of these metrics."""
+    lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
+    differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
+    more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
     return (
-        f"{metric.label} is {'lower' if lower else 'higher'} in {short_name(compared.b.name)}, as is usual with"
-        f" {'more' if (compared.passages_b or 0) > (compared.passages_a or 0) else 'fewer'} passages"
-        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f}), so it decides nothing"
+        f"{_counted(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
+        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f})"
     )
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """List up to 3 metrics, each with its difference and interval; of more, return their number."""
-    if len(metrics) > MAX_NAMED:
-        return _counted(metrics)
+    """List up to 2 metrics with their differences, one that is `alone` with its interval; of more, count the others."""
     texts = [
-        f"{metric.label}{(': {}' if alone else ' ({})').format(_difference(metric.pairs))}"
-        for metric in metrics
+        f"{metric.label}: {_difference(metric.pairs)}" if alone else f"{metric.label} ({metric.pairs.difference:+.2f})"
+        for metric in metrics[:MAX_NAMED]
         if metric.pairs
     ]
-    return _listed(texts)
+    rest = len(metrics) - MAX_NAMED
+    return _listed([*texts, f"{rest} more"] if rest > 0 else texts)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -491,12 +531,14 @@ def methods_in_words(compared: Comparison) -> tuple[str, ...]:
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
-        lines.append(f"p is adjusted for {count} (Holm).")
+        lines.append(f"p is adjusted for {count} among {len(compared.metrics)} metrics (Holm).")
     same = [f"{metric.label} has the scores of {metric.same_as}" for metric in compared.metrics if metric.same_as]
     if same:
         lines.append(f"Counted once: {'; '.join(same)}.")
     equal = [metric for metric in compared.metrics if metric.all_equal]
+    held_back = [metric for metric in compared.metrics if metric.change == ANSWERS_ARE_REFERENCES]
     for words, metrics in (
+        ("it compares references with themselves", held_back),
         ("both runs have the same passages, so it cannot differ", [metric for metric in equal if metric.same_passages]),
         ("all differences are 0, so there is no interval", [metric for metric in equal if not metric.same_passages]),
     ):
@@ -510,7 +552,7 @@ def methods_in_words(compared: Comparison) -> tuple[str, ...]:
     detectable = [
         f"{metric.label} {metric.pairs.detectable:.2g}"
         for metric in compared.metrics
-        if metric.pairs and metric.pairs.detectable
+        if metric.pairs and metric.pairs.detectable and metric.p is not None
     ]
     if detectable:
         lines.append(f"Minimum detectable difference (80% power): {'; '.join(detectable)}.")
@@ -567,7 +609,10 @@ def _metrics(
         spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
-    not_comparable = frozenset[str]() if allow_different_judges else judges.keys()
+    of_references = runs_of_references(connection, [a.run_id, b.run_id])
+    sides = [side for side, run in (("A's", a), ("B's", b)) if run.run_id in of_references]
+    with_reference = {spec for spec in columns if sides and compares_with_reference(descriptions.get(spec))}
+    not_comparable = with_reference | (set[str]() if allow_different_judges else judges.keys())
     comparable = {
         spec: difference.pairs
         for spec, difference in differences.items()
@@ -592,7 +637,9 @@ def _metrics(
             direction=direction,
             pairs=difference.pairs,
             p=p,
-            change=DIFFERENT_JUDGES if difference.pairs and p is None else _change(difference.pairs, p, direction),
+            change=_not_comparable(difference.pairs, of_references=spec in with_reference)
+            if spec in not_comparable
+            else _change(difference.pairs, p, direction),
             scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
             scored_only_b=int(np.sum(column.scored_b & ~column.scored_a)),
             scored_in_neither=int(np.sum(~column.scored_a & ~column.scored_b)),
@@ -602,10 +649,17 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
+            caution=self_compared(" and ".join(sides)) if spec in with_reference else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
     return tuple(compared)
+
+
+def _not_comparable(pairs: PairedDifference | None, *, of_references: bool) -> Change:
+    if pairs is None:
+        return "not compared"
+    return ANSWERS_ARE_REFERENCES if of_references else DIFFERENT_JUDGES
 
 
 def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
@@ -614,6 +668,17 @@ def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
 
 def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
+
+
+def _references_warning(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    """Yield one line that names the metrics that compare the answers of a run with themselves."""
+    held_back = [metric for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
+    if held_back:
+        run = held_back[0].caution.partition(" answers")[0]
+        yield (
+            f"{run} answers are the references. Left out, because they compare the answers with themselves:"
+            f" {', '.join(metric.label for metric in held_back)}."
+        )
 
 
 def _without_range(
@@ -662,7 +727,7 @@ def _with_passage_warnings(
     return tuple(
         replace(
             metric,
-            caution=warnings[metric.metric],
+            caution=". ".join(filter(None, (metric.caution, warnings[metric.metric]))),
             change="explained by passages"
             if metric.change in ("better", "worse", "differs")
             and metric.pairs
@@ -687,22 +752,38 @@ def _change(pairs: PairedDifference | None, p: float | None, direction: Directio
 
 
 def _refusals(
-    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, clusters: SampleClusters | None
+    connection: Connection,
+    a: RunRef,
+    b: RunRef,
+    paired: PairedRuns,
+    clusters: SampleClusters | None,
+    metrics: Sequence[MetricComparison],
 ) -> RefusalComparison | None:
     in_a, in_b, known = paired_refusals(connection, a, b, paired)
     n, first, second = in_a.size, int(in_a.sum()), int(in_b.sum())
     if not n:
         return None
-    warning = ""
-    if abs(second - first) / n >= LARGE_REFUSAL_GAP:
-        more = "B" if second > first else "A"
-        warning = (
-            f"{more} refuses far more often ({first / n:.0%} in A, {second / n:.0%} in B). Refusals in full have"
-            f" no faithfulness score: the mean of {more} covers fewer questions, which favours {more}"
-        )
     cluster_ids = clusters.of[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
+    warning = ""
+    if abs(second - first) / n >= LARGE_REFUSAL_GAP and test.p < ALPHA:
+        more: Literal["A", "B"] = "B" if second > first else "A"
+        warning = f"{more} refuses more often ({first / n:.0%} in A, {second / n:.0%} in B; p = {test.p:.2g})"
+        warning += _left_out_by_refusals(metrics, more)
     return RefusalComparison(n=n, a=first, b=second, test=test, warning=warning)
+
+
+def _left_out_by_refusals(metrics: Sequence[MetricComparison], more: Literal["A", "B"]) -> str:
+    """Say which metric leaves out most of the questions that the run with more refusals refuses in full."""
+    reasons = {
+        metric.label: metric.reasons_a if more == "A" else metric.reasons_b for metric in metrics if not metric.note
+    }
+    refused = {label: counts["refusal"] for label, counts in reasons.items() if counts.get("refusal")}
+    if not refused:
+        return ""
+    label, count = max(refused.items(), key=lambda item: item[1])
+    questions = "1 question" if count == 1 else f"{count:,} questions"
+    return f". {label} leaves out {questions} that {more} refuses in full, which favours {more}"
 
 
 def _counting(policy: UnscoredPolicy) -> str:
@@ -710,7 +791,7 @@ def _counting(policy: UnscoredPolicy) -> str:
 
 
 def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], clusters: SampleClusters | None) -> str:
-    compared = [metric for metric in metrics if metric.pairs]
+    compared = [metric for metric in metrics if metric.pairs and metric.change != ANSWERS_ARE_REFERENCES]
     if not compared:
         return f"{b} and {a} cannot be compared: no metric is scored in both for any question."
     first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:MAX_IN_SENTENCE]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ragboard.analysis.compare import POINTS, Comparison, MetricComparison
 from ragboard.analysis.gates import read_condition
 from ragboard.analysis.means import MetricSummary
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.options import command_options, options_to_json
@@ -28,7 +29,8 @@ def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = AL
     """Return the `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
     `a` and `b` name the runs as on the page. On a metric with another range than 0 to 1, `allowed` is a share of the
-    part of the range above 0. Empty if all metrics are neutral or have different judges in A and B.
+    part of the range above 0. Empty if all metrics are neutral, have different judges in A and B, or compare references
+    with themselves.
     """
     options = [("--fail-if", condition) for condition in _conditions(compared, allowed)]
     return _command("compare", options, (a, b), compared) if options else ""
@@ -89,7 +91,10 @@ def _conditions(compared: Comparison, allowed: float) -> list[str]:
     return [
         _condition(metric, allowed)
         for metric in compared.metrics
-        if metric.pairs is not None and metric.better != "neutral" and _can_be_named(metric.metric)
+        if metric.pairs is not None
+        and metric.change != ANSWERS_ARE_REFERENCES
+        and metric.better != "neutral"
+        and _can_be_named(metric.metric)
     ]
 
 
@@ -106,7 +111,7 @@ def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
 
 
 def _threshold_option(metric: MetricComparison, summary: MetricSummary | None) -> Iterator[tuple[str, str]]:
-    if summary is None or metric.direction == "neutral" or not _can_be_named(metric.metric):
+    if summary is None or summary.caution or metric.direction == "neutral" or not _can_be_named(metric.metric):
         return
     option = "--min" if metric.direction == "higher" else "--max"
     if summary.threshold:

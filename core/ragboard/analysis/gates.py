@@ -11,6 +11,7 @@ from typing import Literal
 from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
 from ragboard.analysis.means import MetricSummary, range_of
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.analysis.runs import RunSummary
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.records import MetricDescription
@@ -75,13 +76,19 @@ def read_condition(text: str) -> Condition:
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition against the difference B minus A.
 
-    Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated.
+    Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated, or
+    that compares the references of a run with themselves.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {metric.metric: metric.judges for metric in compared.metrics if metric.change == DIFFERENT_JUDGES}
+    self_compared = {
+        metric.metric: metric.caution for metric in compared.metrics if metric.change == ANSWERS_ARE_REFERENCES
+    }
     results: list[GateResult] = []
     for condition in conditions:
         spec = resolve_spec(condition.metric, tuple(by_spec))
+        if spec in self_compared:
+            raise SettingError(f"{spec} is not comparable: {self_compared[spec]}. Choose another metric for --fail-if")
         if spec in not_comparable:
             raise SettingError(
                 f"{spec} is not comparable: different judges ({not_comparable[spec]}). Evaluate both runs with the same"

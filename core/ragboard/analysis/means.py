@@ -87,6 +87,8 @@ class MetricSummary:
     """Whether the mean meets the threshold; None without a threshold."""
     judged: JudgedBy | None = None
     """The evaluation that computed the scores."""
+    caution: str = ""
+    """Why the mean says nothing about the run: its answers are the references; else empty."""
 
     @property
     def unscored_text(self) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summaries
-from ragboard.analysis.metrics import in_order
+from ragboard.analysis.metrics import in_order, read_descriptions
+from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references, self_compared
 from ragboard.errors import NotFoundError
 from ragboard.metrics.partition import ClaimClass
 from ragboard.problems import kind_of_problem
@@ -351,6 +352,9 @@ def _summaries(
     labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
     usage = usage_by_evaluation(connection, every)
     refusals = refusal_counts(connection, evaluations)
+    descriptions = read_descriptions(connection)
+    with_reference = {spec for spec, metric in descriptions.items() if compares_with_reference(metric)}
+    of_references = runs_of_references(connection, [row.run_id for row in rows])
     summaries: list[RunSummary] = []
     for row in rows:
         main, other = row.evaluation_id or "", others[row.run_id]
@@ -371,7 +375,14 @@ def _summaries(
             imported=row.imported,
             judged=judged.get(main),
             metrics={
-                spec: replace(metrics[by_spec[spec]][spec], judged=judged[by_spec[spec]]) for spec in in_order(by_spec)
+                spec: replace(
+                    metrics[by_spec[spec]][spec],
+                    judged=judged[by_spec[spec]],
+                    caution=self_compared("the run's")
+                    if spec in with_reference and row.run_id in of_references
+                    else "",
+                )
+                for spec in in_order(by_spec)
             },
             file_scores=metrics.get(files.get(row.run_id, ""), {}),
             labels=labels.get(main, {}),

@@ -277,7 +277,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], poin
             ["column", "A", "B", "B - A", "p", "", "pairs"],
             [_cost(column) for column in found.costs],
         )
-    cautions = [f"caution: {metric.caution}" for metric in shown if metric.caution]
+    cautions = [f"caution: {metric.caution}" for metric in shown if metric.caution and metric.p is not None]
     notes = [f"{metric.label}: {metric.note}" for metric in shown if metric.note]
     sizes = [f"{metric.label}: {said}" for metric in shown if (said := detectable_in_words(metric, points))]
     for line in (*cautions, *notes, *sizes):

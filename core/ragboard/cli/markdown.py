@@ -18,7 +18,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[GateResult]) -> str:
     """Return the result as a sentence, warnings, the table of metrics, and configuration changes."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
-    passages = (metric.caution for metric in shown if metric.caution)
+    passages = (metric.caution for metric in shown if metric.caution and metric.p is not None)
     parts = [
         f"### {escaped(found.b.name)} vs {escaped(found.a.name)}",
         _gates(gated),

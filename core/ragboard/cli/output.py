@@ -75,7 +75,7 @@ def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
-    note = "".join(f", {text}" for text in (summary.note, judge) if text)
+    note = "".join(f", {text}" for text in (summary.note, summary.caution, judge) if text)
     note += f", {STATUS_LABELS[summary.threshold_status]}: {summary.threshold}" if summary.threshold_status else ""
     if summary.bounds:
         interval = interval_text(summary.interval, ".2f")

@@ -36,14 +36,13 @@ from ragboard.analysis import (
     pair_report,
     pair_rows,
     pair_runs,
-    sample_report,
     statement_changes,
     verdict_in_words,
 )
 from ragboard.analysis.paired import is_cost
 from ragboard.metrics import METRICS, describe, metrics_named
 from ragboard.records import FileScores, Statement, Turn
-from ragboard.tasks import ExtractStatements, ignore_call
+from ragboard.tasks import Extraction, ExtractStatements, ignore_call
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -123,7 +122,7 @@ def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Sto
     assert in_words(constant) == "all differences are 0, no interval"
     said = methods_in_words(found)
     assert said[:3] == (
-        "p is adjusted for 2 distinct comparisons (Holm).",
+        "p is adjusted for 2 distinct comparisons among 4 metrics (Holm).",
         "Counted once: Twin has the scores of First.",
         "Not counted: Constant (all differences are 0, so there is no interval).",
     )
@@ -152,14 +151,14 @@ def test_the_verdict_names_the_runs_and_says_that_questions_are_few(store: Store
     keep(store, answers("new", [ALL] * 9 + [HALF]))
     found = compare(store, "old", "new")
     assert verdict_in_words(found) == (
-        "new is better than old on Faithfulness: +0.95, 95% CI +0.48 to +1.00; no significant difference on Refusal."
-        " Only 10 questions: CIs may be too narrow"
+        "new is better than old on Faithfulness: +0.95, 95% CI +0.48 to +1.00; no significant difference on Refusal"
     )
-    assert found.few == "10 questions"
+    assert found.few_in_words == "Only 10 questions: CIs may be too narrow"
+    assert found.few_in_words in repr(found)
     keep(store, answers("long", [ALL] * 20))
     keep(store, answers("longer", [NONE] * 20))
     enough = compare(store, "long", "longer")
-    assert enough.few == ""
+    assert enough.few_in_words == ""
     assert verdict_in_words(enough).startswith("longer is worse than long on Faithfulness: -1.00, 95% CI ")
     assert "A" not in verdict_in_words(enough).replace("CI", "")
 
@@ -176,12 +175,12 @@ def test_a_difference_that_the_number_of_passages_explains_decides_nothing(store
     assert (relevance.pairs.difference, relevance.p < 0.05) == (-0.25, True)
     assert relevance.change == "explained by passages"
     assert verdict_in_words(found) == (
-        "No significant difference between many and few on Faithfulness; Context relevance is lower in many, as is"
-        " usual with more passages (2.0 → 4.0), so it decides nothing"
+        "No significant difference between many and few on Faithfulness; Context relevance is lower in many,"
+        " which more passages alone can cause (2.0 → 4.0)"
     )
     back = compare(store, "many", "few")
     assert {one.label: one.change for one in back.metrics}["Context relevance"] == "explained by passages"
-    assert "higher in few, as is usual with fewer passages (4.0 → 2.0)" in verdict_in_words(back)
+    assert "higher in few, which fewer passages alone can cause (4.0 → 2.0)" in verdict_in_words(back)
 
 
 def test_annotators_grades_in_both_files_are_compared_apart_from_metrics(store: Store) -> None:
@@ -324,18 +323,30 @@ def test_unpaired_samples_are_counted_and_named(store: Store) -> None:
     assert (found.unpaired_a.ids, found.unpaired_b.ids) == (("s1", "s2"), ("s1",))
 
 
-def test_refusals_that_differ_much_come_with_a_warning(store: Store) -> None:
+@pytest.mark.parametrize("in_full", [True, False])
+@pytest.mark.parametrize(("questions", "significant"), [(3, False), (8, True)])
+def test_a_significant_difference_of_refusals_is_warned_of_and_what_it_leaves_out(
+    store: Store, questions: int, *, significant: bool, in_full: bool
+) -> None:
     class Shy(PlainJudge):
         async def answer(self, tasks, _hear=None):  # type: ignore[no-untyped-def, override]
             replies = await super().answer(tasks)
-            return [replace(reply, refuses=True) if hasattr(reply, "refuses") else reply for reply in replies]
+            return [
+                replace(reply, refuses=True, statements=() if in_full else reply.statements)
+                if isinstance(reply, Extraction)
+                else reply
+                for reply in replies
+            ]
 
-    keep(store, answers("a", [ALL] * 3))
-    keep(store, answers("b", [HALF] * 3), Shy())
+    keep(store, answers("a", [ALL] * questions))
+    keep(store, answers("b", [HALF] * questions), Shy())
     found = compare(store, "a", "b").refusals
     assert found
-    assert (found.n, found.a, found.b, found.test.wins) == (3, 0, 3, 3)
-    assert found.warning.startswith("B refuses far more often (0% in A, 100% in B)")
+    assert (found.n, found.a, found.b, found.test.wins) == (questions, 0, questions, questions)
+    assert (found.test.p < 0.05) == significant
+    said = "B refuses more often (0% in A, 100% in B; p = 0.0078)"
+    left_out = f". Faithfulness leaves out {questions} questions that B refuses in full, which favours B"
+    assert found.warning == (f"{said}{left_out if in_full else ''}" if significant else "")
     same = compare(store, "a", "a").refusals
     assert same
     assert same.warning == ""
@@ -586,18 +597,38 @@ def test_answers_that_changed_are_not_crowded_out_by_refusals(store: Store) -> N
     assert sorted((one.sample_a, one.refuses) for one in found) == [("s0", "B"), ("s2", ""), ("s3", "")]
 
 
-def test_a_refusal_in_part_says_so_and_comes_after_grounded_changes(store: Store) -> None:
-    """It makes the answer less relevant, which is no change of what the answer states."""
+def test_a_refusal_in_part_says_so_and_ranks_by_its_scores(store: Store) -> None:
     partly = "The passages do not say when, but it is red."
     for name, said in (("a", ["It is red.", "It is red."]), ("b", [partly, "It is red. It is new."])):
         (added,) = store.add_runs([answers(name, said)])
-        metrics = metrics_named(["faithfulness", "refusal", "answer_relevance(method=direct)"])
+        metrics = metrics_named(["faithfulness", "answer_relevance(method=direct)"])
         evaluate_run(store, added.id, metrics, Panel(judge=EmbeddedJudge()))
     found = most_changed(store, store.resolve("a"), store.resolve("b"))
-    assert [(one.sample_a, one.refuses, one.in_part) for one in found][:1] == [("s1", "", False)]
-    kept = store.resolve("b")
-    assert sample_report(store, kept, "s0").refuses
-    assert "s0" not in {one.sample_a for one in found}
+    assert {one.sample_a: (one.refuses, one.in_part) for one in found} == {"s0": ("B", True), "s1": ("", False)}
+    sizes = [abs(one.scores[0].b - one.scores[0].a) for one in found]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [one.scores[0].label for one in found if one.sample_a == "s0"] == ["Answer relevance (rated)"]
+
+
+def test_the_largest_single_change_comes_first_and_is_named(store: Store) -> None:
+    """Three smaller changes that add up to more do not outrank it."""
+    scored(store, "a", {"first": [0.15, 0.5, 0.5, 0.5], "second": [0.5, 0.5, 0.5, 0.5], "third": [0.5] * 4})
+    scored(store, "b", {"first": [0.96, 0.9, 0.53, 0.6], "second": [0.5, 0.9, 0.5, 0.5], "third": [0.5, 0.9, 0.5, 0.5]})
+    a, b = store.resolve("a"), store.resolve("b")
+    found = most_changed(store, a, b)
+    assert [(one.sample_a, str(one.scores[0])) for one in found] == [
+        ("s0", "First 0.15 → 0.96"),
+        ("s1", "First 0.50 → 0.90"),
+        ("s3", "First 0.50 → 0.60"),  # not s2: 0.03 is negligible
+    ]
+    assert [str(one.scores[0]) for one in most_changed(store, a, b, metrics=["second"])] == ["Second 0.50 → 0.90"]
+
+
+def test_a_negligible_loss_is_not_listed_beside_gains(store: Store) -> None:
+    scored(store, "a", {"first": [0.1, 0.2, 0.3, 0.5, 0.5]})
+    scored(store, "b", {"first": [0.9, 0.9, 0.9, 0.9, 0.49]})
+    found = most_changed(store, store.resolve("a"), store.resolve("b"))
+    assert [one.scores[0].change for one in found] == ["better"] * 3
 
 
 def test_nothing_changed_is_no_question(store: Store) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "SampleQuery",
     "SampleText",
     "SentenceRow",
+    "answers_equal_to_references",
     "generated_questions",
     "judgements",
     "listed_samples",
@@ -130,6 +131,7 @@ class Judgement:
         return f"{self.about}{which}: {self.says}{value}"
 
 
+_SPACES = " \t\r\n"
 _ORDER: dict[Order, str] = {
     "file": "",
     "lowest": "m.value ASC NULLS LAST, ",
@@ -262,6 +264,22 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
             [run_id],
         )
     )
+
+
+def answers_equal_to_references(
+    connection: Connection, run_ids: Sequence[str], min_length: int
+) -> dict[str, tuple[int, int]]:
+    """Count the answers that equal their reference, and all answers with a reference, by run.
+
+    Case and outer spaces are ignored. Equal answers with fewer than `min_length` characters are not counted as equal.
+    """
+    rows = connection.execute(
+        "SELECT run_id, count(*) FILTER (length(answer) >= ? AND answer = reference), count(*) FROM"
+        " (SELECT run_id, lower(trim(answer, ?)) AS answer, lower(trim(reference, ?)) AS reference FROM samples"
+        " WHERE run_id IN (SELECT unnest(?))) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
+        [min_length, _SPACES, _SPACES, list(run_ids)],
+    ).fetchall()
+    return {run_id: (equal, total) for run_id, equal, total in rows}
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NoReturn
@@ -10,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.analysis import (
+    ANSWERS_ARE_REFERENCES,
     POINTS,
     POLICIES,
     Comparison,
@@ -31,6 +33,7 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
     short_name,
+    shown_metrics,
     verdict_in_words,
 )
 from ragboard.errors import NotFoundError, RagboardError
@@ -49,6 +52,7 @@ from ragboard_dashboard.components.pairs import pair_list, pair_view
 from ragboard_dashboard.controls import (
     choose_evaluation,
     default_pair,
+    default_partner,
     export_control,
     label_file_line,
     last_page,
@@ -133,6 +137,7 @@ def draw() -> None:
         _draw_empty_page()
         return
     running = under_way(*(run.run_id for run in runs))
+    st.container(key="first-on-phones-title").header("Compare", anchor=False)
     chosen = _choose_runs(runs)
     if chosen is None:
         return
@@ -178,6 +183,11 @@ def _draw_empty_page() -> None:
 def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     """Draw the choice of A and B; by default the newest two runs over the same questions."""
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
+    wanted = {key: st.query_params.get(key, "").partition("@")[0] for key in ("a", "b")}
+    if wanted["a"] and not wanted["b"]:
+        second = default_partner(runs, wanted["a"], second)
+    elif wanted["b"] and not wanted["a"]:
+        first = default_partner(runs, wanted["b"], first)
     left, right = st.container(key="beside-on-phones").columns(2, vertical_alignment="bottom")
     with left:
         a = _select_run("A (baseline)", "a", runs, first)
@@ -222,14 +232,17 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
     many_unpaired = _unpaired_count(compared) > MANY_UNPAIRED * (compared.paired + _unpaired_count(compared))
     if compared.metrics and (metric := _draw_metrics(compared, noise)):
         open_page("metrics", {"q": metric})
-    changed_questions = get_most_changed(a, b)
+    changed_questions = get_most_changed(a, b, shown_metrics(compared))
     if changed_questions:
         data = changed_data(changed_questions, compared, _address_parameters(compared))
         if clicked := pair_list(data, key="changed"):
             _open_pair(clicked)
-    if any(one.change == "worse" for one in compared.metrics):
-        label = f"Why is {markdown_escaped(short_name(compared.b.name))} worse? Diagnosis"
-        link_to("diagnosis", label, {"run": st.query_params["b"]}, STETHOSCOPE)
+    changes = {one.change for one in compared.metrics}
+    loser = "b" if "worse" in changes else "a" if "better" in changes else ""
+    if loser:
+        name = compared.b.name if loser == "b" else compared.a.name
+        label = f"Why is {markdown_escaped(short_name(name))} worse? Diagnosis"
+        link_to("diagnosis", label, {"run": st.query_params[loser]}, STETHOSCOPE)
     label_file_line((compared.b, compared.a))
     if compared.grades:
         grades_table(compared, key="grades")
@@ -240,7 +253,6 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
     if _unpaired_count(compared):
         _draw_unpaired(a, b, compared, expanded=many_unpaired)
     with st.expander("Method and details"):
-        plain(compared.sentence)
         plain("\n".join(_detail_lines(compared)), "note")
 
 
@@ -253,16 +265,25 @@ def _detectable_difference(compared: Comparison) -> str:
 
 
 def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
-    """Draw a line for each main metric and each with a result, the others collapsed; return the one clicked."""
-    specs = [one.metric for one in compared.metrics]
-    without_result = {one.metric for one in compared.metrics if one.change == "no significant difference"}
-    collapsed = [spec for spec in specs if spec in without_result and spec not in headline(specs)]
-    clicked = forest(compared, noise, key="forest", shown=[spec for spec in specs if spec not in collapsed])
+    """Draw a line for each of `shown_metrics`, the others collapsed; return the one clicked."""
+    shown = shown_metrics(compared)
+    collapsed = [one for one in compared.metrics if one.metric not in shown]
+    clicked = forest(compared, noise, key="forest", shown=shown)
     if collapsed:
-        count = f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}"
-        with st.expander(f"{count}: no significant difference"):
-            clicked = forest(compared, noise, key="forest-more", shown=collapsed) or clicked
+        counts = Counter(_why_collapsed(one) for one in collapsed)
+        kinds = ", ".join(f"{count} {why}" for why, count in counts.items())
+        reason = f" {next(iter(counts))}" if len(counts) == 1 else f": {kinds}"
+        with st.expander(f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}{reason}"):
+            specs = [one.metric for one in collapsed]
+            clicked = forest(compared, noise, key="forest-more", shown=specs) or clicked
     return clicked
+
+
+def _why_collapsed(one: MetricComparison) -> str:
+    """Return why a metric is not among those shown first, after a number."""
+    if one.change == ANSWERS_ARE_REFERENCES:
+        return "that compare references with themselves"
+    return "that cannot differ" if one.same_passages else "without a significant difference"
 
 
 def _summary(compared: Comparison) -> str:
@@ -284,7 +305,9 @@ def _summary(compared: Comparison) -> str:
 
 def _all_cautions(compared: Comparison) -> tuple[str, ...]:
     refusals = compared.refusals
-    return (*compared.cautions, *([f"{refusals.warning}."] if refusals and refusals.warning else ()))
+    few = f"{compared.few_in_words}." if compared.few else ""
+    warning = f"{refusals.warning}." if refusals and refusals.warning else ""
+    return tuple(filter(None, (few, *compared.cautions, warning)))
 
 
 def _detail_lines(compared: Comparison) -> Iterator[str]:
@@ -352,7 +375,7 @@ def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:
 
 
 def _draw_links(compared: Comparison) -> None:
-    """Draw links to evaluate what only one run has, and to the refusals if one run refuses far more often."""
+    """Draw links to evaluate what only one run has, and to the refusals if one run refuses significantly more often."""
     names, runs = {"A": st.query_params["a"], "B": st.query_params["b"]}, {"A": compared.a, "B": compared.b}
     missing = missing_evaluations(compared.a, compared.b) if evaluates() else {}
     refusals = compared.refusals
@@ -470,11 +493,11 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         return
     specs = [metric.metric for metric in compared.metrics if metric.pairs]
     shown = next(one for one in compared.metrics if one.metric == pair_query.metric)
-    st.subheader(f"Questions, largest {'differences' if shown.better == 'neutral' else 'losses'} first", anchor=False)
+    heading = st.empty()
     choice, which_column, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", pair_query.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
-    plain(detectable_in_words(shown), "note")
+    heading.subheader(_pairs_heading(shown, counts), anchor=False)
     which: Which = which_column.segmented_control(
         "Which",
         list(_titles(shown)),
@@ -497,6 +520,13 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     pager(page.total, PAGE_SIZE, page_index)
     if clicked:
         _open_pair(clicked)
+
+
+def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
+    """Say what the list of all questions begins with."""
+    if shown.better == "neutral":
+        return "Questions, largest differences first"
+    return "Questions, largest losses first" if counts["worse"] else "Questions: none is worse"
 
 
 def _address_parameters(compared: Comparison) -> dict[str, str]:

@@ -61,6 +61,7 @@ _TITLES = {
     "b": "Mean B",
     "pairs": "Questions",
 }
+_EXPLAINED = ", or the number of passages can explain it"
 _THICK = "Thick: all values that the unscored samples allow."
 _MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
 
@@ -93,16 +94,20 @@ def forest_data(
     """Return what the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
-    rows = [_metric(metric, _noise(metric.metric, noise), compared.tested, shared) for metric in compared.metrics]
+    few = {warning for warning in warnings if warning.startswith("fewer than") and compared.few}  # said above the table
+    rows = [
+        _metric(metric, _noise(metric.metric, noise), compared.tested, {*shared, *few}) for metric in compared.metrics
+    ]
     ends = [abs(row[end]) for row in rows for end in ("low", "high", "difference") if row[end] is not None]
     ends += [abs(band[end]) for row in rows for band in row["noise"] for end in ("low", "high")]
     left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
+    explained = any(one.change == "explained by passages" for one in compared.metrics)
     caption = (
-        "Dashed: no difference. Grey: not significant.",
+        f"Dotted line: no difference. Grey: not significant{_EXPLAINED if explained else ''}.",
         "Pale band: two evaluations of one run by the same judge differ by this much." if noise else "",
         _THICK if compared.policy == "bounds" else "",
         _MEANS if left_out or compared.unpaired_a.only or compared.unpaired_b.only else "",
-        *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared),
+        *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared if warning not in few),
     )
     return {
         "caption": " ".join(filter(None, caption)),
@@ -175,15 +180,15 @@ def _metric(
         "notes": [strip_bidi_controls(note) for note in notes if note],
         "noise": noise,
         "p": f"p = {metric.p:.2g}" if metric.p is not None and not metric.all_equal else "",
-        "a": f"{found.first:.3f}" if found else "–",
-        "b": f"{found.second:.3f}" if found else "–",
+        "a": f"{found.first:.2f}" if found else "–",
+        "b": f"{found.second:.2f}" if found else "–",
         "pairs": _counted(metric),
     }
 
 
 def _result(metric: MetricComparison) -> str:
     if metric.change == "explained by passages" and metric.pairs:
-        return f"{'lower' if metric.pairs.difference < 0 else 'higher'}, explained by passages"
+        return f"{'lower' if metric.pairs.difference < 0 else 'higher'}, number of passages can explain it"
     return "no difference" if metric.all_equal else CHANGE_TEXTS.get(metric.change, metric.change)
 
 
@@ -208,7 +213,7 @@ def _interval(metric: MetricComparison) -> str:
         return "cannot differ: both runs have the same passages"
     if found.ties == found.n:  # the CI would say only how few questions there are
         return "no question differs"
-    return f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}"
+    return f"{found.difference:+.2f}, {ci_text(found.interval, '+.2f')}"
 
 
 def _counted(metric: MetricComparison) -> str:
@@ -238,8 +243,16 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
     """Return the largest changes as rows, each by the score that moved furthest, a link with `query`."""
-    caption = "Questions that changed most, for better or worse. Click one to see both answers."
+    caption = f"{_largest(found)} Click one to see both answers."
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
+
+
+def _largest(found: Sequence[ChangedQuestion]) -> str:
+    """Say what is listed: `The 3 questions that changed most, all for the better.`."""
+    count = f"The {len(found)} questions" if len(found) > 1 else "The question"
+    changes = {one.scores[0].change if one.scores else "" for one in found}
+    only = {"better": ", all for the better", "worse": ", all for the worse"} if len(found) > 1 else {}
+    return f"{count} that changed most{only.get(next(iter(changes)), '') if len(changes) == 1 else ''}."
 
 
 def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:

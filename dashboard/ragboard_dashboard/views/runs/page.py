@@ -76,8 +76,8 @@ def draw() -> None:
         return
     runs, shown, unscored = _head()
     live_lines()
-    _compare(get_runs())
-    label_file_line(shown)
+    chosen = _compare(get_runs())
+    label_file_line([run for run in shown if run.name in chosen] or shown)
     if not shown:
         st.info("No run matches. The filter searches names, tags and datasets.", icon=":material/filter_alt_off:")
         return
@@ -104,18 +104,25 @@ def draw() -> None:
     _first()
 
 
-def _compare(runs: tuple[ListedRun, ...]) -> None:
-    """Draw the choice of two runs to compare; the first of them is the baseline."""
+def _compare(runs: tuple[ListedRun, ...]) -> list[str]:
+    """Draw the choice of two runs to compare; the first of them is the baseline. Returns the chosen runs.
+
+    Where the store has a newer pair than when the page was last drawn, that pair replaces the choice.
+    """
     names = [run.name for run in runs]
     if len(names) == 1:
-        return
+        return names
+    newest = default_pair(runs)
+    if st.session_state.get("newest-pair", newest) != newest:
+        st.session_state["two"] = list(newest)
+    st.session_state["newest-pair"] = newest
     choice, action = st.columns([5, 1], vertical_alignment="bottom")
     chosen = choice.multiselect(
         "Compare two runs",
         names,
         label_visibility="collapsed",
         placeholder="Choose two runs to compare",
-        default=default_pair(runs),
+        default=newest,
         format_func=strip_bidi_controls,
         max_selections=2,
         key="two",
@@ -123,6 +130,7 @@ def _compare(runs: tuple[ListedRun, ...]) -> None:
     )
     if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
         open_comparison(*chosen)
+    return chosen
 
 
 def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
@@ -220,8 +228,14 @@ def board_data(
     return {
         "caption": " ".join(filter(None, (CAPTIONS[unscored], LEGEND, judges_note))),
         "columns": [_column(spec, metrics.get(spec), labels) for spec in specs],
-        "rows": [_row(run, specs, now, datasets, query) for run in runs],
+        "rows": [_row(run, specs, now, datasets, query, _differing(run, runs)) for run in runs],
     }
+
+
+def _differing(run: RunSummary, runs: Sequence[RunSummary]) -> frozenset[str]:
+    """Return the settings of a run that another run over the same questions has with another value, or lacks."""
+    others = [other.config for other in runs if other.dataset_key == run.dataset_key]
+    return frozenset(key for key, value in run.config.items() if any(config.get(key) != value for config in others))
 
 
 def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
@@ -239,15 +253,21 @@ def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, in
 
 
 def _row(
-    run: RunSummary, specs: Sequence[str], now: datetime, datasets: Collection[str], query: Mapping[str, str]
+    run: RunSummary,
+    specs: Sequence[str],
+    now: datetime,
+    datasets: Collection[str],
+    query: Mapping[str, str],
+    differing: Collection[str],
 ) -> dict[str, Any]:
     judged = run.judged
+    settings = sorted(run.config, key=lambda key: key not in differing)  # cut at the end: what differs is first
     return {
         "key": run.run_id,
         "name": strip_bidi_controls(run.name),
         "href": address("run", {"run": run.name, **query}),
         "tags": [strip_bidi_controls(tag) for tag in run.tags],
-        "config": strip_bidi_controls(" · ".join(f"{key} {value}" for key, value in run.config.items())),
+        "config": strip_bidi_controls(" · ".join(f"{key} {run.config[key]}" for key in settings)),
         "metrics": [
             _cell(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec)) for spec in specs
         ],
@@ -280,11 +300,11 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         if summary.threshold_status
         else "",
         "look": summary.threshold_status or "",
-        "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, judge)))),
+        "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, summary.caution, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
         "bounds": interval_text(interval, ".2f"),
-        "count": count if summary.scored == summary.total else f"{count} scored",
+        "count": f"{count} scored",
         "why": _why(summary, count),
     }
 

@@ -20,7 +20,7 @@ from ragboard.analysis import (
     pair_runs,
     shared_words,
 )
-from ragboard_dashboard.controls import default_pair
+from ragboard_dashboard.controls import default_pair, default_partner
 from ragboard_dashboard.views.compare.tables import (
     changed_data,
     cost_data,
@@ -132,10 +132,25 @@ def test_the_newest_own_runs_over_the_same_questions_come_before_the_sample_runs
         for name, key, days in (("third", "mine", 3), ("second", "other", 2), ("first", "mine", 1))
     )
     assert default_pair([third, second, first, sample_a, sample_b]) == ("first", "third")
-    assert default_pair([second, first, sample_a, sample_b]) == ("first", "second")
+    assert default_pair([second, first, sample_a, sample_b]) == ("bm25-k3", "bm25-rerank-k5")
     assert default_pair([first, sample_a, sample_b]) == ("bm25-k3", "bm25-rerank-k5")
     unevaluated = replace(third, evaluations=0)
-    assert default_pair([unevaluated, first, sample_a, sample_b]) == ("first", "third")
+    assert default_pair([unevaluated, first, sample_a, sample_b]) == ("bm25-k3", "bm25-rerank-k5")
+    assert default_pair([unevaluated, first]) == ("first", "third")
+    unscored = replace(third, name="unscored", run_id="u", evaluations=0, imported=third.imported + DAY)
+    assert default_pair([unscored, third, second, first, sample_a, sample_b]) == ("first", "third")
+    pair = [unscored, replace(unscored, name="other", run_id="v", imported=unscored.imported - DAY / 2)]
+    assert default_pair([*pair, sample_a, sample_b]) == ("other", "unscored")
+
+
+def test_the_partner_of_a_run_is_the_newest_evaluated_one_over_its_questions(store: Store) -> None:
+    sample_a, sample_b = list_runs(store)
+    unscored = replace(sample_a, name="unscored", run_id="u", evaluations=0)
+    elsewhere = replace(sample_a, name="elsewhere", run_id="e", dataset_key="other")
+    runs = [unscored, elsewhere, sample_a, sample_b]
+    assert default_partner(runs, sample_b.name, "x") == sample_a.name
+    assert default_partner(runs, sample_a.name, "x") == sample_b.name
+    assert default_partner(runs, "elsewhere", "x") == "x"
 
 
 def test_an_interval_beyond_0_without_a_significant_p_says_that_p_is_adjusted(store: Store) -> None:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.dashboard.views.conftest import Draw
 
-from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
+from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
 from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, own_first
 from ragboard.analysis.metrics import in_order
 from ragboard.metrics import metrics_named
@@ -90,3 +91,24 @@ def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: P
     part = replace(run, samples=2000, refusals=10, judged=replace(run.judged, covered=50, samples=2000))
     data = board_data([part], metric_descriptions(store), (), datetime.now(UTC).replace(tzinfo=None))
     assert data["rows"][0]["refusals"] == "20% (10)"
+
+
+def test_the_settings_in_which_a_run_differs_come_first(tmp_path: Path) -> None:
+    for name, k in (("one", 3), ("other", 5)):
+        samples = (Sample(id="s", question="What?", answer="It is red."),)
+        Store(tmp_path).add_runs([Run(name=name, samples=samples, config={"model": "small", "chunk": 60, "k": k})])
+    data = board_data(leaderboard(Store(tmp_path)), {}, (), datetime.now(UTC).replace(tzinfo=None))
+    assert sorted(row["config"] for row in data["rows"]) == [
+        "k 3 · model small · chunk 60",
+        "k 5 · model small · chunk 60",
+    ]
+
+
+def test_a_newer_pair_replaces_the_choice_of_two_runs(draw: Draw) -> None:
+    page = draw("runs")
+    assert page.multiselect[0].value == ["bm25-k3", "bm25-rerank-k5"]
+    page.session_state["newest-pair"] = ("older", "old")
+    page.session_state["two"] = ["bm25-k3"]
+    assert page.run().multiselect[0].value == ["bm25-k3", "bm25-rerank-k5"]
+    chosen = page.multiselect[0].set_value(["bm25-rerank-k5"]).run()
+    assert chosen.multiselect[0].value == ["bm25-rerank-k5"]

@@ -1,0 +1,37 @@
+"""Runs whose answers are the references: metrics that compare the answer with the reference say nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ragboard.records import MetricDescription
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.samples import answers_equal_to_references
+
+__all__ = ["ANSWERS_ARE_REFERENCES", "compares_with_reference", "runs_of_references", "self_compared"]
+
+ANSWERS_ARE_REFERENCES: Final = "answers are references"
+"""Shown in place of better or worse for metrics that compare the references of a run with themselves."""
+
+MIN_LENGTH = 40
+"""Minimum number of characters of an answer that is a copy if it equals its reference: short answers such as a name or
+a year can be equal because they are right."""
+MIN_SHARE = 0.5
+"""The answers of a run are the references if more than this share of its answers with a reference are copies."""
+
+
+def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
+    """Return the runs whose answers are the references: more than half are copies, ignoring case and outer spaces."""
+    counts = answers_equal_to_references(connection, run_ids, MIN_LENGTH)
+    return frozenset(run_id for run_id, (copies, answers) in counts.items() if copies > MIN_SHARE * answers)
+
+
+def compares_with_reference(metric: MetricDescription | None) -> bool:
+    """Return whether a metric compares the answer with the reference."""
+    return metric is not None and "answer" in metric.requires and "reference" in metric.requires
+
+
+def self_compared(subject: str) -> str:
+    """`B's answers are the references: the metric compares them with themselves`."""
+    return f"{subject} answers are the references: the metric compares them with themselves"
