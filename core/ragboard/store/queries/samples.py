@@ -30,6 +30,7 @@ __all__ = [
     "passage_counts",
     "passage_digests",
     "position_of",
+    "question_count",
     "reference_count",
     "refusal_counts",
     "refusals",
@@ -263,6 +264,12 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
             [run_id],
         )
     )
+
+
+def question_count(connection: Connection, run_id: str) -> int:
+    """Count the different questions of a run."""
+    row = connection.execute("SELECT count(DISTINCT question) FROM samples WHERE run_id = ?", [run_id]).fetchone()
+    return row[0] if row else 0
 
 
 def reference_count(connection: Connection, run_id: str) -> int:

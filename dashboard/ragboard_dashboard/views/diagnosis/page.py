@@ -1,8 +1,8 @@
-"""The Diagnosis page: findings of a run, and its worst questions, passages and topics."""
+"""The Diagnosis page: findings of a run, and its worst questions, passages and groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ import streamlit as st
 
 from ragboard.analysis import (
     FAITHFULNESS,
+    GROUP_METRICS,
     QUANTITIES,
     RULES,
     Breakdown,
@@ -22,13 +23,17 @@ from ragboard.analysis import (
     PassageIssue,
     ResultQuery,
     SampleQuery,
+    WeakGroup,
     command_for,
     condition_of,
     diagnosis_warning,
+    group_in_words,
+    groups_compared_in_words,
     missing_in_words,
+    small_groups_in_words,
     source_of,
     start_with,
-    topic_in_words,
+    top_questions_in_words,
     why_not_triggered,
 )
 from ragboard.stats import Interval
@@ -168,14 +173,14 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and topics."""
-    questions, passages, topics = st.columns(3, gap="large")
+    """Draw the worst questions, passages and groups."""
+    questions, passages, groups = st.columns(3, gap="large")
     with questions:
         _questions(found, name)
     with passages:
         _passages(found, name)
-    with topics:
-        _topics(found, name)
+    with groups:
+        _groups(found, name)
 
 
 def _questions(found: Diagnosis, name: str) -> None:
@@ -183,11 +188,7 @@ def _questions(found: Diagnosis, name: str) -> None:
     if found.top_questions_share is None:
         plain("There are no unsupported statements.", "note")
         return
-    plain(
-        f"{len(found.questions)} of {found.samples:,} questions account for {found.top_questions_share:.0%} of the"
-        f" {found.unsupported:,} statements that are not supported.",
-        "note",
-    )
+    plain(top_questions_in_words(found), "note")
     _open(
         [
             Link(mark=f"{question.statements:,}", text=question.question, page=page, query=query)
@@ -238,25 +239,32 @@ def _passage_link(one: PassageIssue, name: str) -> tuple[str, dict[str, str]]:
     return _results_link(one.query, name)[:2]
 
 
-def _topics(found: Diagnosis, name: str) -> None:
-    st.subheader("Topics", anchor=False)
-    compared = found.comparisons
-    if not compared.groups:
-        plain("No column has groups of at least 5 scored samples.", "note")
-        return
-    columns = ", ".join(one.removeprefix("metadata.") for one in compared.columns)
-    metrics = ", ".join(map(column_title, compared.metrics))
-    none = "" if found.topics else "No group is significantly worse than the rest. "
-    plain(
-        f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
-        "note",
-    )
-    if compared.closest:
-        plain("The weakest group, which may be chance:", "note")
-    for one in found.topics or filter(None, [compared.closest]):
-        plain(topic_in_words(one, column_title(one.metric)))
-        page, query, label = _results_link(one.query, name)
-        link_to(page, label, query, ":material/arrow_forward:")
+def _groups(found: Diagnosis, name: str) -> None:
+    st.subheader("Groups", anchor=False)
+    compared, labels = found.comparisons, {metric: column_title(metric) for metric in GROUP_METRICS}
+    if compared.groups:
+        lowest = " The lowest, which may be chance:" if compared.lowest and not found.weak_groups else ""
+        plain(
+            f"Significantly lower than the rest: {len(found.weak_groups)}."
+            if found.weak_groups
+            else f"No group is significantly lower than the rest.{lowest}",
+            "note",
+        )
+    _group_lines(found.weak_groups, name)
+    if found.weak_groups and compared.lowest:
+        plain("Also low, which may be chance:", "note")
+    _group_lines(compared.lowest, name)
+    for note in filter(None, (small_groups_in_words(compared, labels), groups_compared_in_words(compared, labels))):
+        plain(note, "note")
+
+
+def _group_lines(groups: Sequence[WeakGroup], name: str) -> None:
+    for group in groups:
+        plain(group_in_words(group, column_title(group.metric)))
+    for query in dict.fromkeys(group.query for group in groups):
+        page, address, _ = _results_link(query, name)
+        label = f"Show the chart: {column_label(query.column)} by {column_label(query.by)}"
+        link_to(page, label, address, ":material/arrow_forward:")
 
 
 def _open(links: list[Link], name: str) -> None:

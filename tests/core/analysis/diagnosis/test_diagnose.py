@@ -17,14 +17,19 @@ from ragboard.analysis import (
     HallucinationQuery,
     command_for,
     diagnose,
+    group_in_words,
+    groups_compared_in_words,
     hallucinations,
     missing_in_words,
+    small_groups_in_words,
     start_with,
-    topic_in_words,
+    top_questions_in_words,
     why_not_triggered,
 )
+from ragboard.analysis.diagnosis import FAITHFULNESS, weak_groups
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
+from ragboard.store.queries.clusters import SampleClusters
 
 Claims = list[str]
 
@@ -120,7 +125,7 @@ def test_where_all_is_well_every_rule_is_silent_with_its_reason(store: Store) ->
     found = diagnose(store, keep(store, make_run("made", well)))
     assert found.findings == ()
     assert {one.state for one in found.not_triggered} <= {"within threshold", "inconclusive", "no interval"}
-    assert found.topics == ()
+    assert found.weak_groups == ()
 
 
 def test_a_finding_carries_its_figure_and_leads_to_the_evidence(store: Store) -> None:
@@ -248,29 +253,66 @@ def test_passages_that_contradict_are_named_where_references_are_missing(store: 
     assert {"lost-in-retrieval", "lost-in-generation"} <= {one.rule.id for one in found.not_triggered}
 
 
-def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
+def test_a_group_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
         return (inventive if number % 4 == 0 else well)(number, right, rng)
 
     run = make_run("made", texts, samples=80, metadata=lambda number: {"topic": "abcd"[number % 4], "odd": number % 2})
     found = diagnose(store, keep(store, run))
-    assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
-    assert {one.value for one in found.topics} <= {"a", "0"}
+    assert {(one.by, one.value) for one in found.weak_groups} >= {("metadata.topic", "a")}
+    assert {one.value for one in found.weak_groups} <= {"a", "0"}
     assert found.comparisons.groups == 3 * 6
-    assert found.comparisons.closest is None
-    assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
+    assert all(one.value not in ("a", "0") for one in found.comparisons.lowest)
+    assert group_in_words(found.weak_groups[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
 
 
-def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: Store) -> None:
+def test_without_a_significantly_worse_group_the_lowest_are_leads(store: Store) -> None:
     def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
         return (inventive if number in (0, 4) else well)(number, right, rng)
 
     run = make_run("made", texts, samples=40, metadata=lambda number: {"topic": "abcd"[number % 4]})
     found = diagnose(store, keep(store, run))
-    assert found.topics == ()
-    closest = found.comparisons.closest
-    assert closest is not None
-    assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
+    assert found.weak_groups == ()
+    lowest = found.comparisons.lowest[0]
+    assert (lowest.value, lowest.comparison.difference < 0, lowest.p >= 0.05) == ("a", True, True)
+
+
+def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed() -> None:
+    """Samples of 12 conversations: the lowest group is of 3 of them, which no test and no interval can use."""
+    conversation = np.arange(120) % 12
+    answerable = np.array(["no" if one < 3 else "yes" for one in conversation], dtype=np.object_)
+    turn = np.array([str(place // 12) for place in range(120)], dtype=np.object_)
+    scores = np.where(answerable == "no", 0.0, np.where(turn == "8", 0.5, 0.75))
+    clusters = SampleClusters(of=conversation, conversations=True)
+    by_column = {"metadata.turn": turn, "metadata.answerable": answerable}
+    worse, compared = weak_groups({FAITHFULNESS: scores}, by_column, clusters)
+    assert worse == ()
+    assert [(one.by, one.value) for one in compared.lowest][:2] == [
+        ("metadata.answerable", "no"),
+        ("metadata.turn", "8"),
+    ]
+    words = group_in_words(compared.lowest[0], "Faithfulness")
+    assert words.startswith("answerable = no: Faithfulness 0.00 (n = 30), others 0.72 (n = 90); difference -0.72, ")
+    assert words.endswith("not tested: too few independent samples")
+
+
+def test_a_low_group_that_is_too_small_to_compare_is_named_with_its_size() -> None:
+    kind = np.array(["chat"] * 3 + ["question"] * 20 + ["task"] * 20, dtype=np.object_)
+    scores = np.array([0.0] * 3 + [0.5, 1.0] * 20)
+    _, compared = weak_groups({FAITHFULNESS: scores}, {"metadata.kind": kind, "metadata.id": np.arange(43).astype(str)})
+    labels = {FAITHFULNESS: "Faithfulness"}
+    assert small_groups_in_words(compared, labels) == (
+        "Low, but with fewer than 5 scored samples: kind = chat (Faithfulness 0.00, n = 3)."
+    )
+    assert "each group of at least 5 scored samples (by kind)" in groups_compared_in_words(compared, labels)
+
+
+def test_questions_are_counted_once_where_several_models_answer_them(store: Store) -> None:
+    run = make_run("made", inventive, samples=20)
+    twice = replace(run, samples=(*run.samples, *(replace(one, id=f"{one.id}-again") for one in run.samples)))
+    found = diagnosed(store, twice)
+    assert (found.samples, found.question_count) == (40, 20)
+    assert top_questions_in_words(found).startswith("5 of 20 questions (with 40 answers) account for ")
 
 
 def diagnosed(store: Store, run: Run, names: Sequence[str] = ("ragas.faithfulness",)) -> Diagnosis:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, NotTriggered, Rule
-from ragboard.analysis.diagnosis import TopicComparisons
+from ragboard.analysis.diagnosis import GroupComparisons
 from ragboard.stats import Interval
 from ragboard_dashboard.views.diagnosis.page import figure_html, finding_html, rules_html
 
@@ -62,6 +62,7 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             judged=None,
             overruled=0,
             samples=1,
+            question_count=1,
             references=0,
             attribution_note="",
             findings=(found(RULES[0]), replace(found(RULES[1]), hint_reason="not validated")),
@@ -72,8 +73,8 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             statements=0,
             questions=(),
             passages=(),
-            topics=(),
-            comparisons=TopicComparisons(closest=None, groups=0, metrics=(), columns=()),
+            weak_groups=(),
+            comparisons=GroupComparisons(lowest=(), too_small=(), groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == 2 + 1, "rules that wait for metrics have no row"
