@@ -266,7 +266,8 @@ class Finding:
     def impact_text(self) -> str:
         """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of an average answer's statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
+        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples have no value and
+        count as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -376,7 +377,7 @@ class Diagnosis:
     references: int
     """Number of samples with a reference answer."""
     attribution_note: str
-    """Why losses cannot be attributed to retriever or generator; empty if they can."""
+    """How much retriever and generator lose, or why that is not known."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
@@ -573,7 +574,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         samples=summary.samples,
         question_count=asked,
         references=references,
-        attribution_note=_attribution_note(references, columns),
+        attribution_note=_attribution_note(references, columns, run, rule_based),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=suspected,
         not_triggered=not_triggered,
@@ -633,15 +634,28 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
     return columns
 
 
-def _attribution_note(references: int, columns: Columns) -> str:
+def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
+    """Say how much retriever and generator lose of the references' claims, or why that is not known."""
     if not references:
         return (
             "The samples have no reference answers, so the losses of retriever and generator cannot be told apart;"
             " faithfulness, context relevance and refusals are only hints."
         )
     missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
-    labels = " and ".join(METRICS[name].label.lower() for name in missing)
-    return f"To tell retriever from generator, evaluate RAGChecker's {labels}." if missing else ""
+    if missing:
+        labels = " and ".join(METRICS[name].label.lower() for name in missing)
+        return f"To tell retriever from generator, evaluate RAGChecker's {labels}."
+    recall, used = columns[RECALL], columns[UTILIZATION]
+    not_found = 1 - recall
+    not_said = not_found - _retrieval_minus_generation(recall, used)
+    both = ~np.isnan(not_found + not_said)
+    if not both.any():
+        return ""
+    hint = " This is a hint." if {run.evaluation_of(name) for name in (RECALL, UTILIZATION)} & set(rule_based) else ""
+    return (
+        f"Of an average reference's claims, the passages lack {not_found[both].mean():.0%} (retriever), and the answers"
+        f" leave out {not_said[both].mean():.0%} that the passages have (generator), n = {int(both.sum()):,}.{hint}"
+    )
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
@@ -711,7 +725,7 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
             continue
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
-            reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
+            reason = f"Probable, not certain: the threshold of {abs(rule.threshold):.0%} is inside the 95% CI."
             suspicion = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
             suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
@@ -730,9 +744,9 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     end = interval.low if rule.side == "above" else interval.high
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
-    shown = f"1 - {end:.2f}" if shares_below else f"{abs(end):.2f}"
-    samples = f", in {int(valued.sum()):,} of {valued.size:,} samples" if not valued.all() else ""
-    basis = f"({shown}, the near end of the CI{samples})"
+    without = int((~valued).sum())
+    count = f"; {without:,} of {valued.size:,} samples have no value and count as unaffected" if without else ""
+    basis = f"(lower bound of the 95% CI{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
 
@@ -827,8 +841,10 @@ def weak_groups(
     named = {(group.by, group.value) for group in worse}
     lowest = sorted((group for key, group in lower.items() if key not in named), key=_difference)
     too_small: dict[tuple[str, str], SmallGroup] = {}
+    named |= lower.keys()
     for _, group in sorted(small, key=lambda one: (one[0], one[1].value)):
-        too_small.setdefault((group.by, group.value), group)
+        if (group.by, group.value) not in named:
+            too_small.setdefault((group.by, group.value), group)
     return tuple(sorted(worse, key=_difference)), GroupComparisons(
         lowest=tuple(lowest[:MAX_LEADS]),
         too_small=tuple(too_small.values())[:MAX_LEADS],
@@ -930,7 +946,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     sentences: list[str] = []
     if first:
         certainty = (
-            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (not certain)"
+            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (probably)"
         )
         title = f"Start with {COMPONENTS[first.component]}{certainty}"
     elif all(result.missing for result in diagnosis.not_triggered if not QUANTITIES[result.rule.quantity].observed):
@@ -961,12 +977,12 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Say how many rules wait for metrics, which these are, and what they can show; empty if none can be evaluated."""
+    """Say how many rules need metrics, which these are, and what they can show; empty if none can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
-    verb = "rule waits" if waiting == 1 else "rules wait"
-    sentence = f"{waiting} {verb} for metrics that were not evaluated: {metric_names(diagnosis.missing)}."
+    need = "rule needs" if waiting == 1 else "rules need"
+    sentence = f"{waiting} more {need} metrics that were not evaluated: {metric_names(diagnosis.missing)}."
     if not _is_free(diagnosis):
         return sentence
     return (

@@ -36,7 +36,9 @@ from ragboard.analysis import (
     top_questions_in_words,
     why_not_triggered,
 )
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval
+from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.link_lists import link_list
 from ragboard_dashboard.controls import breadcrumb, choose_run, trust_line
@@ -65,7 +67,9 @@ def draw() -> None:
     name = st.query_params["run"]
     st.html(STYLES)
     breadcrumb(run, "diagnosis", "Diagnosis")
-    plain(f"Diagnosis of {found.run}", "title")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        plain(f"Diagnosis of {found.run}", "title")
+        _other_run(run)
     judged_line(get_run(run))
     run_panels(run)
     trust_line(run, FAITHFULNESS, "Faithfulness")
@@ -73,6 +77,25 @@ def draw() -> None:
     _missing(found, name)
     _worst(found, name)
     _rules(found)
+
+
+def _other_run(run: RunRef) -> None:
+    """Draw the choice of another run, if there is one."""
+    names = [other.name for other in get_runs()]
+    if len(names) < 2 or run.name not in names:
+        return
+    chosen = st.selectbox(
+        "Run",
+        names,
+        index=names.index(run.name),
+        format_func=strip_bidi_controls,
+        key=safe_key("diagnosed", run.run_id),
+        label_visibility="collapsed",
+        help="Diagnose another run",
+        width=300,
+    )
+    if chosen != run.name:
+        open_page("diagnosis", {"run": chosen})
 
 
 def _missing(found: Diagnosis, name: str) -> None:
@@ -173,21 +196,23 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and groups."""
-    questions, passages, groups = st.columns(3, gap="large")
-    with questions:
-        _questions(found, name)
-    with passages:
-        _passages(found, name)
-    with groups:
-        _groups(found, name)
+    """Draw the worst questions, passages and groups, side by side; of those without content, nothing."""
+    parts = [
+        part
+        for part, has_content in (
+            (_questions, found.top_questions_share is not None),
+            (_passages, found.passages),
+            (_groups, True),
+        )
+        if has_content
+    ]
+    for column, part in zip(st.columns(len(parts), gap="large"), parts, strict=True):
+        with column:
+            part(found, name)
 
 
 def _questions(found: Diagnosis, name: str) -> None:
     st.subheader("Questions", anchor=False)
-    if found.top_questions_share is None:
-        plain("There are no unsupported statements.", "note")
-        return
     plain(top_questions_in_words(found), "note")
     _open(
         [
@@ -201,9 +226,6 @@ def _questions(found: Diagnosis, name: str) -> None:
 
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
-    if not found.passages:
-        plain("No single passage stands out.", "note")
-        return
     supplies = found.passages[0].wrong > 0
     plain(
         "Passages that support the most statements which are not in the reference. Such a statement may still be true."
@@ -275,8 +297,8 @@ def _open(links: list[Link], name: str) -> None:
 
 def _rules(found: Diagnosis) -> None:
     waiting = sum(bool(one.missing) for one in found.not_triggered)
-    some = f"{len(RULES) - waiting} of the {len(RULES)} rules" if waiting else f"All {len(RULES)} rules"
-    with st.expander(f"{some}, with their values"):
+    some = f", {len(RULES) - waiting} of {len(RULES)} evaluated" if waiting else ""
+    with st.expander(f"Rules and their values{some}"):
         _rules_table(found)
 
 
@@ -308,7 +330,7 @@ def figure_html(found: Finding) -> str:
     """Return the figure as text, under a chart of its interval and the threshold."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
-    condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
+    condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} the threshold, {threshold:g}."
     return (
         f'<div class="rb-finding">{_scale(found)}<p>{html_escaped(str(found.figure))}</p>'
         f'<p class="rb-note">{html_escaped(condition)}</p></div>'
@@ -326,11 +348,11 @@ def _scale(found: Finding) -> str:
 
     threshold = at(found.rule.threshold)
     # a label near an end of the axis is drawn inside it
-    side = "rb-left" if threshold < 8 else "rb-right" if threshold > 92 else ""
+    side = "rb-left" if threshold < 15 else "rb-right" if threshold > 85 else ""
     return (
         '<div class="rb-scale" aria-hidden="true"><i class="rb-axis"></i>'
         f'<i class="rb-threshold" style="left:{threshold:.1f}%"></i>'
-        f'<i class="rb-number {side}" style="left:{threshold:.1f}%">{found.rule.threshold:g}</i>'
+        f'<i class="rb-number {side}" style="left:{threshold:.1f}%">threshold {found.rule.threshold:g}</i>'
         f'<i class="rb-bar" style="left:{at(interval.low):.1f}%;width:{at(interval.high) - at(interval.low):.1f}%"></i>'
         f'<i class="rb-dot" style="left:{at(interval.estimate):.1f}%"></i>'
         f'<i class="rb-end rb-left" style="left:0">{low:g}</i><i class="rb-end rb-right" style="left:100%">{high:g}</i>'

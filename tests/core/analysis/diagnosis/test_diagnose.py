@@ -149,10 +149,8 @@ def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: S
     first = found.main_findings[0]
     assert isinstance(first.figure.interval, Interval)
     assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
-    high = first.figure.interval.high
     assert first.impact_text == (
-        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
-        f" (1 - {high:.2f}, the near end of the CI)"
+        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit} (lower bound of the 95% CI)"
     )
     assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
         "what is right costs nothing"
@@ -197,7 +195,7 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
         "",
     )
     assert [one.component for one in found.hints] == ["generator", "generator"]
-    assert missing_in_words(found).startswith("16 rules wait for metrics that were not evaluated: Context precision; ")
+    assert missing_in_words(found).startswith("16 more rules need metrics that were not evaluated: Context precision; ")
 
 
 def doubtful(_: int, right: Claims, rng: np.random.Generator) -> Texts:
@@ -214,8 +212,8 @@ def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named
     interval = first.figure.interval
     assert isinstance(interval, Interval)
     assert interval.low <= first.rule.threshold < interval.estimate
-    assert first.hint_reason == "Not certain: the 95% CI includes the rule's threshold of 10%."
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert first.hint_reason == "Probable, not certain: the threshold of 10% is inside the 95% CI."
+    assert start_with(found)[0] == "Start with the answers (probably)"
 
 
 def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -> None:
@@ -392,10 +390,10 @@ def test_more_metrics_do_not_bury_unsupported_statements(store: Store) -> None:
     assert found.first is not None
     assert (found.first.rule.id, found.first.hint_reason) == (
         "unfaithful",
-        "Not certain: the 95% CI includes the rule's threshold of 80%.",
+        "Probable, not certain: the threshold of 80% is inside the 95% CI.",
     )
     assert found.ranked[0] == found.first
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert start_with(found)[0] == "Start with the answers (probably)"
 
 
 def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> None:
@@ -436,7 +434,7 @@ def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_ge
     assert first is not None
     assert (first.rule.id, first.component) == ("unfaithful", "generator")
     assert first.evidence.startswith(
-        "The generator is at fault: from the same passages, good reaches a faithfulness of 1.00, this run 0.7"
+        "The generator is probably at fault: from the same passages, good reaches a faithfulness of 1.00, this run 0.7"
     )
     assert first.evidence.endswith("60 questions).")
     assert start_with(found) == ("Start with the generator", "")

@@ -77,7 +77,7 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             comparisons=GroupComparisons(lowest=(), too_small=(), groups=0, metrics=(), columns=()),
         )
     )
-    assert html.count("<tr>") == 2 + 1, "rules that wait for metrics have no row"
+    assert html.count("<tr>") == 2 + 1, "rules that need metrics have no row"
     assert html.count("● flagged") == 1
     assert "not evaluated" not in html
     assert html.count("◐ hint") == 1
