@@ -29,7 +29,9 @@ def test_an_interval_is_drawn_within_the_bounds_of_its_quantity(
     html = figure_html(found(next(rule for rule in RULES if rule.id == name)))
     assert f'class="rb-bar" style="left:{left:.1f}%;width:{width:.1f}%"' in html
     assert f'class="rb-threshold" style="left:{limit:.1f}%"' in html
-    assert all(f">{end}</i>" in html for end in (0.7, 0, 1)) or all(f">{end}</i>" in html for end in (0.1, -1, 1))
+    assert all(f">{end}</i>" in html for end in ("threshold 0.7", 0, 1)) or all(
+        f">{end}</i>" in html for end in ("threshold 0.1", -1, 1)
+    )
     assert "Student&#x27;s t &lt;b&gt;" in html
 
 
