@@ -249,7 +249,18 @@ class Reader {
   }
 
   revealEvidence() {
-    reveal(this.passages, this.passages.querySelector("mark") ?? this.passages.querySelector(".named"))
+    const passage = this.namedInReason()
+    reveal(
+      this.passages,
+      passage?.querySelector("mark") ?? passage ?? this.passages.querySelector("mark") ?? this.passages.querySelector(".named"),
+    )
+  }
+
+  // The passage that the reason of the chosen statement names first; undefined if it names none.
+  namedInReason() {
+    const rank = /\bpassage (\d+)/i.exec(this.shown()?.reason ?? "")?.[1]
+    const place = this.data.passages.findIndex((passage) => String(passage.rank) === rank)
+    return place < 0 ? undefined : this.passages.children[place]
   }
 
   // What is chosen: a citation, a statement or nothing.
