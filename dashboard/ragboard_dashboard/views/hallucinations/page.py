@@ -134,7 +134,7 @@ def _nothing_judged(query: HallucinationQuery) -> None:
 
 def _runs_line(query: HallucinationQuery) -> None:
     """Draw links to each chosen run; of several, how many of its statements are not supported, most first."""
-    names = st.query_params.get_all("runs")
+    names = list(st.session_state["runs"])
     if len(names) == 1:
         with st.container(horizontal=True, vertical_alignment="center"):
             link_to("run", f"Run {markdown_escaped(shortened(names[0]))}", {"run": names[0]}, ":material/bar_chart:")
