@@ -96,7 +96,7 @@ def _report(run: RunRef) -> SampleReport | None:
 
 def _grade(dimension: str, grades: HumanGrades) -> tuple[str, str, str]:
     each = ", ".join(f"{grade:g}" for grade in grades.each)
-    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"of {each}" if len(grades.each) > 1 else ""
+    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"mean of {each}" if len(grades.each) > 1 else ""
 
 
 def _head(report: SampleReport) -> None:
