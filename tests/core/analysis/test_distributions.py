@@ -130,5 +130,5 @@ def test_a_turn_that_the_file_has_is_offered_once(store: Store) -> None:
         Run(name="file", samples=samples),
         Run(name="none", samples=tuple(replace(sample, metadata={}) for sample in samples)),
     )
-    found = [columns(store, store.add_runs([run])[0].ref).categories for run in (with_column, without)]
+    found = [columns(store, store.resolve(store.add_runs([run])[0].name)).categories for run in (with_column, without)]
     assert found == [("metadata.turn",), ("turn",)]
