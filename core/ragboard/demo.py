@@ -75,4 +75,8 @@ def remove_demo(store: Store) -> int:
 
 
 def _labels() -> LabelFile:
-    return replace(read_labels(str(sample_folder() / "verdicts" / "answers.jsonl")), name="sample answers")
+    return replace(
+        read_labels(str(sample_folder() / "verdicts" / "answers.jsonl")),
+        name="sample answers",
+        source="the sample runs",
+    )

@@ -65,7 +65,7 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
     """Draw the progress, cost and failures of an evaluation, with buttons to cancel and resume it."""
     now = live.progress
     with st.container(border=True):
-        plain(f"Evaluation by {live.judge}: {STATES[live.state]}")
+        plain(f"{run.name}, judged by {live.judge}: {STATES[live.state]}")
         if now.done or not live.under_way:  # a bar that stays at 0 would look stuck
             st.progress(min(1.0, now.done / now.total) if now.total else 0.0, _samples(live))
         elif live.state == "running":
@@ -78,7 +78,6 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
         if not evaluates():
             return
         if live.under_way:
-            plain("Scores are of the samples evaluated so far. Reload the page for newer ones.", "note")
             _cancel(live)
         elif live.state != "finished":
             _resume(live, run)
@@ -129,6 +128,8 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
         st.rerun()
     for live in found:
         panel(live, run)
+    if any(live.under_way for live in found):
+        plain("The scores below are of the samples evaluated so far. Reload the page for newer ones.", "note")
 
 
 def _lines(before: tuple[tuple[str, bool], ...]) -> None:

@@ -55,19 +55,20 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
     page.locator("input[type=file]").set_input_files(sample_folder() / "labels" / "pairs.jsonl")
     page.wait_for_url("**agreement=*")
-    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="RAGAS metrics", exact=True))
+    metrics = page.get_by_role("rowheader", name="RAGAS metrics by the embedded judge (rule-based)", exact=True)
+    row = page.get_by_role("row").filter(has=metrics)
     expect(row).to_contain_text("30 pairs", timeout=DRAWN)
     answers = page.locator(".rb-answer p")
     expect(answers).to_have_count(3)
     expect(answers.first).to_have_text(
-        "RAGAS faithfulness picks the preferred one of two 87% of the time, counting shared words 57%:"
-        " significantly better."
+        "RAGAS faithfulness by the embedded judge (rule-based) picks the preferred one of two 87% of the time,"
+        " counting shared words 57%: significantly better."
     )
     expect(answers.last).to_contain_text("73% of the time, counting shared words 100%: significantly worse.")
     assert answers.first.bounding_box()["y"] < row.bounding_box()["y"]  # type: ignore[index]
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
     page.goto(f"{page.url}&ties=half")
-    page.get_by_text("Method", exact=True).click(timeout=DRAWN)
+    settled(page).get_by_text("Method", exact=True).click(timeout=DRAWN)
     expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right", timeout=DRAWN)
 
     question = settled(page).get_by_role("row").filter(has_text="✕ wrong").get_by_role("link").first
@@ -79,12 +80,14 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     page.reload()
     expect(page.get_by_role("heading", name=asked)).to_be_visible()
     page.get_by_role("button", name="Back to agreement").click()
-    page.get_by_text("Method", exact=True).click(timeout=DRAWN)
+    settled(page).get_by_text("Method", exact=True).click(timeout=DRAWN)
     expect(page.get_by_role("combobox", name="Ties")).to_have_value("A tie is half right", timeout=DRAWN)
 
     settled(page).get_by_role("button", name="Another file").click()
     page.locator("input[type=file]").set_input_files(graded)
-    expect(page.get_by_role("combobox", name="Labels")).to_have_value(re.compile("^graded by embedded"), timeout=DRAWN)
+    expect(page.get_by_role("combobox", name="Labels")).to_have_value(
+        re.compile("^graded: 24 graded answers, embedded"), timeout=DRAWN
+    )
     expect(page.get_by_role("row").filter(has_text="annotators, each vs the others")).to_be_visible(timeout=DRAWN)
     expect(page.get_by_role("img", name="AUROC")).to_be_visible()
     page.get_by_role("link").filter(has_text="<img").first.click()
@@ -125,7 +128,9 @@ def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_the
     with serve(store.folder) as address:
         for path in ("", "/compare?a=a&b=b"):
             page = settled(open_page(f"{address}{path}"))
-            expect(page.get_by_text("24 graded answers in graded: see how far the metrics agree")).to_be_visible()
+            expect(
+                page.get_by_text(re.compile(r"^24 graded answers of .*graded.*: see how far the metrics agree"))
+            ).to_be_visible()
         page = settled(open_page(f"{address}/estimate?runs=a"))
         expect(page.get_by_text("An estimate needs labels of a random sample of the run")).to_be_visible()
         page.get_by_role("link", name="See agreement").last.click()

@@ -89,7 +89,7 @@ def test_plan_start_progress_and_numbers_with_a_key_that_is_nowhere(
     page.get_by_role("textbox", name="Headers").fill(f"X-Team: {HEADER}")
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/run?*")
-    expect(page.get_by_text("Evaluation by openai:m", exact=False).first).to_be_visible()
+    expect(page.get_by_text("judged by openai:m", exact=False).first).to_be_visible()
     arguments = b"".join(path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if readable(path))
     content = finished(page).content()
     assert set(server.keys) == {f"Bearer {SECRET}"}
@@ -102,7 +102,7 @@ def test_plan_start_progress_and_numbers_with_a_key_that_is_nowhere(
         assert secret not in page.url
         assert all(secret.encode() not in path.read_bytes() for path in files)
     expect(page.get_by_text("0.50 Faithfulness")).to_be_visible()
-    expect(page.get_by_text("Evaluation by")).to_have_count(0)
+    expect(page.get_by_text(", judged by ")).to_have_count(0)
 
 
 def readable(path: Path) -> bool:
@@ -167,8 +167,8 @@ def test_two_evaluations_at_once_have_a_panel_and_a_line_each(
     server.delay = lambda: 600.0
     started(open_page(f"{dashboard}/evaluate?run=bridges"), server, model="one")
     page = started(open_page(f"{dashboard}/evaluate?run=bridges"), server, model="two")
-    expect(page.get_by_text("Evaluation by openai:one: running")).to_be_visible()
-    expect(page.get_by_text("Evaluation by openai:two: running")).to_be_visible()
+    expect(page.get_by_text(", judged by openai:one: running")).to_be_visible()
+    expect(page.get_by_text(", judged by openai:two: running")).to_be_visible()
     page.goto(dashboard)
     expect(page.get_by_text("bridges: running")).to_have_count(2)
     for live in live_evaluations(store):

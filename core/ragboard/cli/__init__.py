@@ -20,7 +20,7 @@ class CommandEntry(NamedTuple):
     """The module and summary of a command."""
 
     module: str
-    """Module of `ragboard.cli`, imported when the command runs, so that the help does not wait for pandas."""
+    """Module of `ragboard.cli`, imported only when the command runs: `--help` does not wait for pandas."""
     summary: str
 
 
@@ -30,10 +30,10 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "serve": CommandEntry("serving", "Start the dashboard."),
         "mcp": CommandEntry("serving", "Let an assistant read the store (Model Context Protocol)."),
         "import": CommandEntry(
-            "runs", "Read a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
+            "runs", "Import a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
         ),
         "plan": CommandEntry("evaluate", "Estimate the calls, tokens and cost of an evaluation; nothing is sent."),
-        "evaluate": CommandEntry("evaluate", "Evaluate a run of the store, or a run file."),
+        "evaluate": CommandEntry("evaluate", "Evaluate a run in the store, or a run file."),
         "retry": CommandEntry("evaluate", "Retry the failed tasks of an evaluation."),
     },
     "Inspect": {
@@ -42,16 +42,16 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
         "refusals": CommandEntry(
-            "results", "Count which refusals of a run were right, and which answers should refuse."
+            "results", "Count right and wrong refusals in a run, by whether the question can be answered."
         ),
         "diagnose": CommandEntry(
-            "results", "Diagnose a run: is the retriever or the generator at fault, and what to try."
+            "results", "Find out whether the retriever or the generator is at fault, and what to try."
         ),
-        "report": CommandEntry("results", "Write a run, or a comparison of two, as one HTML file."),
+        "report": CommandEntry("results", "Write an HTML report of a run, or of two runs compared."),
         "export": CommandEntry("results", "Write a table to a file: scores, statements, samples and more."),
-        "push": CommandEntry("results", "Upload runs with their scores to the Hugging Face hub."),
-        "rewrite": CommandEntry("datasets", "Let a chat model rewrite follow-up questions to be understood alone."),
-        "query": CommandEntry("results", "Query the store in DuckDB's SQL, read-only."),
+        "push": CommandEntry("results", "Upload runs with their scores to the Hugging Face Hub."),
+        "rewrite": CommandEntry("datasets", "Rewrite follow-up questions to be clear without the conversation."),
+        "query": CommandEntry("results", "Query the store with DuckDB SQL, read-only."),
     },
     "Decide": {
         "compare": CommandEntry("compare", "Compare two runs question by question."),
@@ -64,8 +64,8 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Human labels": {
         "label": CommandEntry("labels", "Overrule or confirm the verdict on a statement."),
         "labels": CommandEntry("labels", "Draw samples for annotation; export and import labels."),
-        "nuggets": CommandEntry("datasets", "Write, approve and show nuggets: the facts that a good answer has."),
-        "agree": CommandEntry("agreement", "Measure how far metrics and judges agree with people's labels."),
+        "nuggets": CommandEntry("datasets", "Write, approve and show nuggets: the facts that a good answer states."),
+        "agree": CommandEntry("agreement", "Measure how well metrics and judges agree with human labels."),
         "judge-bench": CommandEntry(
             "judge_bench", "Compare judges on labelled sets, with word overlap and length as baselines."
         ),
@@ -77,18 +77,18 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "simulate": CommandEntry("estimates", "Check a statistical method on simulated data with known truth."),
     },
     "Train a judge": {
-        "synth": CommandEntry("train", "Write synthetic questions, and right and wrong answers, for your passages."),
+        "synth": CommandEntry("train", "Generate questions with right and wrong answers from your passages."),
         "train-judge": CommandEntry("train", "Train a judge on synthetic or labelled data."),
     },
     "Housekeeping": {
         "rename": CommandEntry("runs", "Rename a run."),
         "tag": CommandEntry("runs", "Add tags to a run (+TAG) or remove them (-TAG)."),
-        "rm": CommandEntry("runs", "Delete runs with all their evaluations, after asking."),
+        "rm": CommandEntry("runs", "Delete runs with all their evaluations, after confirmation."),
         "cache": CommandEntry("housekeeping", "List or delete cached model replies."),
-        "judges": CommandEntry("judges", "List the judges, the embedders and the named local models."),
-        "metrics": CommandEntry("housekeeping", "List the metrics, or explain some."),
+        "judges": CommandEntry("judges", "List the judges, embedders and local model presets."),
+        "metrics": CommandEntry("housekeeping", "List the metrics, or explain one."),
         "doctor": CommandEntry(
-            "housekeeping", "Check the installation and the store; say what is wrong and how to fix it."
+            "housekeeping", "Check the installation and the store, and say how to fix what is wrong."
         ),
     },
 }
@@ -148,7 +148,7 @@ def main(context: click.Context, settings: Path | None) -> None:
     """Evaluate RAG answers: find unsupported statements and compare runs.
 
     \b
-    ragboard demo                            open two sample runs with their verdicts in a browser
+    ragboard demo                            open two sample runs in the dashboard
     ragboard evaluate answers.jsonl          import a run file and evaluate it
     ragboard serve                           open the dashboard
     """
@@ -162,9 +162,9 @@ def main(context: click.Context, settings: Path | None) -> None:
 
 
 def run() -> None:
-    """Run the command line. An error in ragboard itself ends with a traceback and ExitCode.ERROR, never as a gate."""
+    """Run the command line. An unexpected error prints a traceback and exits with ExitCode.ERROR."""
     try:
         main(prog_name="ragboard")
-    except Exception:  # noqa: BLE001 - Python's own exit code would be that of a failed gate
+    except Exception:  # noqa: BLE001 - Python would exit with 1, the code of a failed gate
         traceback.print_exc()
         sys.exit(ExitCode.ERROR)

@@ -39,9 +39,11 @@ __all__ = ["agree_with_people"]
     type=click.Choice(get_args(Ties)),
     default="random",
     show_default=True,
-    help="How a tie counts: broken at random, as 0.5, as wrong, or not at all.",
+    help="How ties count: broken at random, as 0.5, as wrong, or excluded.",
 )
-@click.option("--against", default="", metavar="NAME", help="Scorer to test the others against.  [default: the first]")
+@click.option(
+    "--against", default="", metavar="NAME", help="Scorer that the others are tested against.  [default: the first]"
+)
 @click.option("--dimension", default="", help="Dimension of graded answers.  [default: the first]")
 @click.option("--at-least", type=Finite(), help="Lowest grade of a good answer.  [default: the middle of the scale]")
 @click.option("--cut", type=Finite(), help="Threshold of the first scorer: the lowest good score.  [default: fitted]")
@@ -69,8 +71,9 @@ def agree_with_people(
 ) -> None:
     """Compare metrics and judges with the labels in FILE: pairs, graded answers or passages, or labelled statements.
 
-    The kind is detected from the columns; `hf:OWNER/NAME` reads a data set from the Hugging Face hub. The tables add
-    trivial baselines (length, word overlap, a coin) and inter-annotator agreement. The dashboard shows the result too.
+    The columns show which labels FILE has; `hf:OWNER/NAME` reads a dataset from the Hugging Face Hub. The tables
+    include trivial baselines (length, word overlap, a coin) and inter-annotator agreement. The result is saved; the
+    Agreement page of the dashboard shows it too.
 
     \b
     ragboard agree wikieval.jsonl

@@ -65,7 +65,7 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
 @click.option(
     "--metrics",
     "names",
-    help="Print only these metrics, separated by commas, and evaluate files with them; p values are adjusted for all.",
+    help="Comma-separated metrics to print, and to evaluate files with; p values are adjusted for all metrics.",
 )
 @click.option(
     "--fail-if",
@@ -80,7 +80,7 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
     type=click.FloatRange(0.001, 1),
     default=POINTS,
     show_default=True,
-    help="Print how many questions are needed to detect this difference.",
+    help="Print how many questions you need to detect this difference.",
 )
 @click.option("--allow-different-judges", is_flag=True, help="Compare metrics even if different judges scored A and B.")
 @unscored_option
@@ -101,15 +101,15 @@ def compare(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Compare RUN_B against RUN_A, question by question; differences are B minus A.
+    """Compare RUN_B with RUN_A, question by question; differences are B minus A.
 
-    A run can be a run file: it is evaluated with the given judge for this command only, and the store is not needed.
+    A run can be a run file: it is evaluated with the given judge for this command only, and nothing is stored.
 
-    With --fail-if the exit code is 0 (pass) if the 95% CI excludes every condition, 1 (fail) if it is entirely
-    within one, 4 (inconclusive) otherwise.
+    With --fail-if, the exit code is 0 (pass) if the 95% CIs exclude all conditions, 1 (fail) if a 95% CI is entirely
+    within a condition, and 4 (inconclusive) otherwise.
 
-    Each metric is compared on the newest judge setup that both runs share; without one it gets no result and the
-    exit code is 2.
+    Each metric is compared with the newest judge setup that evaluated both runs. If there is none, the metric is not
+    compared and the exit code is 2.
 
     \b
     ragboard compare baseline rerank
@@ -169,12 +169,12 @@ def check(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Check the means of a RUN with their 95% CIs against --min and --max, or else against the stored thresholds.
+    """Check the 95% CIs of a RUN's means against --min and --max, or else against the stored thresholds.
 
-    RUN can be a run file: it is evaluated with the given judge for this command only, and the store is not needed.
+    RUN can be a run file: it is evaluated with the given judge for this command only, and nothing is stored.
 
     The exit code is 0 (pass) if every CI is entirely on the good side of its threshold, 1 (fail) if one is entirely on
-    the bad side, 4 (inconclusive) otherwise.
+    the bad side, and 4 (inconclusive) otherwise.
 
     \b
     ragboard check my-run --min faithfulness=0.9 --max hallucination=0.05
@@ -272,7 +272,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], poin
         [_row(metric) for metric in shown],
     )
     if found.costs:
-        click.echo("\ncost and time of an answer, from the run files; lower is better\n")
+        click.echo("\ncost and time per answer, from the run files; lower is better\n")
         print_table(
             ["column", "A", "B", "B - A", "p", "", "pairs"],
             [_cost(column) for column in found.costs],
@@ -348,9 +348,10 @@ def _given(value: object) -> str:
 @store_option
 @as_json
 def threshold(metric: str | None, value: float | None, remove: bool, store: Store, as_json: bool) -> None:
-    """Set the threshold of a METRIC: the lowest good mean, or the highest where lower is better. Alone: list all.
+    """Set the threshold of a METRIC, or list all thresholds.
 
-    The dashboard marks means by their thresholds, and `ragboard check RUN` checks a run against all of them.
+    VALUE is the lowest good mean, or the highest if lower is better. The dashboard marks means by their thresholds,
+    and `ragboard check RUN` checks a run against all of them.
 
     \b
     ragboard threshold
@@ -387,9 +388,9 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
 @store_option
 @as_json
 def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions, store: Store, as_json: bool) -> None:
-    """Let a judge decide which of two runs is better on each shared question (GPT Ranking).
+    """Let a judge decide which of two runs answers each shared question better (GPT Ranking).
 
-    Every pair is judged in both orders. If the order changes the choice, no side wins; the output reports how often
+    Every pair is judged in both orders. If the order changes the choice, neither run wins. The output says how often
     the judge chose the first answer.
 
     \b

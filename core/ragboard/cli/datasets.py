@@ -37,13 +37,14 @@ MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "fail
 
 @click.command()
 @click.argument("dataset", required=False)
-@click.option("--metric", default="", help="Metric of the trend.  [default: the first that all runs have]")
+@click.option("--metric", default="", help="Metric to show.  [default: the first that all runs have]")
 @store_option
 @as_json
 def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> None:
     """List the datasets: the questions that runs share, with their references, nuggets and labels.
 
-    For a DATASET, or the dataset of a run: the metric of each of its runs, oldest first, and how it changed.
+    With a DATASET (its name, or the name of a run), show the mean of a metric in each run, oldest first, and how it
+    changed.
 
     \b
     ragboard datasets
@@ -82,7 +83,7 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
 
 def _print_trend(trend: Trend) -> None:
     if not trend.metric:
-        click.echo(f"no run of {one_line(trend.dataset)} is evaluated")
+        click.echo(f"no run of {one_line(trend.dataset)} is evaluated yet")
         return
     older = f", without the {trend.older:,} older ones" if trend.older else ""
     click.echo(one_line(f"{trend.dataset}: {trend.label} of {_runs(len(trend.points))}, oldest first{older}"))
@@ -100,7 +101,7 @@ def _runs(count: int) -> str:
 
 @click.command()
 @click.argument("dataset")
-@click.option("--again", is_flag=True, help="Also rewrite questions that were rewritten before.")
+@click.option("--again", is_flag=True, help="Also rewrite questions that are already rewritten.")
 @judge_options
 @budget_options
 @prices_option
@@ -115,11 +116,11 @@ def rewrite(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Let a chat model rewrite the follow-up questions of a DATASET to be understood without the earlier turns.
+    """Rewrite the follow-up questions of a DATASET with a chat model, to be clear without the earlier turns.
 
-    A DATASET is named by its own name or by that of one of its runs. The page of a sample and `show RUN SAMPLE` have
-    the rewritten question below the original. Judges and metrics do not use it: they read the conversation. Run the
-    same command to resume.
+    DATASET is the name of a dataset or of one of its runs. The Sample page and `ragboard show RUN SAMPLE` show the
+    rewritten question below the original. Judges and metrics do not use it: they read the conversation. If the command
+    is stopped, run it again to resume.
 
     \b
     ragboard rewrite support-chats --judge openai:gpt-4o-mini
@@ -129,8 +130,8 @@ def rewrite(
     if as_json:
         print_json(done)
     else:
-        kept = f"; {done.kept:,} were rewritten before" if done.kept else ""
-        alone = f"; {done.alone:,} follow no earlier turn" if done.alone else ""
+        kept = f"; {done.kept:,} already rewritten" if done.kept else ""
+        alone = f"; {done.alone:,} without earlier turns" if done.alone else ""
         click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{kept}{alone}")
         for reason, count in done.failed.items():
             click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
@@ -143,9 +144,9 @@ def rewrite(
 @click.group()
 @click.pass_context
 def nuggets(context: click.Context) -> None:
-    """Write, show and exchange nuggets: the short facts that a good answer to a question has.
+    """Write, approve, show, import and export nuggets: the short facts that a good answer states.
 
-    A DATASET is named by its own name or by that of one of its runs.
+    DATASET is the name of a dataset or of one of its runs.
 
     \b
     ragboard nuggets write bm25-k3 --judge openai:gpt-4o-mini
@@ -164,11 +165,11 @@ def nuggets(context: click.Context) -> None:
     type=click.Choice(get_args(NuggetSource)),
     default="passages",
     show_default=True,
-    help="Write them from the passages that the runs retrieved, or from the reference.",
+    help="Write nuggets from the passages that the runs retrieved, or from the reference.",
 )
 @click.option("--again", is_flag=True, help="Also replace nuggets that nobody has approved.")
 @click.option(
-    "--compat", is_flag=True, help="Ask as AutoNuggetizer does: ten passages a call, importance in calls of ten."
+    "--compat", is_flag=True, help="Make AutoNuggetizer's calls: ten passages each, then ten importances each."
 )
 @judge_options
 @budget_options
@@ -186,9 +187,9 @@ def write(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Let a chat model write the nuggets of each question of a DATASET that has none.
+    """Write nuggets with a chat model for each question of a DATASET that has none.
 
-    Run the same command to resume.
+    If the command is stopped, run it again to resume.
 
     \b
     ragboard nuggets write bm25-k3 --judge openai:gpt-4o-mini --max-cost 1
@@ -205,7 +206,7 @@ def write(
     if as_json:
         print_json(written)
     else:
-        kept = f"; {written.kept:,} had nuggets already" if written.kept else ""
+        kept = f"; {written.kept:,} already had nuggets" if written.kept else ""
         click.echo(f"{written.nuggets:,} nuggets for {_questions(written.questions)}, {written.calls:,} calls{kept}")
         if written.without_texts:
             what = "passages" if source == "passages" else "a reference"
@@ -225,7 +226,7 @@ def write(
 @annotator_option
 @store_option
 def approve(dataset: str, annotator: str, store: Store) -> None:
-    """Approve all nuggets of a DATASET as they are. To read and edit them first, use the Dataset page.
+    """Approve all nuggets of a DATASET unchanged. To read and edit them first, use the Dataset page.
 
     \b
     ragboard nuggets approve bm25-k3
@@ -239,13 +240,13 @@ def approve(dataset: str, annotator: str, store: Store) -> None:
 
 @nuggets.command()
 @click.argument("dataset")
-@click.option("--missing", is_flag=True, help="Only nuggets that an answer lacks.")
+@click.option("--missing", is_flag=True, help="Show only nuggets that some answer misses.")
 @store_option
 @as_json
 def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
-    """Show which nuggets the answers of each run of a DATASET state.
+    """Show which nuggets each run's answers state.
 
-    ● stated, ◐ in part, ○ missing, ? no usable reply, - not judged.
+    ● stated, ◐ stated in part, ○ missing, ? no usable reply, - not judged.
 
     \b
     ragboard nuggets show bm25-k3 --missing
@@ -302,7 +303,7 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
 @force_option
 @store_option
 def export_command(dataset: str, out: Path | None, force: bool, store: Store) -> None:
-    """Write the nuggets of a DATASET as JSON Lines, in the form of AutoNuggetizer's files.
+    """Write the nuggets of a DATASET as JSON Lines, in AutoNuggetizer's format.
 
     \b
     ragboard nuggets export bm25-k3 -o nuggets.jsonl
@@ -322,9 +323,9 @@ def export_command(dataset: str, out: Path | None, force: bool, store: Store) ->
 @store_option
 @as_json
 def import_command(file: Path, author: str, store: Store, as_json: bool) -> None:
-    """Import the nuggets in FILE as the newest version of each question's list.
+    """Import the nuggets in FILE as the newest version of each question's nuggets.
 
-    A line is a JSON object with `query`, `nuggets` (each with `text` and `importance`) and, if the question continues a
+    Each line is a JSON object with `query`, `nuggets` (each with `text` and `importance`) and, for a question in a
     conversation, `history`.
 
     \b
@@ -336,7 +337,7 @@ def import_command(file: Path, author: str, store: Store, as_json: bool) -> None
         return
     click.echo(f"nuggets of {_questions(imported.questions)} imported")
     if imported.unknown:
-        click.echo(f"  {_questions(imported.unknown)} of these in no run of the store", err=True)
+        click.echo(f"  {_questions(imported.unknown)} not in any run in the store", err=True)
 
 
 def _questions(count: int) -> str:

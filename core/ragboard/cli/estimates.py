@@ -42,7 +42,7 @@ design_option = click.option(
     help="Sampling design of the labelled samples.  [default: the `design` column]",
 )
 pool_option = click.option(
-    "--pool", is_flag=True, help="Correct the judge on each run with the labels of all runs in the file."
+    "--pool", is_flag=True, help="Correct the judge with the labels of all runs in the file, as ARES does."
 )
 order_option = click.option("--order", metavar="RUN,RUN,...", help="Known ranking to compare with, best first.")
 
@@ -54,8 +54,8 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
     "metrics",
     multiple=True,
     metavar="METRIC[=QUALITY]",
-    help="The judge's scores to use; with --from also the labels to compare them with, and repeatable."
-    "  [default: ragas.faithfulness; with --from by quality]",
+    help="Metric that has the judge's scores; with --from, QUALITY names the labels to compare it with; repeatable with"
+    " --from.  [default: ragas.faithfulness; with --from by quality]",
 )
 @click.option(
     "--labels",
@@ -67,7 +67,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
     "--from",
     "file",
     type=click.Path(path_type=Path, readable=False),
-    help="A labelled file in place of the store's labels: JSON Lines, or ARES's TSV or CSV.",
+    help="Label file to use instead of the labels in the store: JSON Lines, or an ARES TSV or CSV.",
 )
 @design_option
 @pool_option
@@ -91,11 +91,11 @@ def estimate(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Estimate the mean of each RUN from human labels: a labelled random sample corrects the judge's bias.
+    """Estimate the mean of each RUN: human labels of a random sample correct the judge's bias.
 
-    Prints prediction-powered inference (PPI, PPI++), the labels alone and the judge alone. Labels come from the
-    random queue of the Annotate page, from an import with a random design, or --from a file. A file also ranks the
-    runs, in every quality that it has labels for.
+    Prints estimates by prediction-powered inference (PPI, PPI++), by labels alone and by the judge alone. Labels come
+    from the random queue of the Annotate page, from an import with a random design, or from a file (--from). With a
+    file, the runs are also ranked in every quality that has labels.
 
     \b
     ragboard estimate bm25-k3 bm25-rerank-k5 --width 0.1
@@ -134,9 +134,7 @@ def estimate(
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "--labels", "file", type=click.Path(path_type=Path, readable=False), required=True, help="The labelled file."
-)
+@click.option("--labels", "file", type=click.Path(path_type=Path, readable=False), required=True, help="Label file.")
 @design_option
 @click.option("--metric", "metrics", multiple=True, metavar="METRIC[=QUALITY]", help="As for `ragboard estimate`.")
 @pool_option
@@ -146,7 +144,7 @@ def estimate(
 @markdown_option
 @click.pass_context
 def rank(context: click.Context, /, **given: Any) -> None:
-    """Estimate and rank RUNs with a labelled file; use `ragboard estimate --from FILE` instead.
+    """Estimate and rank RUNs with a label file; use `ragboard estimate --from FILE` instead.
 
     \b
     ragboard rank bm25-k3 bm25-rerank-k5 --labels labels.jsonl --design random
@@ -197,12 +195,12 @@ def _print_needed(estimates: Estimates, width: float | None) -> None:
     for source in estimates.sources if width else ():
         needed = needed_for(source, width or 0.0)
         if needed is None:
-            text = "too few labels to tell how many more are needed"
+            text = "too few labels to estimate how many more you need"
         elif needed.more is None:
             text = needed.reason
         else:
             text = f"{needed.more:,} more labels for a 95% CI {width:g} wide"
-            text += f" ({needed.without_judge:,} in all without the judge)" if needed.without_judge else ""
+            text += f" ({needed.without_judge:,} in total without the judge)" if needed.without_judge else ""
         click.echo(one_line(f"{source.run}: {text}"))
 
 
@@ -311,10 +309,14 @@ def simulate() -> None:
 
 @simulate.command()
 @click.option(
-    "--sensitivity", type=Finite(0, 1), default=0.9, show_default=True, help="Share of successes that the judge passes."
+    "--sensitivity",
+    type=Finite(0, 1),
+    default=0.9,
+    show_default=True,
+    help="Share of successes that the judge accepts.",
 )
 @click.option(
-    "--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="Share of failures that the judge fails."
+    "--specificity", type=Finite(0, 1), default=0.9, show_default=True, help="Share of failures that the judge rejects."
 )
 @click.option("--labels", type=click.IntRange(3), default=150, show_default=True, help="Labelled items per system.")
 @click.option("--items", type=click.IntRange(5), default=2000, show_default=True, help="Judged items per system.")
@@ -324,7 +326,7 @@ def simulate() -> None:
 def ranking(
     sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool
 ) -> None:
-    """Rank nine systems with known success rates, 70% to 90%, by judge, by labels and by both (as in ARES).
+    """Rank nine systems with known success rates (70% to 90%) by a judge, by labels and by both, as in ARES.
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85

@@ -58,7 +58,7 @@ __all__ = [
 
 
 PLAN_SAMPLES = 100
-"""Number of samples that the plan is estimated from, which the actual cost is compared with."""
+"""Number of samples to estimate the plan from; the actual cost is compared with this plan."""
 
 MAX_FAILURES = 5
 """Maximum number of kinds of failure to print."""
@@ -73,14 +73,14 @@ MAX_FAILURES = 5
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Processes for the embedded judge; by default one per core from 1,000 samples on.",
+    help="Processes for the embedded judge; by default one per core for 1,000 samples or more.",
 )
 @click.option("--ray", metavar="ADDRESS", help="Evaluate on a Ray cluster: auto, local, or its address.")
 @click.option("--shards", type=click.IntRange(1), help="Shards on the cluster; by default four per machine or core.")
 @click.option(
     "--shard-folder",
     metavar="ADDRESS",
-    help="Folder that all machines of the cluster reach, such as s3://bucket/folder; by default in the store.",
+    help="Folder that all machines of the cluster can reach, such as s3://bucket/folder; by default in the store.",
 )
 @no_cache_option
 @prices_option
@@ -104,10 +104,10 @@ def evaluate(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Evaluate a RUN of the store, or import a run file and evaluate it.
+    """Evaluate a RUN in the store, or import a run file and evaluate it.
 
-    Judge replies are saved, so the same command resumes an evaluation that was stopped. If a limit stops it, the exit
-    code is 3.
+    Judge replies are saved: run the same command to resume a stopped evaluation. If a limit stops it, the exit code is
+    3.
 
     \b
     ragboard evaluate answers.jsonl --name rerank --config k=5
@@ -167,7 +167,7 @@ def retry(
 ) -> None:
     """Retry the failed tasks of a RUN's evaluation, or of RUN@EVALUATION.
 
-    The judges are the same as before. Answered tasks are not asked again.
+    Uses the same judges as before. Tasks with a valid reply are not sent again.
 
     \b
     ragboard retry rerank
@@ -181,9 +181,11 @@ def retry(
     options = EvaluationOptions(retry=True, prices=prices, known=known, judge_options=judge_options, **limits)
     done = evaluate_with_bar(store, ref, metrics, panel_named(judge_options), options)
     if done.evaluation.id != ref.evaluation_id:
-        click.echo("the judge, prompts or model have changed, so this is a new evaluation", err=True)
+        click.echo("this is a new evaluation: the judge, prompts or model have changed", err=True)
     for other in others:
-        click.echo(one_line(f"another evaluation has failures: ragboard retry {run}@{other.evaluation_id}"), err=True)
+        click.echo(
+            one_line(f"another evaluation also has failures: ragboard retry {run}@{other.evaluation_id}"), err=True
+        )
     _report_results(store, [ref], [done], as_json=as_json)
 
 
@@ -192,29 +194,31 @@ def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices |
     if panel.note:
         click.echo(one_line(panel.note), err=True)
     if host := destination(judge_options):
-        hidden = f", without what {len(judge_options.redact)} patterns match" if judge_options.redact else ""
-        sent = "questions, passages, answers, references and earlier turns that the metrics need"
+        hidden = f"; matches of {len(judge_options.redact)} patterns are hidden" if judge_options.redact else ""
+        sent = "the questions, passages, answers, references and earlier turns that the metrics need"
         click.echo(one_line(f"sent to {host}: {sent}{hidden}"), err=True)
     if judge_options.batch:
         click.echo(_batch_note(panel, prices or {}), err=True)
 
 
 def _batch_note(panel: Panel, prices: Prices) -> str:
-    """Return what batches cost, and how long they may take."""
+    """Return a note on the price and the duration of batches."""
     models = batched_models(panel)
     if not models:
-        return "--batch has no effect: no judge is a model at a server"
+        return "--batch has no effect: no judge is a model on a server"
     priced = [f"{prices[model].batch:.0%} of the price of {model}" for model in models if model in prices]
     cost = f" for {', '.join(priced)}" if priced else ""
     return one_line(f"sent in batches{cost}: replies can take up to 24 hours for each step of the evaluation")
 
 
 def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
-    """Return the default metrics for a run, without those that the verdicts in its file score; names these."""
+    """Return the default metrics for a run. Leaves out, and names, metrics that the verdicts in its file score."""
     judged = judged_in_file(store, ref.run_id)
     left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
     for spec in left_out:
-        note = f"{ref.name}: the file has the verdicts for {spec}; --metrics {spec} asks this judge for its own"
+        note = (
+            f"{ref.name}: {spec} is scored from the file's verdicts; to use this judge instead, pass --metrics {spec}"
+        )
         click.echo(one_line(note), err=True)
     return default_metrics(panel, judged)
 
@@ -224,7 +228,7 @@ def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
         raise NotFoundError(f"{ref.name} is not evaluated yet: ragboard evaluate {ref.name}")
     judge_options = store.judge_options(ref.evaluation_id)
     if judge_options is None:
-        raise SettingError(f"the judges of {ref.name}@{ref.evaluation_id} were given in Python; retry there")
+        raise SettingError(f"the judges of {ref.name}@{ref.evaluation_id} were defined in Python; retry in Python")
     return judge_options
 
 
@@ -273,9 +277,9 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """Return the run of this name in the store. If there is none, import this file, and return its runs and the report.
+    """Return the run with this name in the store, or import this file and return its runs and the import report.
 
-    Several places are files.
+    Several places are always files.
     """
     file = Path(places[0])
     if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
@@ -296,7 +300,7 @@ def evaluate_with_bar(
     evaluation = evaluation_of(store, ref.run_id, panel, metrics, options.known)
     samples = len(positions_to_evaluate(store, evaluation, options))
     if record_path(store.journal_path(evaluation.id)).exists() and not batched_models(panel):
-        click.echo("requests of this evaluation may wait at the server; --batch collects their replies", err=True)
+        click.echo("the server may have batches of this evaluation; --batch collects their replies", err=True)
     options = _with_plan(store, ref, metrics, panel, replace(options, planned_samples=samples))
     last: Progress | None = None
     with tqdm(desc=one_line(ref.name), unit="sample", disable=None, leave=False) as bar:
@@ -336,7 +340,7 @@ def _progress_text(progress: Progress) -> str:
 def _with_plan(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
 ) -> EvaluationOptions:
-    """The options with the planned calls, tokens and cost, as if no sample were answered yet, if there are models."""
+    """Add the planned calls, tokens and cost of models to the options, as if there were no replies yet."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return options
     plan = plan_run(
@@ -355,7 +359,7 @@ def _with_plan(
 
 
 def print_outcome(finished: FinishedEvaluation) -> None:
-    """Print what was asked, why it stopped, and whether the judge is rule-based."""
+    """Print the number of tasks, why the evaluation stopped, and whether the judge is rule-based."""
     counts = {
         f"{finished.asked} tasks run": True,
         f"{finished.replayed} answered earlier": True,
@@ -448,7 +452,7 @@ def plan(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Estimate the calls and cost of evaluating a RUN; nothing is sent. A run file is imported first.
+    """Estimate the calls, tokens and cost of evaluating a RUN; nothing is sent. A run file is imported first.
 
     \b
     ragboard plan answers.jsonl --judge openai:gpt-4o-mini --embed embedded

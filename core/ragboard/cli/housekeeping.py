@@ -84,7 +84,7 @@ def _day(seconds: float) -> str:
 @plugin_option
 @as_json
 def metrics(names: tuple[str, ...], plugins: tuple[Path, ...], as_json: bool) -> None:
-    """List the metrics, or explain those of a NAME or source.
+    """List the metrics, or explain the metrics that a NAME or family selects.
 
     \b
     ragboard metrics
@@ -132,10 +132,10 @@ def _explained(metric: MetricDescription) -> str:
 
 
 CHECK_SECONDS = 20.0
-"""Time limit for reading the tables; writers wait as long."""
+"""Time limit for reading the tables; writers wait until then."""
 REMEDY = (
-    "Restore ragboard.duckdb from a copy, or move it away and import the runs again: judge replies are stored"
-    " separately and are not requested again; human labels are lost"
+    "Restore ragboard.duckdb from a backup, or move it away and import the runs again: judge replies are stored"
+    " separately and are not requested again, but human labels are lost"
 )
 PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", "nltk", "pyarrow")
 
@@ -154,9 +154,9 @@ class CheckResult:
 @as_json
 @click.pass_obj
 def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
-    """Check the installation and the store; say what is wrong and how to fix it.
+    """Check the installation and the store, and say how to fix what is wrong.
 
-    The exit code is 6 if something is wrong. Keys are never printed, only whether they are set.
+    If something is wrong, the exit code is 6. Keys are never printed, only whether they are set.
 
     \b
     ragboard doctor

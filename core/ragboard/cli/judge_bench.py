@@ -96,8 +96,8 @@ def bench_judges(
 ) -> None:
     """Compare judges with human labels on one or more labelled sets, with word overlap and length as baselines.
 
-    DATA are files with labelled statements or sentences, or with answers and --label; `hf:OWNER/NAME` reads a data set
-    from the Hugging Face hub. Judge replies are saved: running the command again sends nothing twice.
+    DATA are files with labelled statements or sentences, or with answers and --label; `hf:OWNER/NAME` reads a dataset
+    from the Hugging Face Hub. Judge replies are saved: running the command again sends nothing twice.
 
     \b
     ragboard judge-bench statements.jsonl sentences.jsonl
@@ -183,7 +183,7 @@ def _tables(bench: JudgeBench) -> Iterator[Table]:
         ],
     )
     yield Table(
-        f"Agreement with people's labels (95% CIs by cluster; {bench.bins} bins of calibration; sets weigh equally)",
+        f"Agreement with human labels (95% CIs by cluster; {bench.bins} calibration bins; all sets have equal weight)",
         ("set", "judge", "AUROC", "better than word overlap by", "balanced accuracy", "calibration error", "unscored"),
         [_figures_row(name, line, figures) for name, line, figures in _by_set(bench)],
     )

@@ -16,7 +16,7 @@ __all__ = ["judges"]
 @click.command()
 @as_json
 def judges(as_json: bool) -> None:
-    """List the judges, the embedders and the named local models.
+    """List the judges, embedders and local model presets.
 
     \b
     ragboard judges
@@ -30,13 +30,13 @@ def judges(as_json: bool) -> None:
         print_json({"judges": listed, "presets": list(presets().values())})
         return
     for option, backends in found.items():
-        print_table([option, "what it is"], [[one.usage, one.summary] for one in backends])
+        print_table([option, "description"], [[one.usage, one.summary] for one in backends])
         click.echo()
     print_table(
         ["--judge local:PRESET", "model", "size", "languages", "licence", "published by its authors"],
         [_row(one) for one in presets().values()],
     )
-    click.echo(f"local alone is local:{DEFAULT}; ragboard's authors have run none of these weights")
+    click.echo(f"local alone means local:{DEFAULT}; the authors of ragboard have not run these weights")
 
 
 def _row(preset: Preset) -> list[str]:

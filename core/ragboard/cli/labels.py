@@ -50,10 +50,10 @@ annotator_option = click.option(
 def label(run: str, sample: str, statement: int, verdict: str, note: str, annotator: str, store: Store) -> None:
     """Label a STATEMENT (by its number) of a SAMPLE with your VERDICT; `none` removes your label.
 
-    The judge's verdict stays; scores are shown with and without your labels.
+    The judge's verdict is kept, and scores are shown with and without your labels.
 
     \b
-    ragboard label bm25-k3 q10 1 unsupported --note 'it speaks of ships'
+    ragboard label bm25-k3 q10 1 unsupported --note 'the passage is about ships'
     ragboard label bm25-k3 q10 1 none
     """
     ref = store.resolve(run)
@@ -84,7 +84,7 @@ def labels(context: click.Context) -> None:
 
 @labels.command()
 @click.argument("run")
-@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="Number of samples in all.")
+@click.option("--size", type=click.IntRange(1), default=150, show_default=True, help="Total number of samples.")
 @click.option(
     "--seed",
     type=int,
@@ -117,9 +117,9 @@ def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
 def question(
     run: str, sample: str, answerability: Answerability | Literal["none"], annotator: str, store: Store
 ) -> None:
-    """Label the question of a SAMPLE: can it be answered? `none` removes the label.
+    """Label whether the question of a SAMPLE can be answered; `none` removes the label.
 
-    The label counts in every run that asks the question, before what the run file says; the newest one counts.
+    The label applies to every run with this question and overrides the run file. The newest label counts.
 
     \b
     ragboard labels question bm25-k3 q10 unanswerable
@@ -136,7 +136,9 @@ def question(
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
 )
-@click.option("--questions", is_flag=True, help="Write which questions can be answered, instead of labels of answers.")
+@click.option(
+    "--questions", is_flag=True, help="Write labels of questions (answerability) instead of labels of answers."
+)
 @force_option
 @store_option
 def export_command(run: str | None, out: Path | None, questions: bool, force: bool, store: Store) -> None:
@@ -168,8 +170,8 @@ def export_command(run: str | None, out: Path | None, questions: bool, force: bo
 def import_command(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
     """Import the labels in FILE: JSON Lines or an ARES TSV. Importing a file twice changes nothing.
 
-    Pass --design: means can only be estimated from a random sample of a run's answers. Rows without an annotator get
-    the one of --annotator. A file without answers, but with the column answerability, labels questions.
+    Pass --design: a mean can be estimated only from a random sample of a run's answers. Rows without an annotator get
+    --annotator. A file with a column answerability and without answers has labels of questions.
 
     \b
     ragboard labels import labels.jsonl --design random
@@ -185,7 +187,7 @@ def import_command(file: Path, design: SamplingDesign | None, annotator: str, st
             f" {of_questions.unchanged:,} already imported"
         )
         if of_questions.without_a_run:
-            click.echo(f"  {of_questions.without_a_run:,} of questions that no run of the store asks", err=True)
+            click.echo(f"  {of_questions.without_a_run:,} for questions that are in no run in the store", err=True)
         return
     imported = import_labels(store, file, annotator=annotator, design=design)
     if as_json:

@@ -101,8 +101,8 @@ unscored_option = click.option(
     type=click.Choice(get_args(UnscoredPolicy)),
     default="excluded",
     show_default=True,
-    help="How samples without a score count in means: excluded; zero: as 0, or as the worst value if lower is better;"
-    " bounds: the lowest and highest possible mean.",
+    help="How unscored samples count in means: excluded: not at all; zero: as 0, or as the worst value if lower is"
+    " better; bounds: the lowest and highest possible mean.",
 )
 
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -117,20 +117,20 @@ plugin_option = click.option(
     type=click.Path(path_type=Path),
     multiple=True,
     envvar="RAGBOARD_PLUGIN",
-    help="A Python file with metrics of your own, or a TOML file with aspects; repeatable.",
+    help="Python file with your own metrics, or TOML file with aspects; repeatable.",
 )
 
 metrics_option = click.option(
     "--metrics",
     "names",
-    help="Comma-separated metrics or families, such as ragchecker,ragas.faithfulness.  [default: the three of the RAGAS"
-    " paper]",
+    help="Comma-separated metrics or families, such as ragchecker,ragas.faithfulness.  [default: the RAGAS paper's"
+    " three]",
 )
 
 draws_option = click.option(
     "--draws",
     type=click.IntRange(1),
-    help="Ask chat models this many times for each judgement, to see how often they disagree with themselves.",
+    help="Ask chat models this many times for each judgement, to see how often their replies differ.",
 )
 
 _BUDGET = (
@@ -139,7 +139,7 @@ _BUDGET = (
     click.option("--max-minutes", type=click.FloatRange(0), help="Stop after this many minutes."),
 )
 _LIMITS = (
-    click.option("--sample", type=click.IntRange(1), help="Evaluate this many samples, drawn at random."),
+    click.option("--sample", type=click.IntRange(1), help="Evaluate this many random samples."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed for --sample."),
     draws_option,
     *_BUDGET,
@@ -209,7 +209,7 @@ _JUDGE_OPTIONS = (
         "--embed",
         envvar="RAGBOARD_EMBED",
         show_envvar=True,
-        help="Embedder, if the judge does not compare texts: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
+        help="Embedder, if the judge cannot compare texts: embedded, openai:MODEL, st:MODEL or ce:MODEL.",
     ),
     click.option(
         "--judge-param",
@@ -220,12 +220,12 @@ _JUDGE_OPTIONS = (
     click.option(
         "--prompts",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of prompt files that replace ragboard's.",
+        help="Folder with prompt files that replace the built-in ones.",
     ),
     click.option(
         "--examples",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="ARES TSV with few-shot examples for chat models (used by ARES metrics and `synth`).",
+        help="ARES TSV with few-shot examples for chat models, for ARES metrics and `synth`.",
     ),
     click.option(
         "--base-url",
@@ -239,14 +239,14 @@ _JUDGE_OPTIONS = (
         multiple=True,
         metavar="NAME=VALUE",
         callback=lambda _context, _option, given: read_headers(given, "=", "--header"),
-        help="HTTP header of every request to the model server; secret ones are not stored; repeatable.",
+        help="HTTP header for every request to the model server; secret headers are not stored; repeatable.",
     ),
     click.option(
         "--redact",
         multiple=True,
         metavar="REGEX",
         callback=lambda _context, _option, given: _patterns(given),
-        help="Hide what matches before texts are sent to a model server; @FILE: a pattern on each line; @@PATTERN: one"
+        help="Hide matches in texts sent to a model server; @FILE reads one pattern per line, @@PATTERN is a pattern"
         " that starts with @; repeatable.",
     ),
     click.option(
@@ -303,13 +303,13 @@ _BATCH_OPTIONS = (
         type=click.FloatRange(0, min_open=True),
         default=60.0,
         show_default=True,
-        help="Maximum seconds between two looks at a batch.",
+        help="Maximum seconds between two checks of a batch.",
     ),
 )
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Regular expressions: those of `@FILE` from its lines, `@@PATTERN` as `@PATTERN`."""
+    """Return the regular expressions: `@FILE` has one per line, `@@PATTERN` stands for `@PATTERN`."""
     found: list[str] = []
     for one in given:
         if not one.startswith("@") or one.startswith("@@"):
@@ -324,7 +324,7 @@ def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add all options of judges; the command gets them as one `JudgeOptions`, `judge_options`."""
+    """Add all judge options; the command gets them as one `JudgeOptions`, `judge_options`."""
     return _with_judge_options(command, *_JUDGE_OPTIONS)
 
 
@@ -374,28 +374,30 @@ _map_option = click.option(
     "maps",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Read FIELD from COLUMN, or from a path into one (outputs.docs[].text); FIELD= ignores the field; repeatable.",
+    help="Read FIELD from COLUMN, or from a path (outputs.docs[].text); FIELD= leaves the field empty; repeatable.",
 )
-_sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file; else the first.")
+_sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
 _skip_bad_option = click.option(
-    "--skip-bad", is_flag=True, help="Skip bad rows and list them, instead of refusing the file."
+    "--skip-bad", is_flag=True, help="Skip and list invalid rows instead of refusing the file."
 )
 
 _READING = (
     click.option("--name", help="Run name.  [default: the name in the file, or the file name]"),
-    click.option("--as-one", metavar="NAME", help="Read several files, the parts of one, as the run NAME."),
-    click.option("--config", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the run; repeatable."),
+    click.option("--as-one", metavar="NAME", help="Read several files as parts of one run NAME."),
+    click.option(
+        "--config", "pairs", multiple=True, metavar="KEY=VALUE", help="Setting of the run's configuration; repeatable."
+    ),
     click.option(
         "--config-file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="JSON or TOML file with the run's settings.",
+        help="JSON or TOML file with the run's configuration.",
     ),
     click.option("--dataset", help="Name of the question set."),
     _map_option,
     click.option("--run-column", metavar="COLUMN", help="Split the file into one run for each value of COLUMN."),
     _sheet_option,
     _skip_bad_option,
-    click.option("--tag", "tags", multiple=True, help="A tag for the run; repeatable."),
+    click.option("--tag", "tags", multiple=True, help="Tag for the run; repeatable."),
 )
 
 
@@ -412,11 +414,11 @@ def reading_options(command: F) -> F:
 
 
 def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]:
-    """Return the run's settings from `--config-file`, updated by `--config`."""
+    """Return the run's configuration from `--config-file`, updated with `--config`."""
     return (read_config_file(file) if file else {}) | read_pairs(pairs)
 
 
 def mapping_of(maps: tuple[str, ...]) -> dict[str, str | None]:
-    """Parse --map into {field: column}; the column is None if it is left empty."""
+    """Parse --map into {field: column}; an empty column becomes None."""
     pairs = (split_pair(text, expected="--map FIELD=COLUMN") for text in maps)
     return {field: column or None for field, column in pairs}

@@ -1,4 +1,4 @@
-"""Printing: tables for people, JSON for programs. Control characters in text of users and models are removed."""
+"""Print tables for people and JSON for programs. Control characters in texts from users and models are removed."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ MAX_WRONG = 10
 """Maximum number of wrong refusals and answers to print."""
 
 REFUSAL_SOURCES = {
-    "labels": "labels of people",
+    "labels": "human labels",
     "file": "run file",
     "judge": "judge, by whether a sentence of the passages helps",
 }
@@ -73,15 +73,15 @@ REFUSAL_SOURCES = {
     "--from",
     "source",
     type=click.Choice(list(REFUSAL_SOURCES)),
-    help="Who says which questions can be answered.  [default: labels of people, then the run file; else the judge]",
+    help="Source of which questions can be answered.  [default: human labels, then the run file, else the judge]",
 )
-@click.option("--compat", is_flag=True, help="Count a share of nothing as 0, as Trust-Score does.")
+@click.option("--compat", is_flag=True, help="Score 0 instead of undefined if a denominator is 0, as Trust-Score does.")
 @store_option
 @as_json
 def refusals(
     run: str, source: Literal["labels", "file", "judge"] | None, compat: bool, store: Store, as_json: bool
 ) -> None:
-    """Count which refusals of a RUN were right: answered and refused questions by whether they can be answered.
+    """Count right and wrong refusals in a RUN: answered and refused questions, by whether they can be answered.
 
     \b
     ragboard refusals bm25-k3
@@ -92,13 +92,13 @@ def refusals(
     if as_json:
         print_json({**asdict(report), "truthfulness": truthfulness})
         return
-    click.echo(one_line(f"{report.run}: which answers refuse: judge {report.judge}"))
+    click.echo(one_line(f"{report.run}: refusals according to {report.judge}"))
     sources = ", ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in report.sources.items())
-    click.echo(f"which questions can be answered: {sources}")
+    click.echo(f"answerable questions according to: {sources}")
     rows = [[name, *(f"{count:,}" for count in row.values())] for name, row in report.counts.items()]
     print_table(["question", *BEHAVIOURS], rows)
     if report.unknown:
-        click.echo(f"not counted, because it is unknown whether the question can be answered: {report.unknown:,}")
+        click.echo(f"{report.unknown:,} not counted: unknown whether the question can be answered")
     for rate in report.rates:
         click.echo(str(rate))
     for name, value in report.scores.items():
@@ -118,11 +118,11 @@ def refusals(
 @click.option("--text", default="", help="Search text in the statement, its question or its reason.")
 @click.option("--passage", default="", metavar="ID", help="Only answers that retrieved this passage.")
 @click.option("--human", type=click.Choice(get_args(Human)), help="Only statements with these human labels.")
-@click.option("--miscited", is_flag=True, help="Only statements that the passages cited for them do not support.")
+@click.option("--miscited", is_flag=True, help="Only statements that their cited passages do not support.")
 @click.option("--by", type=click.Choice(get_args(Grouping)), help="Group by question, passage or judge.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Number of lines to print.")
-@click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements as a table.")
-@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table.")
+@click.option("--format", "kind", type=click.Choice(TABLE_FORMATS), help="Write all statements in this format.")
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write all statements to.")
 @force_option
 @store_option
 @as_json
@@ -142,7 +142,7 @@ def list_hallucinations(
     store: Store,
     as_json: bool,
 ) -> None:
-    """List the statements that the passages do not support, worst first, in each RUN or in all.
+    """List the statements that the passages do not support, worst first, in the RUNs or in all runs.
 
     \b
     ragboard hallucinations
@@ -210,7 +210,7 @@ def _print_more_hint(shown: int, total: int) -> None:
 @store_option
 @as_json
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
-    """Diagnose a RUN: whether the retriever or the generator is at fault, where answers fail, and what to try.
+    """Find out whether the retriever or the generator of a RUN is at fault, where answers fail, and what to try.
 
     A rule flags the run only if the whole 95% CI of its figure is beyond its threshold.
 
@@ -319,9 +319,9 @@ def _print_not_triggered(found: Diagnosis) -> None:
 @click.option(
     "--samples",
     type=click.IntRange(0),
-    help=f"Samples shown in full, worst first.  [default: {SAMPLES}; for two runs {PAIRS}]",
+    help=f"Number of samples to show in full, worst first.  [default: {SAMPLES}; with two runs {PAIRS}]",
 )
-@click.option("--metric", help="For two runs: show the largest losses in this metric first.")
+@click.option("--metric", help="With two runs: show the largest losses in this metric first.")
 @force_option
 @unscored_option
 @store_option
@@ -335,7 +335,7 @@ def report(
     unscored: UnscoredPolicy,
     store: Store,
 ) -> None:
-    """Write a report of a RUN, or of RUN_B compared with it, as one HTML file that opens anywhere.
+    """Write a report of a RUN, or of RUN_B compared with RUN, as one self-contained HTML file.
 
     \b
     ragboard report bm25-k3 -o report.html
@@ -381,13 +381,12 @@ def export(
     unscored: UnscoredPolicy,
     store: Store,
 ) -> None:
-    """Export a table about RUNs to a file.
+    """Export a table of RUNs to a file.
 
-    One run: its samples with scores, or its statements with verdicts. Any runs: their means (runs). Two runs: the
-    comparison by metric (comparison) or by question (pairs). No run: the metrics. The format ragchecker writes the
-    samples and statements of one run as RAGChecker does; ragas and deepeval its samples and scores.
+    --what samples or statements needs one run, comparison or pairs two runs, runs any number, and metrics none.
 
-    langfuse, langsmith, mlflow and phoenix write a line per score, for the traces that the run was imported from.
+    The formats ragchecker, ragas and deepeval write one run for these tools. langfuse, langsmith, mlflow and phoenix
+    write one line per score, for the traces that the run was imported from.
 
     \b
     ragboard export bm25-k3 --what statements -o statements.csv
@@ -404,12 +403,13 @@ def export(
 @click.command()
 @click.argument("target", metavar="hf:OWNER/NAME")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--public", is_flag=True, help="Create a public data set; else a new one is private.")
+@click.option("--public", is_flag=True, help="Make a new dataset public.  [default: private]")
 @store_option
 def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None:
-    """Upload RUNs, or all, to a data set of the Hugging Face hub: samples with scores, statements with verdicts.
+    """Upload the RUNs, or all runs, to a dataset on the Hugging Face Hub.
 
-    The token is that of `hf auth login`, or HF_TOKEN. Questions, passages and answers are uploaded as they are.
+    The dataset has the samples with scores and the statements with verdicts. Questions, passages and answers are
+    uploaded unchanged. The token comes from `hf auth login` or HF_TOKEN.
 
     \b
     ragboard push hf:my-team/rag-evaluations bm25-k3 bm25-rerank-k5
@@ -421,7 +421,7 @@ def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None
 
 
 MAX_CELL_CHARACTERS = 80
-"""Longer texts are cut in tables on the terminal."""
+"""Longer texts are truncated in tables on the terminal."""
 
 
 @click.command()
@@ -440,9 +440,9 @@ MAX_CELL_CHARACTERS = 80
 @click.option("--seconds", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Time limit in seconds.")
 @store_option
 def query(sql: str, kind: str | None, out: Path | None, force: bool, rows: int, seconds: float, store: Store) -> None:
-    """Query the store with one SELECT in DuckDB's SQL; `-` reads it from standard input.
+    """Query the store with one SELECT in DuckDB SQL; `-` reads it from standard input.
 
-    A query changes nothing and reads no file. `SHOW TABLES` and `DESCRIBE runs` list what there is.
+    A query cannot change the store or read files. `SHOW TABLES` lists the tables, `DESCRIBE runs` the columns of one.
 
     \b
     ragboard query "SELECT run, verdict, count(*) FROM statement_verdicts WHERE shown GROUP BY ALL"

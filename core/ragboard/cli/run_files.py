@@ -107,7 +107,7 @@ class RunFiles:
         if others:
             names = ", ".join(one.name for one in result.runs)
             raise SettingError(
-                f"{file}: contains {len(result.runs)} runs ({names}); import the file, and name one of the runs"
+                f"{file}: contains {len(result.runs)} runs ({names}); import the file and name one of these runs"
             )
         (added,) = store.add_runs([replace(run, name=_free_name(run.name, taken))])
         return RunRef(run_id=added.id, name=added.name, evaluation_id=None)
@@ -122,7 +122,7 @@ class RunFiles:
         if given:
             raise SettingError(
                 f"{', '.join(given)}: only for run files, but {' and '.join(dict.fromkeys(runs))}"
-                f" {'is' if len(set(runs)) == 1 else 'are'} in the store; use ragboard evaluate to evaluate again"
+                f" {'is' if len(set(runs)) == 1 else 'are'} in the store; to evaluate again, use ragboard evaluate"
             )
 
 
@@ -141,7 +141,7 @@ def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_file(store: Store, run: str) -> bool:
-    """Return whether a run is given as a file, and is not the name of a run in the store. No store is created."""
+    """Return whether this is a run file and not the name of a run in the store. No store is created."""
     if run == "-" or is_address(run):
         return True
     if store.database.path.exists():

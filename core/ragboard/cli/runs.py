@@ -86,13 +86,13 @@ def add_file(
     sheet: str | None,
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-    """Read a run file, `-` for standard input, or the parts of one run, and add its runs to the store."""
+    """Add the runs of a file, of standard input (`-`) or of several parts to the store."""
     if as_one and name:
         raise click.UsageError("--as-one NAME names the run; leave out --name")
     if len(files) > 1 and not as_one:
         raise click.UsageError(
-            f"got {len(files)} files. To read them as the parts of one run, add --as-one NAME; for a run of each,"
-            " give one file at a time"
+            f"got {len(files)} files. To read them as parts of one run, add --as-one NAME; to make each a run, import"
+            " one file at a time"
         )
     parts = [Path(file) for file in files] if len(files) > 1 else None
     return store.import_file(
@@ -114,10 +114,10 @@ def add_file(
 @store_option
 @as_json
 def import_runs(files: tuple[str, ...], store: Store, as_json: bool, **reading: Any) -> None:
-    """Import a run FILE (JSONL, JSON, CSV, Excel, Parquet, or of another tool) without evaluating it.
+    """Import a run FILE (JSONL, JSON, CSV, Excel, Parquet, or a file from another tool) without evaluating it.
 
-    FILE may be packed (.gz, .zst, .zip), a folder with the parts of one file, an address, or - for standard input.
-    --as-one takes several files.
+    FILE can be compressed (.gz, .zst, .zip), a folder with the parts of one file, a URL, or - for standard input. With
+    --as-one you can pass several files.
 
     \b
     ragboard import answers.jsonl --name rerank --config k=5 --config model=small
@@ -136,7 +136,7 @@ def import_runs(files: tuple[str, ...], store: Store, as_json: bool, **reading: 
 
 
 def print_report(report: ImportReport) -> None:
-    """Print what was read, dropped, converted and renamed."""
+    """Print what was read, left out, converted and renamed."""
     rows = f"{report.rows_read} row{'' if report.rows_read == 1 else 's'}"
     click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {rows} read"), err=True)
     for row in report.dropped[:MAX_LISTED_ROWS]:
@@ -173,7 +173,7 @@ def runs(unscored: UnscoredPolicy, store: Store, as_json: bool) -> None:
     if as_json:
         print_json({"runs": [run_json(run) for run in found]})
     elif not found:
-        click.echo("no run yet: `ragboard demo` loads sample runs, `ragboard import FILE` your own")
+        click.echo("no runs yet: load sample runs with `ragboard demo`, or your own with `ragboard import FILE`")
     else:
         print_runs(store, found)
 
@@ -218,8 +218,8 @@ def _judge(run: RunSummary) -> str:
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
-@click.option("--by", metavar="COLUMN", help="Means by a column of the run file, or by turn of the conversation.")
-@click.option("--calls", is_flag=True, help="For a SAMPLE: prompts, raw replies, tokens and cost.")
+@click.option("--by", metavar="COLUMN", help="Show means by a column of the run file, or by turn of the conversation.")
+@click.option("--calls", is_flag=True, help="With a SAMPLE: show prompts, raw replies, tokens and cost.")
 @plugin_option
 @unscored_option
 @store_option
@@ -234,7 +234,7 @@ def show(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Show a RUN (or RUN@EVALUATION), or one SAMPLE of it with every statement's verdict and reason.
+    """Show a RUN (or RUN@EVALUATION), or one SAMPLE with the verdict and reason of every statement.
 
     \b
     ragboard show bm25-k3
@@ -280,7 +280,7 @@ def _groups(
     """Return the means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
     categories = {category.removeprefix("metadata."): category for category in columns(store, ref).categories}
     if by not in categories:
-        known = f"group by {', '.join(categories)}" if categories else "no column of its file has groups"
+        known = f"use {' or '.join(categories)}" if categories else "its file has no categorical column"
         raise SettingError(f"{ref.name} cannot be grouped by {by}: {known}")
     return {spec: breakdown(store, ref, spec, categories[by], unscored=unscored) for spec in summary.metrics}
 
@@ -321,7 +321,7 @@ def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:
 def _print_sample(report: SampleReport) -> None:
     click.echo(one_line(report.sample.question))
     if report.rewritten:
-        click.echo(one_line(f"  to stand alone ({report.rewritten.author}): {report.rewritten.text}"))
+        click.echo(one_line(f"  rewritten ({report.rewritten.author}): {report.rewritten.text}"))
     for spec, outcome in report.scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
         if spec in report.recounted:
@@ -356,7 +356,7 @@ def _print_statement(number: int, said: JudgedStatement, *, rule_based: bool) ->
 
 
 def whole_run(store: Store, name: str) -> RunRef:
-    """Return the run of this name. Raises SettingError if the name is that of one evaluation of it."""
+    """Return the run with this name. Raises SettingError if the name is a single evaluation."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
         raise SettingError(f"{name!r} is an evaluation; give its run: {ref.name!r}")
@@ -368,7 +368,7 @@ def whole_run(store: Store, name: str) -> RunRef:
 @click.argument("name")
 @store_option
 def rename(run: str, name: str, store: Store) -> None:
-    """Rename a RUN to NAME; its evaluations stay.
+    """Rename a RUN to NAME; its evaluations and labels are kept.
 
     \b
     ragboard rename answers rerank-k5

@@ -34,7 +34,7 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
 @port_option
 @browser_option
 @check_option
-@click.option("--read-only", is_flag=True, help="Disable uploads, evaluations, renaming and labelling.")
+@click.option("--read-only", is_flag=True, help="Disable all changes: uploads, evaluations, renaming, labelling.")
 @click.option(
     "--max-upload",
     type=click.IntRange(1),
@@ -43,7 +43,7 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
     help="Maximum size of an upload in megabytes.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines; there is no password.")
+@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines, without a password.")
 @click.option("--allow-evaluate", is_flag=True, help="With --unsafe-bind: allow every visitor to start evaluations.")
 @click.option(
     "--allowed-host", "allowed_hosts", multiple=True, help="Host name to accept, such as a proxy's; repeatable."
@@ -65,7 +65,7 @@ def serve(
     allow_evaluate: bool,
     **options: Any,
 ) -> None:
-    """Start the dashboard; by default it is reachable from this machine only.
+    """Start the dashboard; by default, only this machine can reach it.
 
     \b
     ragboard serve
@@ -75,8 +75,8 @@ def serve(
     local_only = import_module("ragboard_dashboard.settings").is_loopback(options["host"])
     if not (local_only or unsafe_bind):
         raise SettingError(
-            f"--host {options['host']} opens the dashboard to other machines, without a password:"
-            " drop the option, or add --unsafe-bind if you mean it"
+            f"--host {options['host']} opens the dashboard to other machines, without a password."
+            " Leave the option out, or add --unsafe-bind to allow this"
         )
     metrics_with(options["plugins"])  # raises if a plugin is invalid
     if check:
@@ -109,9 +109,11 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
 
 @click.command()
 @click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp, instead of standard input and output.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Port; 0: any free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="Port; 0 means any free port."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines; there is no password.")
+@click.option("--unsafe-bind", is_flag=True, help="Allow access from other machines, without a password.")
 @click.option(
     "--allowed-host", "allowed_hosts", multiple=True, help="Host name to accept, such as a proxy's; repeatable."
 )
@@ -120,16 +122,16 @@ def demo(store: Store, port: int | None, no_browser: bool, check: bool, remove: 
     default="http://127.0.0.1:8501",
     show_default=True,
     metavar="URL",
-    help="Where `ragboard serve` runs; results link to its pages.",
+    help="URL of the dashboard (`ragboard serve`); results link to its pages.",
 )
 @store_option
 def mcp(
     store: Store, http: bool, port: int, host: str, unsafe_bind: bool, allowed_hosts: tuple[str, ...], dashboard: str
 ) -> None:
-    """Let an assistant read the store, over the Model Context Protocol (MCP).
+    """Let an assistant read the store over the Model Context Protocol (MCP).
 
-    It can list and read runs, samples and unsupported statements, compare and diagnose runs, and query; it changes
-    nothing. The assistant starts the command itself, or connects to the address that --http prints.
+    The assistant can list and read runs, samples and unsupported statements, compare and diagnose runs, and query the
+    store. It cannot change anything. It starts this command itself, or connects to the URL that --http prints.
 
     \b
     claude mcp add evals -- ragboard mcp --store /path/to/.ragboard
@@ -146,8 +148,8 @@ def mcp(
         return
     if not (unsafe_bind or import_module("ragboard_dashboard.settings").is_loopback(host)):
         raise SettingError(
-            f"--host {host} lets other machines read the store, without a password:"
-            " drop the option, or add --unsafe-bind if you mean it"
+            f"--host {host} lets other machines read the store, without a password."
+            " Leave the option out, or add --unsafe-bind to allow this"
         )
     serve_http(build_server(store, dashboard), host=host, port=port, allowed_hosts=allowed_hosts)
 
@@ -158,7 +160,7 @@ def _serve(store: Store, port: int | None, no_browser: bool, **options: Any) -> 
 
 
 def _check(folder: Path, port: int | None, *options: str) -> None:
-    """Start the server in a process of its own, wait until it answers and reads the store, and stop it."""
+    """Start the server in a separate process, check that it answers and reads the store, and stop it."""
     server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
     command = [*RAGBOARD, "serve", "--port", str(chosen), "--no-browser", "--store", str(folder), *options]

@@ -17,15 +17,15 @@ __all__ = ["SettingsFile", "read_settings_file"]
 
 DEFAULT_PATH = Path("ragboard.toml")
 SECRET_NAME_PARTS = frozenset({"key", "apikey", "token", "secret", "password", "authorization"})
-"""Parts of a setting's name that show that its value is a secret."""
+"""Parts of a setting's name that mark its value as a secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsFile:
-    """The settings file in use, and the option defaults it sets."""
+    """The settings file in use, and the option defaults that it sets."""
 
     path: Path | None = None
-    """None if no file is used."""
+    """None if there is no settings file."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Option values by parameter name, as click's `default_map` takes them."""
 
@@ -50,7 +50,9 @@ def _check_names(path: Path, settings: Mapping[str, Any]) -> None:
     parameters: Mapping[str, Any] = judge_param if isinstance(judge_param, dict) else {}
     for key, value in (*settings.items(), *parameters.items()):
         if _is_secret(key, value):
-            raise SettingError(f"{path}: {key} holds a key or password; keep keys in the environment (OPENAI_API_KEY)")
+            raise SettingError(
+                f"{path}: {key} is a key or password. Remove it and keep keys in the environment (OPENAI_API_KEY)"
+            )
     _check_headers(path, settings.get("header"))
     unknown = [key for key in settings if _setting_name(key) not in _SETTINGS]
     if unknown:
@@ -64,11 +66,11 @@ def _check_headers(path: Path, headers: object) -> None:
 
     for name in headers:
         if is_credential(name):
-            raise SettingError(f"{path}: the header {name} holds a key or password; pass it with --header")
+            raise SettingError(f"{path}: the header {name} is a key or password. Remove it and pass it with --header")
 
 
 def _setting_name(key: str) -> str:
-    """Return the key as it is written in `_SETTINGS`, with `_` for `-`."""
+    """Return the key as in `_SETTINGS`, with `_` instead of `-`."""
     return key.replace("-", "_")
 
 
@@ -166,5 +168,5 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "threads": ("threads", _number),
     "backend": ("backend", _text),
 }
-"""The option parameter of each setting, and the parser of its value. Commands ignore options they do not have.
+"""The option parameter of each setting and the parser of its value. Commands ignore options that they do not have.
 `deadline` is the older name of `timeout`."""

@@ -1,4 +1,4 @@
-"""Commands for a judge of your own: synthetic data from a corpus, and training on it."""
+"""Commands to generate synthetic data from a corpus and to train a judge on it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = ["synth", "train"]
     "--kind", type=click.Choice(get_args(SynthFormat)), default="ares", show_default=True, help="Output format."
 )
 @click.option(
-    "--passages", type=click.IntRange(1), help="Number of random passages to write questions for.  [default: all]"
+    "--passages", type=click.IntRange(1), help="Number of random passages to generate questions for.  [default: all]"
 )
 @click.option(
     "--questions", type=click.IntRange(1), default=3, show_default=True, help="Maximum questions per passage."
@@ -54,7 +54,7 @@ __all__ = ["synth", "train"]
     type=click.IntRange(10),
     default=120,
     show_default=True,
-    help="Words per passage of the documents that are split.",
+    help="Words per passage when documents are split.",
 )
 @click.option(
     "--least-words", type=click.IntRange(1), default=30, show_default=True, help="Skip passages with fewer words."
@@ -84,9 +84,10 @@ def synth(
     prices: Prices,
     as_json: bool,
 ) -> None:
-    """Write questions, answers and wrong answers for a folder of texts or a table of passages.
+    """Generate questions with right and wrong answers from a CORPUS: a folder of texts or a table of passages.
 
-    The embedded judge writes them by rules; a chat model can write them instead. Run the same command to resume.
+    The embedded judge generates them by rules; a chat model writes more and better ones. If the command is stopped, run
+    it again to resume.
 
     \b
     ragboard synth documents/ --out synthetic
@@ -151,7 +152,7 @@ DEFAULT = TrainConfig()
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="ARES TSV with human labels to test on too; repeatable.",
+    help="ARES TSV with human labels to also test the judge on; repeatable.",
 )
 @click.option(
     "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
@@ -198,7 +199,7 @@ def train(
 
     \b
     ragboard train-judge synthetic --out judge
-    ragboard train-judge synthetic --out judge --labels people.tsv
+    ragboard train-judge synthetic --out judge --labels human.tsv
     ragboard train-judge synthetic --out judge --model microsoft/deberta-v3-large --learning-rate 5e-6
     """
     config = TrainConfig(

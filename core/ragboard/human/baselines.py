@@ -14,7 +14,7 @@ from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
 from ragboard.stats import Interval, auroc, best_cut, ci_text, mean_interval, moments, outcomes, roc
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
 from ragboard.stats.bootstrap import REPORT_DRAWS
-from ragboard.stats.pairwise import Ties
+from ragboard.stats.pairwise import Ties, mcnemar_test
 
 __all__ = [
     "BaselineComparison",
@@ -25,6 +25,7 @@ __all__ = [
 
 BaselineVerdict: TypeAlias = Literal["better", "not shown", "worse"]
 
+SIGNIFICANT = 0.05
 COIN = "a coin"
 BASELINES_IN_WORDS = {
     "word overlap": "counting shared words",
@@ -56,10 +57,11 @@ RESULTS: dict[BaselineVerdict, str] = {
 
 ANSWERS: dict[BaselineVerdict, str] = {
     "better": "Yes: better than {}",
-    "not shown": "Not shown: no better than {}",
+    "not shown": "Not proven: no better than {}",
     "worse": "No: {} does better",
 }
 """Whether a scorer can be trusted; `{}` stands for what the baseline does."""
+AS_AN_ANNOTATOR = "Not proven: it ranks as well as one annotator, but so does {}"
 CLUSTERS = "questions or conversations"
 """What makes items dependent on each other."""
 FEW = 30
@@ -89,12 +91,19 @@ class BaselineComparison:
     """The AUROC of single annotators against the mean of the others; None for pairs, or if no item has two ratings."""
     difference: Measure
     """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
+    p: float | None = None
+    """For pairs, the p value of McNemar's exact test, over clusters; None for other items."""
 
     @property
     def verdict(self) -> BaselineVerdict:
-        """Better or worse if the interval of the difference excludes 0, else not shown."""
+        """Better or worse if the interval of the difference excludes 0 and p, for pairs, is below 0.05; else not shown.
+
+        An interval alone is too narrow for a few pairs.
+        """
         interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
+            return "not shown"
+        if self.p is not None and self.p >= SIGNIFICANT:
             return "not shown"
         return "better" if interval.low > 0 else "worse"
 
@@ -105,10 +114,15 @@ class BaselineComparison:
 
     @property
     def answer(self) -> str:
-        """Whether the scorer can be trusted: `Not shown: no better than counting shared words; 10 pairs are few`."""
+        """Whether the scorer can be trusted: `Not proven: no better than counting shared words; 10 pairs are few`."""
         independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
         few = f"; {independent} are few" if self.clusters < FEW else ""
-        return ANSWERS[self.verdict].format(self.baseline_in_words) + few
+        annotator = 1.0 if self.annotator_auroc is None else self.annotator_auroc
+        both_rank_as_well = self.verdict == "not shown" and annotator <= min(
+            self.value.value or 0.0, self.baseline_value
+        )
+        answer = AS_AN_ANNOTATOR if both_rank_as_well else ANSWERS[self.verdict]
+        return answer.format(self.baseline_in_words) + few
 
     @property
     def baseline_in_words(self) -> str:
@@ -127,10 +141,10 @@ class BaselineComparison:
         human = "" if self.annotator_auroc is None else f", one annotator beside the others {self.annotator_auroc:.0%}"
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
         if self.measured == "balanced accuracy":
-            both = f"{self.items.removeprefix('labelled ')} ({BOTH_IN_WORDS[self.items]} weighted equally)"
+            kind = self.items.removeprefix("labelled ")
             return (
-                f"{title} is right for {self.value.value:.0%} of {both}, {baseline} with its best threshold{human}:"
-                f" {self.result}."
+                f"{title} has a balanced accuracy of {self.value.value:.0%} on {kind} (the mean of its accuracy on"
+                f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold{human}: {self.result}."
             )
         return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}{human}: {self.result}."
 
@@ -138,8 +152,10 @@ class BaselineComparison:
     def details(self) -> str:
         """The figures: `Difference in AUROC: 95% CI -0.03 to +0.04; 270 graded answers ...`."""
         groups = f" from {self.clusters:,} {CLUSTERS}" if self.clusters < self.n else ""
+        tested = "" if self.p is None else f", exact McNemar p = {self.p:.2g}"
+        interval = ci_text(self.difference.interval, "+.2f")
         return (
-            f"Difference in {self.measured} {self.difference.value:+.2f}, {ci_text(self.difference.interval, '+.2f')};"
+            f"Difference in {self.measured} {self.difference.value:+.2f}, {interval}{tested};"
             f" {self.n:,} {self.items}{groups}: all that the judge and the baselines scored."
         )
 
@@ -211,6 +227,7 @@ def _pairs(
     values = {name: sum(outcomes_of_pairs) / len(outcomes_of_pairs) for name, outcomes_of_pairs in correct.items()}
     best = max((*trivial, COIN), key=values.__getitem__)
     gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
+    by_id = {name: dict(zip(ids, correct[name], strict=True)) for name in (best, main)}
     return BaselineComparison(
         scorer=main,
         title=_title(data, main, dimension),
@@ -226,6 +243,7 @@ def _pairs(
         difference=Measure(
             value=values[main] - values[best], interval=mean_interval(moments(gains, groups), bounds=(-1, 1))
         ),
+        p=mcnemar_test(by_id[best], by_id[main], groups=dict(zip(ids, groups, strict=True))).p,
     )
 
 

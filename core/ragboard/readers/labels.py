@@ -29,8 +29,8 @@ __all__ = [
     "LabelRow",
     "LabelledText",
     "SamplingDesign",
+    "detect_labels",
     "human_grades",
-    "read_graded_answers",
     "read_label_rows",
     "read_labels",
 ]
@@ -49,6 +49,8 @@ SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
 HUB = "hf:"
 """Prefix of the name of a data set on the Hugging Face hub."""
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
+PAIR = frozenset({"question", "a", "b"})
+"""Columns of a pair, besides the votes."""
 SUPPORTED, HELPS, ANSWER_SUPPORTED = "supported", "helps", "answer supported"
 """The dimensions of labelled statements, of sentences, and of whole answers that are supported or not."""
 PASSAGE_RELEVANCE = "passage relevance"
@@ -209,15 +211,16 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
     )
 
 
-def read_graded_answers(path: Path, columns: Collection[str]) -> LabelFile | None:
-    """Read a file with these columns as people's grades of answers; None if its rows have none."""
-    if set(columns).isdisjoint(GRADES):
+def detect_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
+    """Read a file with these columns as pairs or graded answers; None if it does not have people's labels of these."""
+    names = set(columns)
+    if names.isdisjoint(GRADES) and not names >= WIKIEVAL and not names >= PAIR:
         return None
     try:
         labels = read_labels(str(path))
     except RunFileError:
         return None
-    return labels if labels.form == "answers" else None
+    return labels if labels.form in ("answers", "pairs") else None
 
 
 class HumanGrades(NamedTuple):
@@ -352,7 +355,7 @@ def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
         yield _rated(row, rating)
     elif row.cells.keys() >= WIKIEVAL:
         yield from _wikieval(row)
-    elif row.cells.keys() >= {"question", "a", "b"} and (row.has("a") or row.has("b") or not (texts or grades)):
+    elif row.cells.keys() >= PAIR and (row.has("a") or row.has("b") or not (texts or grades)):
         yield _pair(row)
     elif texts:
         yield _labelled(row)

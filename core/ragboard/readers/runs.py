@@ -47,6 +47,7 @@ __all__ = [
     "SUGGESTED_FIELDS",
     "RowNotes",
     "SampleIds",
+    "column_of_runs",
     "empty_file_error",
     "format_of_table",
     "match_table",
@@ -62,6 +63,8 @@ __all__ = [
 
 MAX_SEARCHED_ROWS = 10
 """Number of rows that are searched for columns that look like a field."""
+MAX_RUNS = 20
+"""Maximum number of runs that a column is suggested for."""
 MIN_PASSAGE_WORDS = 4
 """Minimum number of words of a text that may be a passage."""
 PASSAGE_NAMES = frozenset(
@@ -226,6 +229,9 @@ def runs_from_table(
     outcomes = (row for rows in reading.scores.values() for row in rows)
     notes = (*layout.notes, *report_notes(table, matched, other, scores, reading.notes, outcomes))
     report = report_of(path, table, matched, run_column, other, reading.notes, notes, rows_read=len(table.rows))
+    column = column_of_runs(runs[0].samples) if len(runs) == 1 and not run_column else None
+    if column:
+        report = replace(report, suggestions=(*report.suggestions, _split_suggestion(table, column)))
     return ReadResult(runs=tuple(runs), report=report)
 
 
@@ -377,6 +383,30 @@ def _suggestions(table: Table, matched: Mapping[str, str], other: Sequence[str])
     for column, meant in suggested_fields(table, matched, other).items():
         how = _option(table, {meant: column})
         yield f"column {column!r} looks like {SUGGESTED_FIELDS[meant]}: to read it that way, {how}"
+
+
+def _split_suggestion(table: Table, column: str) -> str:
+    how = f"run_column={column!r}" if table.kind == "memory" else f"--run-column {quote(column)}"
+    return f"each question has one answer for each {column!r}: to read these as several runs, {how}"
+
+
+def column_of_runs(samples: Sequence[Sample]) -> str | None:
+    """Return the metadata column whose values look like runs over the same questions; None if there is none.
+
+    Each of its 2 to 20 values has at most one answer to a question, and most questions have several answers.
+    """
+    questions = [question_key(sample) for sample in samples]
+    if 2 * sum(count > 1 for count in Counter(questions).values()) <= len(set(questions)):
+        return None
+    found: dict[str, int] = {}
+    for column in samples[0].metadata if samples else ():
+        values = [sample.metadata.get(column) for sample in samples]
+        if not all(isinstance(value, (str, int, float)) and str(value).strip() for value in values):
+            continue
+        names = [str(value) for value in values]
+        if 2 <= len(set(names)) <= MAX_RUNS and len(set(zip(questions, names, strict=True))) == len(samples):
+            found[column] = len(set(names))
+    return min(found, key=found.__getitem__, default=None)
 
 
 def _derived(count: int) -> str:

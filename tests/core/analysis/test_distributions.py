@@ -112,7 +112,7 @@ def test_conversations_are_grouped_by_turn_in_order(store: Store) -> None:
     done = CliRunner().invoke(main, ["show", "chat", "--by", "turn", "--store", str(store.folder)])
     assert f"{FAITHFULNESS}, turn 2: 1.00" in done.stdout
     done = CliRunner().invoke(main, ["show", "chat", "--by", "topic", "--store", str(store.folder)])
-    assert "chat cannot be grouped by topic: group by turn" in done.stderr
+    assert "chat cannot be grouped by topic: use turn" in done.stderr
 
 
 def test_a_turn_that_the_file_has_is_offered_once(store: Store) -> None:

@@ -68,7 +68,7 @@ def test_without_an_evaluation_there_is_no_metric(store: Store) -> None:
     trend = dataset_trend(store, "d")
     assert (trend.metric, trend.metrics, len(trend.points)) == ("", (), 1)
     done = CliRunner().invoke(main, ["datasets", "a", "--store", str(store.folder)])
-    assert done.stdout == "no run of d is evaluated\n"
+    assert done.stdout == "no run of d is evaluated yet\n"
 
 
 def test_of_many_runs_the_newest_are_shown(store: Store) -> None:

@@ -97,9 +97,9 @@ def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     assert said.exit_code == 0
     marks, score, described, *_ = said.stdout.splitlines()
     assert marks == (
-        "The verdict (marks ✓ ? ✕) of the embedded judge (rule-based) is right for 77% of statements (supported and"
-        " unsupported ones weighted equally), counting shared words 79% with its best threshold: no significant"
-        " difference."
+        "The verdict (marks ✓ ? ✕) of the embedded judge (rule-based) has a balanced accuracy of 77% on"
+        " statements (the mean of its accuracy on supported and unsupported ones), counting shared words 79% with its"
+        " best threshold: no significant difference."
     )
     assert score == (
         "The score of the embedded judge (rule-based) ranks a supported statement above an unsupported one 89% of the"

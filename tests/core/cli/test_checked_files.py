@@ -134,7 +134,7 @@ def test_a_metric_that_the_verdicts_in_the_file_score_is_asked_again_only_by_nam
         assert done.exit_code == 0, done.output
         return done.stderr, set(json.loads(done.stdout)["evaluations"][0]["evaluation"]["metrics"])
 
-    note = "traces: the file has the verdicts for ragas.faithfulness; --metrics ragas.faithfulness asks this judge"
+    note = "traces: ragas.faithfulness is scored from the file's verdicts"
     noted, metrics = said(str(path))
     assert note in noted
     assert metrics == {"ragas.answer_relevance(method=direct)", "ragas.context_relevance"}

@@ -369,7 +369,7 @@ def test_of_several_evaluations_with_failures_one_is_retried_and_the_others_are_
     first = Store(folder).resolve("a").evaluation_of("ragas.faithfulness")
     assert [one.exit_code for one in done] == [0, 0, 0]
     assert asked == [{"second"}, {"first"}, set()]
-    named = f"another evaluation has failures: ragboard retry a@{first}\n"
+    named = f"another evaluation also has failures: ragboard retry a@{first}\n"
     assert [named in one.stderr for one in done] == [True, False, False]
 
 

@@ -66,7 +66,7 @@ def test_a_truncated_store_is_one_line_and_doctor_says_what_to_do(whole: Path, t
     assert result.exit_code == 6
     wrong = [line for line in result.stdout.splitlines() if line.startswith("WRONG")]
     assert wrong
-    assert any("Restore ragboard.duckdb from a copy" in line or "not a valid DuckDB" in line for line in wrong)
+    assert any("Restore ragboard.duckdb from a backup" in line or "not a valid DuckDB" in line for line in wrong)
 
 
 def test_damage_in_the_middle_of_a_table_is_named_by_doctor(whole: Path, tmp_path: Path) -> None:
@@ -116,6 +116,7 @@ def test_no_connection_loads_extensions(store: Store) -> None:
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # a module's cut off byte code would break every later program
 from ragboard.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 main(sys.argv[2:])

@@ -277,7 +277,7 @@ def test_headers_have_a_place_in_the_settings_file(
     (tmp_path / "ragboard.toml").write_text('[header]\nx-api-key = "abcdefgh"\n')
     done = evaluate()
     assert done.exit_code == 2
-    assert "the header x-api-key holds a key or password; pass it with --header" in done.output
+    assert "the header x-api-key is a key or password. Remove it and pass it with --header" in done.output
     assert "abcdefgh" not in done.output
 
 

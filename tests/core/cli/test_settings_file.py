@@ -76,11 +76,11 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
         ("judge-param = 3", "judge-param is 3, expected a table of parameters"),
         ("judge_param = 3", "judge_param is 3, expected a table of parameters"),
         ("judge = ", "invalid TOML"),
-        ('api_key = "abc"', "api_key holds a key or password; keep keys in the environment"),
-        ('OPENAI_API_KEY = "abc"', "OPENAI_API_KEY holds a key or password"),
-        ('judge = "sk-abcdef"', "judge holds a key or password"),
-        ('[judge-param]\napi_key = "abc"', "api_key holds a key or password"),
-        ('base_url = "https://me:abc@host/v1"', "base_url holds a key or password"),
+        ('api_key = "abc"', "api_key is a key or password. Remove it and keep keys in the environment"),
+        ('OPENAI_API_KEY = "abc"', "OPENAI_API_KEY is a key or password"),
+        ('judge = "sk-abcdef"', "judge is a key or password"),
+        ('[judge-param]\napi_key = "abc"', "api_key is a key or password"),
+        ('base_url = "https://me:abc@host/v1"', "base_url is a key or password"),
     ],
 )
 def test_a_file_that_cannot_be_is_refused_in_one_line_without_its_secrets(here: Path, text: str, message: str) -> None:

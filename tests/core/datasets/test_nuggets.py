@@ -194,7 +194,7 @@ def test_a_judge_writes_from_the_passages_of_all_runs_and_asks_once_a_question(
         "The bridge opened on 1 July 2000",
         "Ferries sailed until 2000",
     }
-    assert "had nuggets already" in ragboard(bridges, "nuggets", "write", "bridges", server=chat)
+    assert "already had nuggets" in ragboard(bridges, "nuggets", "write", "bridges", server=chat)
     assert len(chat.asked) == 2
 
 

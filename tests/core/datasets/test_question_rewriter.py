@@ -46,12 +46,12 @@ def rewrite(store: Store, server: ChatServer, *words: str) -> Result:
 def test_each_follow_up_question_is_asked_about_once_for_all_runs(chats: Store, server: ChatServer) -> None:
     done = rewrite(chats, server)
     assert done.exit_code == 0, done.output
-    assert done.stdout == "2 questions rewritten, 2 calls; 1 follow no earlier turn\n"
+    assert done.stdout == "2 questions rewritten, 2 calls; 1 without earlier turns\n"
     assert len(server.asked) == 2
     assert all("When did the bridge open?" in asked["messages"][0]["content"] for asked in server.asked)
     assert (
         rewrite(chats, server).stdout
-        == "0 questions rewritten, 0 calls; 2 were rewritten before; 1 follow no earlier turn\n"
+        == "0 questions rewritten, 0 calls; 2 already rewritten; 1 without earlier turns\n"
     )
     assert len(server.asked) == 2
 
@@ -62,7 +62,7 @@ def test_the_sample_shows_it_with_its_author_and_the_files_own_counts_first(chat
     assert reports["1"].rewritten is None
     assert reports["2"].rewritten == ("Alone: And who built it?", "openai:m")
     assert reports["3"].rewritten == ("Long?", "run file")
-    assert "  to stand alone (openai:m): Alone: And who built it?" in command(chats, "show", "b", "2").stdout
+    assert "  rewritten (openai:m): Alone: And who built it?" in command(chats, "show", "b", "2").stdout
     shown = json.loads(command(chats, "show", "b", "2", "--json").stdout)
     assert "Alone: And who built it?" in json.dumps(shown["rewritten"])
 

@@ -472,7 +472,7 @@ def test_without_batch_a_line_says_that_requests_wait_at_the_server(tmp_path: Pa
     store = kept(tmp_path / "s")
     server.holds = 0
     assert ragboard(store, server, *BATCH, "--max-minutes", "0.05").exit_code == 3
-    line = "requests of this evaluation may wait at the server; --batch collects their replies"
+    line = "the server may have batches of this evaluation; --batch collects their replies"
     assert line in ragboard(store, server, "--sample", 1).stderr
     server.holds = NEVER
     assert line not in in_batches(store, server).stderr
@@ -501,4 +501,4 @@ def test_batch_without_a_model_at_a_server_says_that_it_does_nothing(tmp_path: P
     store = kept(tmp_path / "s", 1)
     done = CliRunner().invoke(main, ["evaluate", "run", "--store", str(store.folder), "--batch"])
     assert done.exit_code == 0
-    assert "--batch has no effect: no judge is a model at a server" in done.stderr
+    assert "--batch has no effect: no judge is a model on a server" in done.stderr

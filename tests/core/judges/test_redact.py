@@ -69,7 +69,7 @@ def test_nothing_that_matches_is_sent_and_the_rest_is_judged(tmp_path: Path, way
         found = CliRunner().invoke(main, [*asked, *given], env={"OPENAI_API_KEY": "k"})
         sent = json.dumps(server.asked, ensure_ascii=False)
     assert found.exit_code == 0, found.output
-    assert "without what 2 patterns match" in found.stderr
+    assert "matches of 2 patterns are hidden" in found.stderr
     assert server.asked
     assert SECRET not in sent
     assert "1994" not in sent

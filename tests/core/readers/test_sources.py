@@ -215,7 +215,7 @@ def test_several_files_are_one_run_only_where_one_says_so(tmp_path: Path, comman
 
     refused = said(*files)
     assert refused.exit_code == 2
-    assert "got 2 files. To read them as the parts of one run, add --as-one NAME; for a run of each" in refused.stderr
+    assert "got 2 files. To read them as parts of one run, add --as-one NAME; to make each a run" in refused.stderr
     assert "leave out --name" in said(*files, "--as-one", "week", "--name", "month").stderr
     assert not (tmp_path / "store").exists()
     done = said(*files, "--as-one", "week")

@@ -269,18 +269,59 @@ GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grade
 def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store) -> None:
     page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
     assert "**2 answers to 1 question, with 1 passage each.**" in said(page)
-    assert "It holds people's grades for faithfulness." in said(page).replace("&#x27;", "'")
-    assert [(button.label, button.proto.type) for button in page.button][:4] == [
+    assert "It has people's grades for faithfulness." in said(page).replace("&#x27;", "'")
+    assert [(button.label, button.proto.type) for button in page.button][:3] == [
         ("Import and evaluate", "primary"),
         ("Import and choose metrics", "secondary"),
         ("Import only", "secondary"),
-        ("Import and measure agreement", "secondary"),
     ]
     assert "It opened in 1890." in first_samples(page)
-    press(page, "Import and measure agreement")
+    press(page, "Import and evaluate")
     (stored,) = agreements(kept)
     assert (stored.agreement.source, stored.items) == ("graded.jsonl", 2)
     assert [run.name for run in list_runs(kept)] == ["graded"]
+
+
+MODELS = [
+    {"question": question, "answer": f"{model} says {question}.", "model": model}
+    for question in ("When?", "Where?")
+    for model in ("large", "small")
+]
+
+
+def test_a_file_with_an_answer_of_each_model_is_one_run_for_each_model_unless_the_user_wants_one(kept: Store) -> None:
+    page = uploaded("both.jsonl", *MODELS)
+    assert "**4 answers to 2 questions in 2 runs.**" in said(page)
+    assert "One run for each model: large, small." in said(page)
+    one = press(page, "Read as one run")
+    assert "**4 answers to 2 questions.**" in said(one)
+    assert "Read as one run" not in labels(one)
+    press(uploaded("both.jsonl", *MODELS), "Import only")
+    assert {run.name: kept.sample_count(run.run_id) for run in list_runs(kept)} == {"large": 2, "small": 2}
+
+
+PREFERENCE = {"question": "When?", "a": "In 1890.", "b": "In 1900.", "contexts": ["It opened in 1890."]}
+
+
+def test_a_file_of_preferences_is_no_run(kept: Store) -> None:
+    page = uploaded("pairs.jsonl", PREFERENCE | {"dimension": "faithfulness", "preferred": "a"})
+    assert "**People's preferences: 1 pair of answers or passages to 1 question.**" in said(page)
+    assert not [label for label in labels(page) if label.startswith("Import")]
+    press(page, "Measure agreement")
+    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
+    assert not list_runs(kept)
+
+
+def test_preferences_among_several_files_are_measured_and_not_imported(kept: Store) -> None:
+    page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
+    rows = [("a.jsonl", {"question": "Q", "answer": "A"}), ("pairs.jsonl", PREFERENCE | {"preferred": "a"})]
+    files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]
+    page = page.file_uploader[0].set_value(files).run()
+    assert "**1 run file to import.**" in said(page)
+    assert "pairs.jsonl: People's preferences: 1 pair" in said(page).replace("&#x27;", "'")
+    press(page, "Import only")
+    assert [run.name for run in list_runs(kept)] == ["a"]
+    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
 
 
 def test_after_an_import_the_page_offers_to_evaluate_and_reads_nothing(kept: Store) -> None:
@@ -295,7 +336,7 @@ def test_several_files_are_imported_together(kept: Store) -> None:
     rows = [("a.jsonl", {"question": "Q", "answer": "A"}), ("b.jsonl", {"question": "Q", "answer": "B"})]
     files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]
     page = page.file_uploader[0].set_value(files).run()
-    assert "**2 files to import.**" in said(page)
+    assert "**2 run files to import.**" in said(page)
     assert "a.jsonl: 1 question with answers." in said(page)
     page = press(page, "Import only")
     assert sorted(run.name for run in list_runs(kept)) == ["a", "b"]

@@ -210,7 +210,9 @@ def rate_answer(question: str, answer: str) -> tuple[float, str]:
     [similarity] = similarities(question, [answer])
     if not score or similarity >= ON_TOPIC or len(answer.split()) <= SHORT:
         return score, reason
-    return round(score * max(similarity, 0.0) / ON_TOPIC, 4), "It has little in common with the question."
+    return round(
+        score * max(similarity, 0.0) / ON_TOPIC, 4
+    ), "Rated lower because it shares few words with the question."
 
 
 RELEVANT = 0.5
@@ -259,7 +261,7 @@ def _answer_relevance(question: str, answer: str) -> Classification:
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "6"
+VERSION = "7"
 """Incremented if a change of the rules can change a reply."""
 WRITING = "3"
 """The same for writing questions and answers, which no metric uses."""

@@ -226,7 +226,7 @@ def _share_of_distinct(sentences: Sequence[_AnswerSentence]) -> float:
 
 def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:
     if not missed:
-        return f"It gives what was asked for: {_with_articles([part.kind for part in wanted])}."
+        return f"It seems to give what was asked for: {_with_articles([part.kind for part in wanted])}."
     return f"It says something, but not of the kind asked for: {_with_articles(missed)}."
 
 

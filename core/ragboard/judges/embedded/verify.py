@@ -47,18 +47,14 @@ def _text_name(rank: int, source: VerifiedAgainst) -> str:
 def _support(corpus: Corpus, claim: Claim, match: Match, source: VerifiedAgainst) -> str:
     ranks = _ranks(corpus, match)
     if len(ranks) > 1:
-        return f"Passages {min(ranks)} and {max(ranks)} say it together."
+        return f"Its words are in passages {min(ranks)} and {max(ranks)}, put together."
     text_name = _text_name(ranks[0], source)
     if len(match.sentences) > 1:
-        return f"{text_name} says it in two sentences."
+        return f"{text_name} has its words, in two sentences."
     if _verbatim(corpus, claim, match):
         return f"{text_name} says it word for word."
-    how = (
-        "it in nearly the same words"
-        if match.comparison and match.comparison.pair_share >= SAME_WORDS
-        else "the same in other words"
-    )
-    return f"{text_name} says {how}."
+    nearly = match.comparison and match.comparison.pair_share >= SAME_WORDS
+    return f"{text_name} has a sentence {'in nearly the same words' if nearly else 'close to it'}."
 
 
 def _verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:

@@ -11,6 +11,7 @@ from ragboard.human.grades import GradeAnnotators, GradeLine, GradeReport, Ratin
 from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, interval_text
+from ragboard.store.queries.agreements import Agreement, Scorer
 from ragboard_dashboard.components import widget
 
 __all__ = [
@@ -65,12 +66,13 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     against = _titled_scorer(found)
     rows = [
         {
-            "name": strip_bidi_controls(line.scorer.title()),
+            "name": _named(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": _KIND_NOTES[line.scorer.kind],
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
+        if line.scorer.name != "coin"  # one lucky or unlucky toss; the dashed line is what to expect
     ]
     if ceiling:
         cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
@@ -88,7 +90,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         for line in found.published
     ]
     return {
-        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: a coin."
+        "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
         + (" Solid line: annotators with each other." if ceiling else ""),
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
@@ -105,14 +107,20 @@ def pairs_method(found: PreferenceReport) -> str:
         filter(
             None,
             (
-                "The sentences compare the judge with the baseline that is right most often, pair by pair; the CI of"
-                " the difference is clustered where pairs share a question.",
+                "The sentences compare the judge with the baseline that is right most often, pair by pair, by the CI of"
+                " the difference and McNemar's exact test, both clustered where pairs share a question.",
                 f"p in the table: McNemar test against {_titled_scorer(found)}, by question where pairs share one,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
         )
     )
+
+
+def _named(scorer: Scorer, agreement: Agreement) -> str:
+    """Return the title of a scorer; a metric with its judge."""
+    by = f" by {agreement.judge_in_words}" if scorer.metrics else ""
+    return strip_bidi_controls(f"{scorer.title()}{by}")
 
 
 def _titled_scorer(found: PreferenceReport) -> str:
@@ -221,7 +229,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
     people = found.annotators.ratings
     rows = [
         {
-            "name": strip_bidi_controls(line.scorer.title()),
+            "name": _named(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
@@ -234,7 +242,7 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Compared with the mean grade of {found.compared:,} of {found.graded:,} items, those that the judge"
-        f" and the baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: a coin."
+        f" and the baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: chance."
         + (" Solid line: one annotator beside the mean of the others." if people else ""),
         "columns": [
             {

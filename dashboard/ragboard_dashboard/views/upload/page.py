@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,8 @@ from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
-from ragboard.readers.labels import LabelFile, read_graded_answers
+from ragboard.readers.labels import LabelFile, detect_labels
+from ragboard.readers.runs import column_of_runs
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -45,18 +46,22 @@ from ragboard_dashboard.views.upload.samples import draw_samples
 __all__ = ["draw"]
 
 T = TypeVar("T")
-NextStep: TypeAlias = Literal["evaluate", "choose", "keep", "agree"]
+NextStep: TypeAlias = Literal["evaluate", "choose", "keep"]
 NEXT_STEPS: Mapping[NextStep, tuple[str, str]] = {
     "evaluate": ("Import and evaluate", ":material/play_arrow:"),
     "choose": ("Import and choose metrics", ":material/tune:"),
     "keep": ("Import only", ":material/save:"),
-    "agree": ("Import and measure agreement", ":material/handshake:"),
 }
 """What to do with a file, with the label and icon of its button."""
 EXAMPLE_MODEL = "gpt-4o-mini"
 """The chat model whose prices are shown as an example."""
 EMBEDDED = JudgeOptions()
+LABELS_ARE_MEASURED = (
+    "They are compared with the embedded judge (rule-based, needs no key) as well; the result is on the Agreement page."
+)
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
+SPLIT_ASKED = "upload-split-asked"
+"""Session key of the file whose column of runs was looked for."""
 FIRST_ROWS = 10
 """Rows to read for the first samples; more than are shown, because some may be bad."""
 MAX_NAMED = 3
@@ -92,46 +97,73 @@ def draw() -> None:
             _show_error(file.name, error)
 
 
+class RunFile(NamedTuple):
+    """An uploaded file of runs, and people's grades of its answers if it has any."""
+
+    file: UploadedFile
+    path: Path
+    read: ReadResult
+    grades: LabelFile | None
+
+
 def _draw_files(files: Sequence[UploadedFile]) -> None:
     """Draw what several files contain, read as detected, and the buttons to import them together."""
     heading, summary = st.empty(), st.container()
-    reads: list[ReadResult] = []
-    unclear: list[str] = []
     with ExitStack() as stack:
-        paths = [stack.enter_context(uploaded(file)) for file in files]
-        for file, path in zip(files, paths, strict=True):
-            try:
-                read = _cached_with_status(
-                    heading, READING, f"upload-{file.file_id}", "read", partial(_read, path, file)
-                )
-            except RagboardError as error:
-                unclear.append(f"{file.name}: {without_folder(str(error))}")
-                continue
-            reads.append(read)
-            with summary:
-                plain(f"{file.name}: {contents_of(_samples(read))}.")
-        for line in unclear:
-            st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
-            plain(line)
-        if not reads or unclear:
+        with summary:
+            run_files, label_paths, unclear = _read_files(files, stack, heading)
+            for line in unclear:
+                st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
+                plain(line)
+        if unclear or not run_files:
             heading.empty()
+            if not unclear:
+                st.info("Upload files of preferences one at a time.", icon=":material/info:")
             return
-        samples = [sample for read in reads for sample in _samples(read)]
-        key = tuple(file.file_id for file in files)
+        samples = [sample for one in run_files for sample in _samples(one.read)]
+        key = tuple(one.file.file_id for one in run_files)
         plan = partial(_offer, samples)
         offer = _cached_with_status(heading, PLANNING, "offer-files", key, plan) if evaluates() else None
-        heading.markdown(f"**{_count(len(reads), 'file')} to import.**")
+        heading.markdown(f"**{_count(len(run_files), 'run file')} to import.**")
         if evaluates():
             _draw_offer(EMBEDDED, offer)
-        next_step = _next_step(offer, "evaluate", skipped=("choose", "agree"))
+        if label_paths:
+            plain(LABELS_ARE_MEASURED)
+        next_step = _next_step(offer, "evaluate", skipped=("choose",))
         if not next_step:
             return
-        added: list[AddedRun] = []
-        for file, path, read in zip(files, paths, reads, strict=True):
-            added += _add(path, read, file.name)
-        _draw_imported([read.report for read in reads], tuple(added))
+        added = [run for one in run_files for run in _add(one.path, one.read, one.file.name)]
+        _draw_imported([one.read.report for one in run_files], tuple(added))
+        for path in label_paths:
+            measure(path, keep=True)
         if next_step == "evaluate":
             _start_evaluations(tuple(added), Choice(metrics=_specs(offer), judge_options=EMBEDDED))
+
+
+def _read_files(
+    files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaGenerator
+) -> tuple[list[RunFile], list[Path], list[str]]:
+    """Read several files and draw a line for each: the runs, the files with people's labels, and the errors."""
+    run_files: list[RunFile] = []
+    label_paths: list[Path] = []
+    unclear: list[str] = []
+    for file in files:
+        path = stack.enter_context(uploaded(file))
+        try:
+            labels = _cached_labels(heading, path, file, read_table(path).columns)
+            if labels:
+                label_paths.append(path)
+            if labels and labels.form == "pairs":
+                plain(f"{file.name}: {_contents_of_labels(labels)}.")
+                continue
+            read = _cached_with_status(heading, READING, f"upload-{file.file_id}", "read", partial(_read, path, file))
+        except RagboardError as error:
+            unclear.append(f"{file.name}: {without_folder(str(error))}")
+            continue
+        run_files.append(RunFile(file, path, read, labels))
+        graded = f", with people's grades for {_dimensions(labels)}" if labels else ""
+        plain(f"{file.name}: {_contents_of(read)}{graded}.")
+    return run_files, label_paths, unclear
 
 
 def _read(path: Path, file: UploadedFile) -> ReadResult:
@@ -143,7 +175,9 @@ def _read(path: Path, file: UploadedFile) -> ReadResult:
     if matched.missing or matched.asks_for_passages:
         names = ", ".join(LABELS[field].lower() for field in matched.fields_to_ask)
         raise SettingError(f"it is unclear which column holds: {names}")
-    return read_runs(path, mapping=matched.mapping, table=table)
+    read = read_runs(path, mapping=matched.mapping, table=table)
+    column = _column_of_runs(read)
+    return read_runs(path, mapping=matched.mapping, table=table, run_column=column) if column else read
 
 
 def _offer(samples: Sequence[Sample]) -> Offer | None:
@@ -205,31 +239,69 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
         heading.empty()
         raise
     options = _read_options(file.file_id, own_run(path, table).name)
-    graded = _cached_with_status(
-        heading, READING, "upload-graded", file.file_id, lambda: read_graded_answers(path, matched.own_columns)
-    )
+    labels = _cached_labels(heading, path, file, matched.own_columns)
     fields_to_ask = matched.fields_to_ask
-    if not graded and (matched.error or matched.missing):
+    if labels and labels.form == "pairs":
+        _draw_labels(layout, path, matched, labels)
+        return
+    if not labels and (matched.error or matched.missing):
         heading.empty()
         with layout.summary:
             _show_error(file.name, matched.error) if matched.error else _ask_for_columns(matched.missing)
     else:
         with layout.samples, suppress(RagboardError):  # reading the whole file reports the error
             draw_samples(_read_file(path, table, matched, options, limit=FIRST_ROWS).runs)
-        if graded and (matched.error or matched.missing):
-            _draw_grades(layout, path, matched, graded)
+        if labels and (matched.error or matched.missing):
+            _draw_labels(layout, path, matched, labels)
         else:
-            fields_to_ask = _draw_runs(layout, path, table, matched, options, graded)
+            fields_to_ask = _draw_runs(layout, path, table, matched, options, labels)
     draw_columns(matched, fields_to_ask, layout.columns)
     _draw_options(matched.preview)
 
 
-def _draw_grades(layout: Layout, path: Path, matched: Matched, graded: LabelFile) -> None:
-    """Offer to measure agreement with the people who graded the answers of a file that is no run."""
-    answers, questions = _count(len(graded.items), "answer"), _count(graded.questions, "question")
-    _draw_heading(layout, matched, f"**These rows hold people's grades: {answers} to {questions}.**")
+def _read_split(
+    heading: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions
+) -> tuple[ReadResult, ReadOptions]:
+    """Read the whole file; one with an answer to each question per model, say, as several runs at first."""
+    read = _read_cached(heading, path, table, matched, options)
+    if st.session_state.get(SPLIT_ASKED) == matched.file.file_id:
+        return read, options
+    st.session_state[SPLIT_ASKED] = matched.file.file_id
+    column = _column_of_runs(read) if options.split is None else None
+    if column is None:
+        return read, options
+    st.session_state["upload-split"] = column
+    options = replace(options, split=column)
+    return _read_cached(heading, path, table, matched, options), options
+
+
+def _draw_split(read: ReadResult, options: ReadOptions) -> None:
+    """Say by which column the file is split into runs, and offer to read it as one."""
+    if options.split is None or len(read.runs) < 2:
+        return
+    names = ", ".join(run.name for run in read.runs[:MAX_NAMED])
+    more = f" and {len(read.runs) - MAX_NAMED} more" if len(read.runs) > MAX_NAMED else ""
+    plain(f"One run for each {options.split}: {names}{more}.")
+    st.button("Read as one run", icon=":material/merge:", type="tertiary", on_click=_read_as_one)
+
+
+def _read_as_one() -> None:
+    st.session_state["upload-split"] = None
+
+
+def _cached_labels(
+    heading: DeltaGenerator, path: Path, file: UploadedFile, columns: Collection[str]
+) -> LabelFile | None:
+    """Return people's labels in a file; the session keeps them."""
+    key = f"upload-labels-{file.file_id}"
+    return _cached_with_status(heading, READING, key, columns, lambda: detect_labels(path, columns))
+
+
+def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile) -> None:
+    """Offer to measure agreement with the people who labelled the answers of a file that is no run."""
+    _draw_heading(layout, matched, f"**{_contents_of_labels(labels)}.**")
     with layout.summary:
-        plain(_grades_in_words(graded))
+        plain(_what_labels_show(labels))
     with layout.buttons:
         wants_agreement = st.button("Measure agreement", icon=":material/handshake:", type="primary")
     with layout.result:
@@ -237,12 +309,23 @@ def _draw_grades(layout: Layout, path: Path, matched: Matched, graded: LabelFile
             open_page("agreement", {"agreement": agreement})
 
 
-def _grades_in_words(graded: LabelFile) -> str:
-    names = ", ".join(name.replace("_", " ") for name in graded.dimensions)
+def _contents_of_labels(labels: LabelFile) -> str:
+    questions = _count(labels.questions, "question")
+    if labels.form == "pairs":
+        return f"People's preferences: {_count(len(labels.items), 'pair')} of answers or passages to {questions}"
+    return f"People's grades: {_count(len(labels.items), 'answer')} to {questions}"
+
+
+def _what_labels_show(labels: LabelFile) -> str:
+    what = "preferences" if labels.form == "pairs" else "grades"
     return (
-        f"It holds people's grades for {names}. Agreement compares them with the embedded judge, which is rule-based"
-        " and needs no key: it shows whether a metric can be trusted on these answers."
+        f"The file has people's {what} for {_dimensions(labels)}. The Agreement page compares them with the embedded"
+        " judge (rule-based, needs no key) and shows whether its metrics can be trusted on these answers."
     )
+
+
+def _dimensions(labels: LabelFile) -> str:
+    return ", ".join(name.replace("_", " ") for name in labels.dimensions)
 
 
 def _draw_runs(
@@ -254,7 +337,7 @@ def _draw_runs(
     """
     heading = layout.heading
     try:
-        read = _read_cached(heading, path, table, matched, options)
+        read, options = _read_split(heading, path, table, matched, options)
     except RagboardError as error:
         heading.empty()
         with layout.summary:
@@ -277,9 +360,10 @@ def _draw_runs(
     _draw_summary(layout, matched, read)
     with layout.suggestions:
         draw_suggestions(matched)
+        _draw_split(read, options)
     if graded:
         with layout.summary:
-            plain(_grades_in_words(graded))
+            plain(f"It has people's grades for {_dimensions(graded)}. {LABELS_ARE_MEASURED}")
     with layout.offers:
         if evaluates():
             _draw_offer(judge_options, offer)
@@ -287,12 +371,11 @@ def _draw_runs(
             _draw_chat_model_offer(read, chat_model_offer)
     with layout.buttons:
         has_verdicts = any(run.scores and run.scores.recorded for run in read.runs)
-        skipped: tuple[NextStep, ...] = () if graded else ("agree",)
-        next_step = _next_step(offer, "keep" if has_verdicts else "evaluate", skipped=skipped)
+        next_step = _next_step(offer, "keep" if has_verdicts else "evaluate")
     if next_step:
         with layout.result:
             choice = Choice(metrics=_specs(offer), judge_options=judge_options)
-            _import(path, read, matched.file.name, next_step, choice)
+            _import(path, read, matched.file.name, next_step, choice, graded)
     return matched.fields_to_ask
 
 
@@ -395,8 +478,7 @@ def _draw_heading(layout: Layout, matched: Matched, text: str) -> None:
 def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
     """Draw what the file contains, and which columns were read as what."""
     preview = matched.preview
-    runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
-    _draw_heading(layout, matched, f"**{contents_of(_samples(read))}{runs}.**")
+    _draw_heading(layout, matched, f"**{_contents_of(read)}.**")
     fields = ", ".join(f"{use.field} from {use.column}" for use in preview.columns if use.field)
     missing = f" Not in the file: {', '.join(preview.missing)}." if preview.missing else ""
     skipped = f" {len(read.report.dropped):,} bad rows are skipped." if read.report.dropped else ""
@@ -418,6 +500,16 @@ def scores_in_file(read: ReadResult) -> str:
     return f"It brings scores of {files[0].tool} ({names}){verdicts}. Import keeps them; nothing is asked again."
 
 
+def _contents_of(read: ReadResult) -> str:
+    runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
+    return f"{contents_of(_samples(read))}{runs}"
+
+
+def _column_of_runs(read: ReadResult) -> str | None:
+    """Return the column by which the only run of a file should be split; None if there is none."""
+    return column_of_runs(read.runs[0].samples) if len(read.runs) == 1 else None
+
+
 def _samples(read: ReadResult) -> list[Sample]:
     return [sample for run in read.runs for sample in run.samples]
 
@@ -429,14 +521,13 @@ def _recounted_metrics(read: ReadResult) -> frozenset[str]:
     )
 
 
-def _next_step(offer: Offer | None, first: NextStep, *, skipped: Sequence[NextStep]) -> NextStep | None:
+def _next_step(offer: Offer | None, first: NextStep, *, skipped: Sequence[NextStep] = ()) -> NextStep | None:
     """Draw the buttons but for `skipped`, `first` as the primary one; return the one that was clicked."""
     row = st.container(horizontal=True)
     is_offered: Mapping[NextStep, bool] = {
         "evaluate": offer is not None,
         "choose": evaluates() and "choose" not in skipped,
         "keep": True,
-        "agree": "agree" not in skipped,
     }
     clicked: NextStep | None = None
     for step, (label, icon) in NEXT_STEPS.items():
@@ -515,17 +606,19 @@ def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
     plain(f"{offer.names} by a chat model: {offer.cost} by {EXAMPLE_MODEL}'s prices.{besides}", "note")
 
 
-def _import(path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice) -> None:
-    """Import the runs, then take the next step."""
+def _import(
+    path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice, grades: LabelFile | None
+) -> None:
+    """Import the runs, measure the agreement with people's grades in the file, then take the next step."""
     added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
     _draw_imported([read.report], added)
+    if grades and next_step != "keep":
+        measure(path, keep=True)
     if next_step == "evaluate":
         _start_evaluations(added, choice)
     if next_step == "choose" and added:
         open_page("evaluate", {"run": added[0].name})
-    if next_step == "agree" and (agreement := measure(path, keep=True)):
-        open_page("agreement", {"agreement": agreement})
 
 
 def _add(path: Path, read: ReadResult, source: str) -> tuple[AddedRun, ...]:
@@ -557,7 +650,7 @@ def _draw_imported(reports: Sequence[ImportReport], added: tuple[AddedRun, ...])
 
 
 def _draw_report(report: ImportReport) -> None:
-    lines = [f"{report.rows_read:,} rows read, {report.encoding}"]
+    lines = [f"{report.path}: {report.rows_read:,} rows read, {report.encoding}"]
     lines += [f"skipped line {row.line}: {row.field or 'row'}: {row.message}" for row in report.dropped[:20]]
     lines += [f"{change.count} x {change.what} (line {', '.join(map(str, change.lines))})" for change in report.coerced]
     lines += [f"duplicate id, line {row.line}: {row.given} is now {row.assigned}" for row in report.duplicated[:20]]
@@ -598,8 +691,9 @@ def _draw_progress(evaluation_ids: Sequence[str], run: str) -> None:
 @st.fragment(run_every=0.5)
 def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
     evaluations = [live for name in evaluation_ids if (live := live_evaluation(store(), name))]
+    names = {listed.run_id: listed.name for listed in get_runs()}
     for live in evaluations:
-        panel(live, RunRef(run_id=live.run_id, name=run, evaluation_id=None))
+        panel(live, RunRef(run_id=live.run_id, name=names.get(live.run_id, run), evaluation_id=None))
     if not evaluations:
         st.error("The evaluation in this link is not in the store.", icon=":material/search_off:")
         return
@@ -613,10 +707,12 @@ def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
 
 
 def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
-    """Open the run, or the comparison of two runs that were evaluated together."""
+    """Open the run, the comparison of two that were evaluated together, or the list of more."""
     names = _evaluated_runs(evaluations)
     if len(names) == 2:
         open_comparison(*names)
+    if len(names) > 2:
+        open_page("runs")
     open_run(run)
 
 
