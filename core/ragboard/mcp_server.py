@@ -33,6 +33,7 @@ from ragboard.analysis import (
     SampleReport,
     command_for,
     diagnosis_warning,
+    group_in_words,
     leaderboard,
     most_changed,
     run_evaluations,
@@ -40,7 +41,6 @@ from ragboard.analysis import (
     sample_report,
     sample_rows,
     start_with,
-    topic_in_words,
 )
 from ragboard.analysis import compare_runs as compare
 from ragboard.analysis import diagnose as diagnose_run
@@ -292,7 +292,7 @@ class _Tools:
                     }
                     for passage in diagnosis.passages
                 ],
-                "weak_topics": [topic_in_words(topic, topic.metric) for topic in diagnosis.topics],
+                "weak_groups": [group_in_words(group, group.metric) for group in diagnosis.weak_groups],
                 "to_check_more_rules": command_for(diagnosis) if diagnosis.missing else None,
             }
         )

@@ -56,6 +56,8 @@ UNSCORED_REASONS: Mapping[str, str] = {
 
 TURNS_IN_SIGHT = 2
 """Most earlier turns that are not folded."""
+TURN_CHARS_IN_SIGHT = 600
+"""Most characters of earlier turns that are not folded: longer ones push the question out of sight."""
 Fact: TypeAlias = tuple[str, str, str]
 """A number, its name, and a note."""
 Style = Literal["title", "line", "note"]
@@ -89,7 +91,8 @@ def earlier_turns(history: Sequence[Turn]) -> None:
     if not history:
         return
     count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
-    with st.expander(count, icon=":material/forum:", expanded=len(history) <= TURNS_IN_SIGHT):
+    short = len(history) <= TURNS_IN_SIGHT and sum(len(turn.text) for turn in history) <= TURN_CHARS_IN_SIGHT
+    with st.expander(count, icon=":material/forum:", expanded=short):
         for turn in history:
             plain(f"{turn.role}: {turn.text}", "note")
 

@@ -67,6 +67,7 @@ STYLE = """<style>
 [data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
+  button kbd { display: none; } /* no keyboard: no shortcut */
   .st-key-beside-on-phones [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
   .st-key-beside-on-phones [data-testid=stColumn] { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
   [data-testid=stButtonGroup] > div { flex-wrap: wrap; }

@@ -47,7 +47,7 @@ def no_exception(page: Page) -> None:
 
 def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/run?run=bm25-k3"))
-    page.get_by_role("link", name="Diagnosis: what to improve first").click()
+    page.get_by_role("link", name="Diagnosis", exact=True).last.click()
     page.wait_for_url("**/diagnosis?run=bm25-k3")
     expect(page.get_by_role("heading", name="Diagnosis of bm25-k3")).to_be_visible()
     first = page.locator(".rb-first .rb-says")
@@ -60,7 +60,7 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     expect(
         page.get_by_text(re.compile(r"Claim recall 0\.\d\d, 95% CI 0\.\d\d to 0\.\d\d, n = 52")).first
     ).to_be_visible()
-    page.get_by_text("rules, with their values").click()
+    page.get_by_text("Rules and their values").click()
     table = page.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(23)
     spoke, silent = table.get_by_text("● flagged").count(), table.get_by_text("○ not flagged").count()
@@ -75,7 +75,7 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     no_exception(page)
 
 
-def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str, open_page: OpenPage) -> None:
+def test_statements_questions_and_groups_lead_to_what_they_speak_of(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
     expect(page.get_by_text("To tell retriever from generator, evaluate RAGChecker's claim recall")).to_be_visible()
     page.get_by_role("button", name="Evaluate these metrics").click()
@@ -91,7 +91,7 @@ def test_statements_questions_and_topics_lead_to_what_they_speak_of(sample: str,
     expect(page.get_by_role("heading", name=f"{count} of ")).to_be_visible()
     expect(page.get_by_text(f"Question: {asked}")).to_be_visible()
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
-    page.get_by_role("link", name="Show the chart").click()
+    page.get_by_role("link", name="Show the chart: Faithfulness by kind").click()
     page.wait_for_url("**/run?*")
     expect(page.get_by_role("radio", name="Faithfulness")).to_be_checked()
     expect(page.get_by_role("combobox", name="Group by")).to_have_value("kind")
@@ -126,7 +126,7 @@ def test_a_finding_leads_to_its_statements_and_back(sample: str, open_page: Open
 def test_what_users_and_models_wrote_is_inert_and_the_page_fits(sample: str, open_page: OpenPage) -> None:
     for run in ("bm25-k3", HOSTILE):
         page = settled(open_page(f"{sample}/diagnosis?run={quote(run)}", width=400, height=860))
-        page.get_by_text("rules, with their values").click()
+        page.get_by_text("Rules and their values").click()
         expect(page.get_by_role("table")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         no_exception(page)

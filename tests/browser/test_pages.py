@@ -260,7 +260,7 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     expect(page.get_by_text("Scores from the run file, not computed by ragboard:")).to_be_visible()
     expect(page.get_by_text("0.25 Precision (RAGChecker file)")).to_be_visible()
     page.get_by_text("1 of 2 statements are in the reference").click()
-    expect(page.get_by_text("1 not supported by the reference, from no single passage")).to_be_visible()
+    expect(page.get_by_text("1 neither in the reference nor in any single passage")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
     expect(page.get_by_role("option").first).to_contain_text("supported by one passage")
     expect(page.get_by_role("option").first).to_contain_text("in the reference, from a relevant passage")

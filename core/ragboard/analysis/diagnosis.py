@@ -1,4 +1,4 @@
-"""Diagnosis of a run: rules that compare quantities with thresholds, and its worst questions, passages and topics.
+"""Diagnosis of a run: rules that compare quantities with thresholds, and its worst questions, passages and groups.
 
 The quantities and rules are in `diagnosis.toml`.
 """
@@ -45,6 +45,7 @@ from ragboard.store.queries.samples import (
     SampleQuery,
     SampleText,
     passage_counts,
+    question_count,
     sample_texts,
 )
 from ragboard.store.queries.statements import HallucinationQuery, matched_labels
@@ -59,6 +60,7 @@ __all__ = [
     "Diagnosis",
     "Figure",
     "Finding",
+    "GroupComparisons",
     "Measured",
     "NotTriggered",
     "PassageIssue",
@@ -66,38 +68,43 @@ __all__ = [
     "QuestionIssue",
     "ResultQuery",
     "Rule",
-    "TopicComparisons",
-    "WeakTopic",
+    "SmallGroup",
+    "WeakGroup",
     "apply_rules",
     "command_for",
     "condition_of",
     "diagnose",
     "diagnosis_warning",
+    "group_in_words",
+    "groups_compared_in_words",
     "measure",
     "metric_names",
     "missing_in_words",
     "sentence_of",
+    "small_groups_in_words",
     "source_of",
     "start_with",
-    "topic_in_words",
-    "weak_topics",
+    "top_questions_in_words",
+    "weak_groups",
     "why_not_triggered",
 ]
 
 MAX_LISTED = 5
 """Maximum number of questions and of passages listed."""
 MIN_GROUP_SIZE = 5
-"""Minimum number of scored samples in a topic, and outside it."""
+"""Minimum number of scored samples in a group, and outside it."""
+MAX_LEADS = 3
+"""Maximum number of groups listed that are not significantly worse, and of those that are too small."""
 ALPHA = 0.05
-"""Significance level of topics."""
+"""Significance level of groups."""
 SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
 RECALL_THRESHOLD = 0.5
 """Passages that support at least this share of the reference's claims are taken to contain the answer."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
-TOPIC_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
-"""Metrics, all with higher values better, on which topics are compared with the other samples."""
+GROUP_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
+"""Metrics, all with higher values better, on which groups are compared with the other samples."""
 RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE = "retrieved nothing", "answers unanswerable"
 """Columns that are not metrics: 1 or 0 for each question that can be answered, and for each that cannot."""
 EVALUATED_WITH = {
@@ -259,7 +266,8 @@ class Finding:
     def impact_text(self) -> str:
         """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of an average answer's statements (1 - 0.84, the near end of the CI, in 94 of 98 samples)`.
+        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples have no value and
+        count as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -307,7 +315,7 @@ class PassageIssue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeakTopic:
+class WeakGroup:
     """The samples with one value of a metadata column, which score significantly lower than the others."""
 
     by: str
@@ -319,13 +327,35 @@ class WeakTopic:
     """p value, adjusted for all groups compared (Holm 1979)."""
     query: Breakdown
 
+    @property
+    def tested(self) -> bool:
+        """Whether there are enough independent samples on both sides for a p value."""
+        return not self.comparison.p_method.startswith("not tested")
+
 
 @dataclass(frozen=True, kw_only=True)
-class TopicComparisons:
-    """What was compared to find weak topics, and the lowest topics if none is significantly worse."""
+class SmallGroup:
+    """The samples with one value of a metadata column, of which too few are scored to compare them."""
 
-    closest: WeakTopic | None
-    """If no group is significantly worse: the lower one with the smallest p value, a lead at most."""
+    by: str
+    """The metadata column, with the prefix `metadata.`."""
+    value: str
+    metric: str
+    mean: float
+    n: int
+    """Number of scored samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupComparisons:
+    """What was compared to find weak groups, and the lowest of the others."""
+
+    lowest: tuple[WeakGroup, ...]
+    """The groups that are lower, but not significantly: the lowest first, at most `MAX_LEADS`. They may be chance."""
+    too_small: tuple[SmallGroup, ...]
+    """Groups below the others with fewer than `MIN_GROUP_SIZE` scored samples: the lowest first, at most `MAX_LEADS`.
+
+    Only of columns with a group that is large enough."""
     groups: int
     """Number of comparisons: each group on each metric."""
     metrics: tuple[str, ...]
@@ -342,10 +372,12 @@ class Diagnosis:
     overruled: int
     """Number of verdicts overruled by annotators; the diagnosis uses the judge's verdicts."""
     samples: int
+    question_count: int
+    """Number of different questions; smaller than `samples` if the run has several answers to a question."""
     references: int
     """Number of samples with a reference answer."""
     attribution_note: str
-    """Why losses cannot be attributed to retriever or generator; empty if they can."""
+    """How much retriever and generator lose, or why that is not known."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
@@ -360,9 +392,9 @@ class Diagnosis:
     questions: tuple[QuestionIssue, ...]
     """The questions with the most unsupported statements."""
     passages: tuple[PassageIssue, ...]
-    topics: tuple[WeakTopic, ...]
+    weak_groups: tuple[WeakGroup, ...]
     """Groups that score significantly lower than the other samples, largest difference first."""
-    comparisons: TopicComparisons
+    comparisons: GroupComparisons
 
     @property
     def main_findings(self) -> tuple[Finding, ...]:
@@ -479,7 +511,7 @@ RULES: tuple[Rule, ...] = _rules
 """The rules, in the order of `diagnosis.toml`."""
 
 INPUT_COLUMNS = tuple(
-    dict.fromkeys([*TOPIC_METRICS, *(name for quantity in QUANTITIES.values() for name in quantity.inputs)])
+    dict.fromkeys([*GROUP_METRICS, *(name for quantity in QUANTITIES.values() for name in quantity.inputs)])
 )
 """The columns that a diagnosis reads."""
 
@@ -488,13 +520,13 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """Diagnose a run from its evaluations.
 
     A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. So a rule whose true mean
-    equals the threshold is triggered about once in 40 times. A topic is listed only if it is significantly worse than
+    equals the threshold is triggered about once in 40 times. A group is listed only if it is significantly worse than
     the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
     categories = columns_of(store, run).categories
     with store.database.read() as connection:
-        references = reference_count(connection, run.run_id)
+        references, asked = reference_count(connection, run.run_id), question_count(connection, run.run_id)
         stated = stated_answerability(connection, run.run_id)
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
         columns = {
@@ -507,7 +539,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         clusters = sample_clusters(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
-    topics, comparisons = weak_topics(columns, _different_columns(by_column), clusters)
+    worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
     for key, quantity in QUANTITIES.items():
         absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
@@ -540,8 +572,9 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         judged=summary.judged,
         overruled=overruled_verdicts(store, summary).overruled,
         samples=summary.samples,
+        question_count=asked,
         references=references,
-        attribution_note=_attribution_note(references, columns),
+        attribution_note=_attribution_note(references, columns, run, rule_based),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=suspected,
         not_triggered=not_triggered,
@@ -550,7 +583,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         statements=sum(summary.labels.values()),
         questions=questions,
         passages=passages,
-        topics=topics,
+        weak_groups=worse,
         comparisons=comparisons,
     )
 
@@ -601,15 +634,28 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
     return columns
 
 
-def _attribution_note(references: int, columns: Columns) -> str:
+def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
+    """Say how much retriever and generator lose of the references' claims, or why that is not known."""
     if not references:
         return (
             "The samples have no reference answers, so the losses of retriever and generator cannot be told apart;"
             " faithfulness, context relevance and refusals are only hints."
         )
     missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
-    labels = " and ".join(METRICS[name].label.lower() for name in missing)
-    return f"To tell retriever from generator, evaluate RAGChecker's {labels}." if missing else ""
+    if missing:
+        labels = " and ".join(METRICS[name].label.lower() for name in missing)
+        return f"To tell retriever from generator, evaluate RAGChecker's {labels}."
+    recall, used = columns[RECALL], columns[UTILIZATION]
+    not_found = 1 - recall
+    not_said = not_found - _retrieval_minus_generation(recall, used)
+    both = ~np.isnan(not_found + not_said)
+    if not both.any():
+        return ""
+    hint = " This is a hint." if {run.evaluation_of(name) for name in (RECALL, UTILIZATION)} & set(rule_based) else ""
+    return (
+        f"Of an average reference's claims, the passages lack {not_found[both].mean():.0%} (retriever), and the answers"
+        f" leave out {not_said[both].mean():.0%} that the passages have (generator), n = {int(both.sum()):,}.{hint}"
+    )
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
@@ -679,7 +725,7 @@ def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Colu
             continue
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
-            reason = f"Not certain: the 95% CI includes the rule's threshold of {abs(rule.threshold):.0%}."
+            reason = f"Probable, not certain: the threshold of {abs(rule.threshold):.0%} is inside the 95% CI."
             suspicion = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
             suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
@@ -698,9 +744,9 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     end = interval.low if rule.side == "above" else interval.high
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
-    shown = f"1 - {end:.2f}" if shares_below else f"{abs(end):.2f}"
-    samples = f", in {int(valued.sum()):,} of {valued.size:,} samples" if not valued.all() else ""
-    basis = f"({shown}, the near end of the CI{samples})"
+    without = int((~valued).sum())
+    count = f"; {without:,} of {valued.size:,} samples have no value and count as unaffected" if without else ""
+    basis = f"(lower bound of the 95% CI{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
 
@@ -764,42 +810,75 @@ def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, 
     )
 
 
-def weak_topics(
+def weak_groups(
     scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
-) -> tuple[tuple[WeakTopic, ...], TopicComparisons]:
+) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
     """Compare each group with the other samples; return the significantly worse ones, worst first, and what was tested.
 
     p values are adjusted for all comparisons.
     """
-    compared = [
-        (by, value, spec, comparison)
-        for spec in TOPIC_METRICS
-        if spec in scores
-        for by, values in by_column.items()
-        for value, comparison in _group_comparisons(scores[spec], values, clusters)
-    ]
+    compared: list[tuple[str, str, str, GroupDifference]] = []
+    small: list[tuple[float, SmallGroup]] = []
+    for spec in (one for one in GROUP_METRICS if one in scores):
+        for by, values in by_column.items():
+            large_enough = list(_group_comparisons(scores[spec], values, clusters))
+            compared += [(by, value, spec, comparison) for value, comparison in large_enough]
+            if large_enough:
+                small += _small_groups(scores[spec], values, by, spec)
     adjusted = holm([comparison.p for *_, comparison in compared])
-    lower: list[WeakTopic] = []
-    worse: list[WeakTopic] = []
+    worse: list[WeakGroup] = []
+    lower: dict[tuple[str, str], WeakGroup] = {}
     for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True):
-        if comparison.difference < 0 and isinstance(comparison.interval, Interval):
-            query = Breakdown(column=spec, by=by)
-            lower.append(WeakTopic(by=by, value=value, metric=spec, comparison=comparison, p=p, query=query))
-            if p < ALPHA and comparison.interval.high < 0:
-                worse.append(lower[-1])
-    return tuple(sorted(worse, key=lambda topic: topic.comparison.difference)), TopicComparisons(
-        closest=None if worse else min(lower, key=lambda topic: (topic.comparison.p, topic.value), default=None),
+        if comparison.difference >= 0:
+            continue
+        group = WeakGroup(
+            by=by, value=value, metric=spec, comparison=comparison, p=p, query=Breakdown(column=spec, by=by)
+        )
+        if p < ALPHA and isinstance(comparison.interval, Interval) and comparison.interval.high < 0:
+            worse.append(group)
+        else:
+            lower[by, value] = min(lower.get((by, value), group), group, key=_difference)
+    named = {(group.by, group.value) for group in worse}
+    lowest = sorted((group for key, group in lower.items() if key not in named), key=_difference)
+    too_small: dict[tuple[str, str], SmallGroup] = {}
+    named |= lower.keys()
+    for _, group in sorted(small, key=lambda one: (one[0], one[1].value)):
+        if (group.by, group.value) not in named:
+            too_small.setdefault((group.by, group.value), group)
+    return tuple(sorted(worse, key=_difference)), GroupComparisons(
+        lowest=tuple(lowest[:MAX_LEADS]),
+        too_small=tuple(too_small.values())[:MAX_LEADS],
         groups=len(compared),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _ in compared)),
     )
 
 
+def _difference(group: WeakGroup) -> float:
+    return group.comparison.difference
+
+
+def _small_groups(
+    scores: NDArray[np.float64], values: NDArray[np.object_], by: str, spec: str
+) -> Iterator[tuple[float, SmallGroup]]:
+    """Yield the groups that are too small to compare and lower than the others, each with its difference."""
+    has_both = _scored_in_column(scores, values)
+    for name in sorted(set(values[has_both])):
+        inside, outside = scores[has_both & (values == name)], scores[has_both & (values != name)]
+        if inside.size < MIN_GROUP_SIZE and outside.size and inside.mean() < outside.mean():
+            mean = float(inside.mean())
+            yield mean - float(outside.mean()), SmallGroup(by=by, value=name, metric=spec, mean=mean, n=inside.size)
+
+
+def _scored_in_column(scores: NDArray[np.float64], values: NDArray[np.object_]) -> NDArray[np.bool_]:
+    return ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
+
+
 def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
     """Compare the samples of each value with all others that have a value, if there are enough of both."""
-    has_both = ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
+    has_both = _scored_in_column(scores, values)
     for name in sorted(set(values[has_both])):
         inside, outside = has_both & (values == name), has_both & (values != name)
         if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
@@ -863,11 +942,11 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     """Return what to look at first, as a title, and what else to know, as sentences; empty if there is nothing."""
-    first, topics = diagnosis.first, diagnosis.topics
+    first, worse = diagnosis.first, diagnosis.weak_groups
     sentences: list[str] = []
     if first:
         certainty = (
-            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (not certain)"
+            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (probably)"
         )
         title = f"Start with {COMPONENTS[first.component]}{certainty}"
     elif all(result.missing for result in diagnosis.not_triggered if not QUANTITIES[result.rule.quantity].observed):
@@ -875,9 +954,10 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     else:
         title = "Nothing stands out"
         sentences.append(_nothing_shown(diagnosis))
-    if topics:
-        count = "1 topic scores" if len(topics) == 1 else f"{len(topics)} topics score"
-        sentences.append(f"{count} significantly lower than the rest: {_topic_name(topics[0])}.")
+    if worse:
+        count = "1 group scores" if len(worse) == 1 else f"{len(worse)} groups score"
+        which = _group_name(worse[0]) if len(worse) == 1 else f"{_group_name(worse[0])} the lowest"
+        sentences.append(f"{count} significantly lower than the rest: {which}.")
     return title, " ".join(sentences)
 
 
@@ -897,17 +977,30 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Say how many rules wait for metrics, which these are, and what they can show; empty if none can be evaluated."""
+    """Say how many rules need metrics, which these are, and what they can show; empty if none can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
-    verb = "rule waits" if waiting == 1 else "rules wait"
-    sentence = f"{waiting} {verb} for metrics that were not evaluated: {metric_names(diagnosis.missing)}."
+    need = "rule needs" if waiting == 1 else "rules need"
+    sentence = f"{waiting} more {need} metrics that were not evaluated: {metric_names(diagnosis.missing)}."
     if not _is_free(diagnosis):
         return sentence
     return (
         f"{sentence} The embedded judge evaluates them without calls or cost; from its verdicts, rules that use the"
         " reference answers are hints."
+    )
+
+
+def top_questions_in_words(diagnosis: Diagnosis) -> str:
+    """Say how many questions account for which share of the unsupported statements; empty without such statements."""
+    if diagnosis.top_questions_share is None:
+        return ""
+    count, total = len(diagnosis.questions), diagnosis.question_count
+    account = "accounts" if count == 1 else "account"
+    answers = f" (with {diagnosis.samples:,} answers)" if diagnosis.samples > total else ""
+    return (
+        f"{count} of {total:,} question{'' if total == 1 else 's'}{answers} {account} for"
+        f" {diagnosis.top_questions_share:.0%} of the {diagnosis.unsupported:,} unsupported statements."
     )
 
 
@@ -927,16 +1020,44 @@ def diagnosis_warning(diagnosis: Diagnosis) -> str:
     return " ".join(notes)
 
 
-def _topic_name(topic: WeakTopic) -> str:
-    return f"{topic.by.removeprefix('metadata.')} = {topic.value}"
+def _group_name(group: WeakGroup | SmallGroup) -> str:
+    return f"{group.by.removeprefix('metadata.')} = {group.value}"
 
 
-def topic_in_words(topic: WeakTopic, label: str) -> str:
-    """`topic = rivers: Faithfulness 0.41, others 0.72, difference -0.31, 95% CI -0.52 to -0.10, p = 0.012 (Holm)`."""
-    compared = topic.comparison
+def group_in_words(group: WeakGroup, label: str) -> str:
+    """Return a group's mean, size, and difference to the others.
+
+    `topic = rivers: Faithfulness 0.41 (n = 12), others 0.72 (n = 48); difference -0.31, 95% CI -0.52 to -0.10,
+    p = 0.012 (Holm)`.
+    """
+    compared = group.comparison
+    certainty = (
+        f"{ci_text(compared.interval, '+.2f')}, p = {group.p:.2g} (Holm)"
+        if group.tested
+        else "not tested: too few independent samples"
+    )
     return (
-        f"{_topic_name(topic)}: {label} {compared.mean:.2f},"
-        f" others {compared.mean_others:.2f}, difference {compared.difference:+.2f},"
-        f" {ci_text(compared.interval, '+.2f')}, p = {topic.p:.2g} (Holm),"
-        f" {compared.n:,} of {compared.n + compared.others:,} samples"
+        f"{_group_name(group)}: {label} {compared.mean:.2f} (n = {compared.n:,}), others {compared.mean_others:.2f}"
+        f" (n = {compared.others:,}); difference {compared.difference:+.2f}, {certainty}"
+    )
+
+
+def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
+    """Name the low groups that are too small to compare; empty if there are none. `labels`: of metrics."""
+    said = [
+        f"{_group_name(group)} ({labels.get(group.metric, group.metric)} {group.mean:.2f}, n = {group.n:,})"
+        for group in comparisons.too_small
+    ]
+    return f"Low, but with fewer than {MIN_GROUP_SIZE} scored samples: {'; '.join(said)}." if said else ""
+
+
+def groups_compared_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
+    """Say which groups were compared and how; `labels`: of metrics."""
+    if not comparisons.groups:
+        return f"No metadata column has groups of at least {MIN_GROUP_SIZE} scored samples."
+    columns = ", ".join(column.removeprefix("metadata.") for column in comparisons.columns)
+    metrics = ", ".join(labels.get(spec, spec) for spec in comparisons.metrics)
+    return (
+        f"Compared: each group of at least {MIN_GROUP_SIZE} scored samples (by {columns}) with all other samples, on"
+        f" {metrics}; {comparisons.groups:,} comparisons, p values adjusted for all of them (Holm)."
     )

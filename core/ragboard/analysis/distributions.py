@@ -130,17 +130,15 @@ def columns(store: Store, run: RunRef) -> Columns:
     with store.database.read() as connection:
         metrics, metadata = metric_names(connection, run), metadata_columns(connection, run.run_id)
         turns = (TURN,) if has_conversations(connection, run.run_id) else ()
+    names = tuple(
+        f"{META}{column.key}"
+        for column in metadata
+        if not column.nested and 1 < column.distinct <= MAX_CATEGORIES and column.distinct < column.samples
+    )
     return Columns(
         metrics=in_order(metrics),
         numeric=tuple(f"{META}{column.key}" for column in metadata if not column.not_numbers),
-        categories=(
-            *(
-                f"{META}{column.key}"
-                for column in metadata
-                if not column.nested and 1 < column.distinct <= MAX_CATEGORIES and column.distinct < column.samples
-            ),
-            *turns,
-        ),
+        categories=names if f"{META}{TURN}" in names else (*names, *turns),
     )
 
 

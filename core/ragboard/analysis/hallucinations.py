@@ -31,6 +31,7 @@ from ragboard.store.queries.statements import (
     statements_query,
     verdicts_of,
 )
+from ragboard.store.queries.values import category_values, telling_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +65,9 @@ class Hallucination:
     judged_statement: JudgedStatement
     cites: tuple[str, ...] = ()
     """What its sentence cites, as the answer writes it; empty if that is nothing, or citations were not judged."""
+    variant: str = ""
+    """What tells this answer from the run's other answers to the question, such as the model; empty if there are none.
+    """
 
     @property
     def cites_in_words(self) -> str:
@@ -145,6 +149,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws, cites = label_draws(connection, keys), cited_names(connection, keys)
+        variants = {evaluation: _variants(connection, shown[evaluation][2]) for evaluation, _, _ in keys}
     rows = tuple(
         Hallucination(
             run=shown[statement.evaluation_id][0],
@@ -152,6 +157,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
             sample_id=statement.sample_id,
             question=statement.question,
             number=statement.number,
+            variant=variants[statement.evaluation_id].get(statement.position, ""),
             judged_statement=JudgedStatement(
                 statement=Statement(side="response", text=statement.statement),
                 verdict=verdicts[statement.key].get(0),
@@ -164,7 +170,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         for statement in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
-    judge = " (rule-based)" if total and all(judged.heuristic for _, judged in shown.values()) else ""
+    judge = " (rule-based)" if total and all(judged.heuristic for _, judged, _ in shown.values()) else ""
     sentence = f"{total:,} of {sum(labels.values()):,} statements are {query.verdict or 'not supported'}{judge}"
     if query.miscited:
         verb, which = ("cites", "statement") if total == 1 else ("cite", "statements")
@@ -172,6 +178,14 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
             f"{total:,} {' '.join(filter(None, (query.verdict, which)))} {verb} a passage that does not say so{judge}"
         )
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
+
+
+def _variants(connection: Connection, run_id: str) -> dict[int, str]:
+    """Return what tells the answers to one question apart, by position; empty if each question has one answer."""
+    column = telling_column(connection, run_id)
+    if not column:
+        return {}
+    return {at: value for at, value in enumerate(category_values(connection, run_id, column)) if value is not None}
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
@@ -233,11 +247,11 @@ def judges_of(store: Store) -> tuple[str, ...]:
 
 def _shown(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
-) -> dict[str, tuple[str, JudgedBy]]:
-    """Return the evaluations that a query covers, by id, each with the name of its run for commands and its judge."""
+) -> dict[str, tuple[str, JudgedBy, str]]:
+    """Return the evaluations that a query covers, by id, each with its run's name for commands, judge and run id."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
-    shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy]]] = {}
+    shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy, str]]] = {}
     for run_id, name, rank, judged in ranked_evaluations(connection):
         if (runs and run_id not in runs) or query.judge not in ("", judged.judge):
             continue
@@ -245,5 +259,5 @@ def _shown(
             continue
         run = name if rank == 1 else f"{name}@{judged.evaluation_id}"
         part = judged.judge if each_judge else judged.evaluation_id if chosen else ""
-        shown.setdefault((run_id, part), (judged.evaluation_id, (run, judged)))
+        shown.setdefault((run_id, part), (judged.evaluation_id, (run, judged, run_id)))
     return dict(shown.values())

@@ -102,17 +102,25 @@ class RefusalReport:
 
     @property
     def wrong_in_words(self) -> str:
-        """`6 questions handled wrongly: 4 unanswerable ones answered, 2 answerable ones refused`."""
+        """`6 answers are wrong about refusing: 4 answer an unanswerable question, 2 refuse an answerable one`."""
         if not self.wrong:
             return "Refusals: every unanswerable question refused, every answerable one answered"
         answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
         refused = len(self.wrong) - answered
         parts = [
-            f"{answered:,} unanswerable one{'' if answered == 1 else 's'} answered" if answered else "",
-            f"{refused:,} answerable one{'' if refused == 1 else 's'} refused" if refused else "",
+            f"{answered:,} answer{'s' if answered == 1 else ''} an unanswerable question" if answered else "",
+            f"{refused:,} refuse{'s' if refused == 1 else ''} an answerable one" if refused else "",
         ]
-        count = f"{len(self.wrong):,} question{'' if len(self.wrong) == 1 else 's'}"
-        return f"{count} handled wrongly: {', '.join(filter(None, parts))}"
+        questions = len({sample.question for sample in self.wrong})
+        which = f" (to {questions:,} question{'' if questions == 1 else 's'})" if questions < len(self.wrong) else ""
+        count = "1 answer is" if len(self.wrong) == 1 else f"{len(self.wrong):,} answers{which} are"
+        return f"{count} wrong about refusing: {', '.join(filter(None, parts))}"
+
+    @property
+    def counted_as_answerable(self) -> str:
+        """Which other questions count as answerable: `Partial questions count as answerable.`; empty if none do."""
+        others = [name for name in self.counts if name in ANSWERABLE and name != "answerable"]
+        return f"{' and '.join(others).capitalize()} questions count as answerable." if others else ""
 
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ragboard.metrics.partition import CLAIM_CLASSES, FROM_PASSAGES
+from ragboard.metrics.partition import CORRECT, FROM_PASSAGES
 from ragboard.records import Evidence, Label, Verdict
 from ragboard.store.queries.citations import SampleCitation
 from ragboard.store.queries.labels import HumanVerdict
@@ -207,17 +207,19 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def origin_words(judged: JudgedStatement) -> str:
-    """Return the class of a claim in words; empty if it was not classified.
+    """Say whether the reference has a statement too, if that was judged, and if only all passages together support it.
 
     A claim that the passages support together can be supported by none of them alone.
     """
     if judged.origin is None:
         return ""
-    words = CLAIM_CLASSES[judged.origin]
-    together = judged.verdict is not None and judged.verdict.label == "supported"
-    if judged.origin in FROM_PASSAGES or not together:
-        return words
-    return f"{words.partition(', ')[0]}; judged against each passage alone, none supports it"
+    right = judged.origin in CORRECT
+    if judged.origin in FROM_PASSAGES:
+        return "Also in the reference." if right else "Not in the reference."
+    if judged.verdict is not None and judged.verdict.label == "supported":
+        together = "The passages support it together, but none does alone."
+        return f"{'Also in' if right else 'Not in'} the reference. {together}"
+    return "In the reference, though in no passage." if right else "Not in the reference either."
 
 
 _QUOTED = re.compile(r"'([^']+)'")

@@ -27,6 +27,8 @@ from ragboard.analysis import (
     condition_of,
     diagnose,
     diagnosis_warning,
+    group_in_words,
+    groups_compared_in_words,
     hallucination_groups,
     hallucination_table,
     hallucinations,
@@ -35,8 +37,9 @@ from ragboard.analysis import (
     missing_in_words,
     refusal_report,
     resolve_spec,
+    small_groups_in_words,
     start_with,
-    topic_in_words,
+    top_questions_in_words,
     truthfulness_shares,
     why_not_triggered,
 )
@@ -220,7 +223,7 @@ def diagnose_run(run: str, store: Store, as_json: bool) -> None:
         print_json(diagnosis_json(found))
         return
     _print_findings(found)
-    _print_questions_and_topics(store, found)
+    _print_questions_and_groups(store, found)
     _print_not_triggered(found)
 
 
@@ -237,6 +240,7 @@ JSON_KEYS = {
     "template": "says",
     "threshold": "limit",
     "unsupported": "loose",
+    "weak_groups": "topics",
 }
 """Keys of `diagnose --json` that differ from the names in Python: scripts read them."""
 
@@ -276,11 +280,9 @@ def _print_finding(one: Finding) -> None:
         click.echo(one_line(f"  {sample.sample_id}: {sample.question}"))
 
 
-def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
+def _print_questions_and_groups(store: Store, found: Diagnosis) -> None:
     if found.top_questions_share is not None:
-        count = len(found.questions)
-        share = f"{found.top_questions_share:.0%} of the {found.unsupported:,} unsupported statements"
-        click.echo(f"\n{count} questions account for {share}")
+        click.echo(f"\n{top_questions_in_words(found)}")
         for question in found.questions:
             click.echo(one_line(f"  {question.statements}  {question.question}"))
     for passage in found.passages:
@@ -288,13 +290,16 @@ def _print_questions_and_topics(store: Store, found: Diagnosis) -> None:
         more = " that are not in the reference" if passage.wrong else ""
         click.echo(one_line(f"passage {passage.passage_id} {what} statements{more}"))
     labels = {spec: metric.label for spec, metric in metric_descriptions(store).items()}
-    for topic in found.topics:
-        click.echo(one_line(topic_in_words(topic, labels.get(topic.metric, topic.metric))))
-    if found.comparisons.groups and not found.topics:
-        click.echo(f"no topic is significantly worse than the rest; {found.comparisons.groups} groups tested")
-    if closest := found.comparisons.closest:
-        said = topic_in_words(closest, labels.get(closest.metric, closest.metric))
-        click.echo(one_line(f"weakest group, which may be chance: {said}"))
+    for group in found.weak_groups:
+        click.echo(one_line(f"significantly lower: {group_in_words(group, labels.get(group.metric, group.metric))}"))
+    if found.comparisons.groups and not found.weak_groups:
+        click.echo("no group is significantly lower than the rest")
+    for group in found.comparisons.lowest:
+        click.echo(one_line(f"may be chance: {group_in_words(group, labels.get(group.metric, group.metric))}"))
+    if small := small_groups_in_words(found.comparisons, labels):
+        click.echo(one_line(small))
+    if found.comparisons.groups:
+        click.echo(one_line(groups_compared_in_words(found.comparisons, labels)))
 
 
 def _print_not_triggered(found: Diagnosis) -> None:

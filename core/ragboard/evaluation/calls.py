@@ -131,7 +131,9 @@ class SampleCalls:
         usage = f"{tokens:,} tokens" + (f" (unknown for {unknown})" if unknown else "")
         dollars = "cost unknown" if self.cost is None else f"${self.cost:,.4f}"
         calls = sum(task.calls for task in self.sent)
-        return f"{len(self.tasks)} tasks, {calls} calls to models" + (f", {usage}, {dollars}" if calls else "")
+        if not calls:
+            return f"{len(self.tasks)} tasks, answered without calling a model"
+        return f"{len(self.tasks)} tasks, {calls} calls to models, {usage}, {dollars}"
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:

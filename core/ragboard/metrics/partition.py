@@ -27,11 +27,11 @@ ClaimClass = Literal[
 
 CLAIM_CLASSES: dict[ClaimClass, str] = {
     "right_relevant": "in the reference, from a relevant passage",
-    "right_irrelevant": "in the reference, from another passage",
-    "self_knowledge": "in the reference, from no single passage",
-    "wrong_relevant": "not supported by the reference, from a relevant passage",
-    "wrong_irrelevant": "not supported by the reference, from another passage",
-    "hallucination": "not supported by the reference, from no single passage",
+    "right_irrelevant": "in the reference, from an irrelevant passage",
+    "self_knowledge": "in the reference, but in no single passage",
+    "wrong_relevant": "not in the reference, from a relevant passage",
+    "wrong_irrelevant": "not in the reference, from an irrelevant passage",
+    "hallucination": "neither in the reference nor in any single passage",
 }
 """The name of each class on pages, in the order in which reports show them."""
 

@@ -95,7 +95,8 @@ def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval
         return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
     values = resampled.values[~np.isnan(resampled.values)]
     if len(values) < (1 - MAX_UNDEFINED) * draws:
-        return NoInterval(reason=f"{draws - len(values)} of {draws} draws have no value", n=n)
+        undefined = f"{draws - len(values):,} of {draws:,} bootstrap samples"
+        return NoInterval(reason=f"too little data: it is undefined in {undefined}", n=n)
     if values.max() - values.min() < 1e-12:
         return NoInterval(reason="every draw gives the same value", n=n)
     low, high = _expanded_bounds(values, math.sqrt(n / (n - 1)), n - 1, level)

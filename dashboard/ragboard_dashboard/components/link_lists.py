@@ -113,7 +113,9 @@ def _hallucination(row: Hallucination, *, run: bool, judge: bool) -> dict[str, A
         "text": strip_bidi_controls(judged.statement.text),
         "reason": strip_bidi_controls(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
         "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),
-        "aside": strip_bidi_controls(shortened(row.run)) if run else "",
+        "aside": strip_bidi_controls(
+            " · ".join(filter(None, [shortened(row.run) if run else "", shortened(row.variant)]))
+        ),
         "note": ", ".join(
             filter(
                 None,

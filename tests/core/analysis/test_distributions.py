@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, Interval, Panel, Run, Sample, Store, evaluate_run
 from ragboard.analysis import breakdown, columns, distribution, scatter
 from ragboard.cli import main
 from ragboard.records import JsonValue, Turn
@@ -113,3 +113,22 @@ def test_conversations_are_grouped_by_turn_in_order(store: Store) -> None:
     assert f"{FAITHFULNESS}, turn 2: 1.00" in done.stdout
     done = CliRunner().invoke(main, ["show", "chat", "--by", "topic", "--store", str(store.folder)])
     assert "chat cannot be grouped by topic: use turn" in done.stderr
+
+
+def test_a_turn_that_the_file_has_is_offered_once(store: Store) -> None:
+    samples = tuple(
+        Sample(
+            id=f"{number}",
+            question=f"{number}?",
+            answer="Yes.",
+            history=(Turn(role="user", text="Hello."),) if number % 2 else (),
+            metadata={"turn": number % 2 + 1},
+        )
+        for number in range(6)
+    )
+    with_column, without = (
+        Run(name="file", samples=samples),
+        Run(name="none", samples=tuple(replace(sample, metadata={}) for sample in samples)),
+    )
+    found = [columns(store, store.resolve(store.add_runs([run])[0].name)).categories for run in (with_column, without)]
+    assert found == [("metadata.turn",), ("turn",)]

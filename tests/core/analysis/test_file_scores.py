@@ -208,7 +208,7 @@ def test_each_claim_is_kept_with_its_class(store: Store, tmp_path: Path) -> None
     assert dict(rows) == dict.fromkeys(CLASSES, 1) | {None: 1}
     shown = json.loads(invoke(store, "show", "six", "--json"))
     assert shown["origins"] == dict.fromkeys(CLASSES, 1)
-    assert "not supported by the reference, from another passage" in invoke(store, "show", "six")
+    assert "not in the reference, from an irrelevant passage" in invoke(store, "show", "six")
     assert ",self_knowledge," in invoke(store, "export", "six", "--what", "statements")
 
 

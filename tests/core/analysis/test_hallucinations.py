@@ -210,3 +210,32 @@ def test_statements_with_numbers_and_names_come_before_platitudes_and_opinions_e
     assert listed == ["It opened in 1901", "It was built by Ada Byron", "It is big", "Everyone loves it"]
     first = unsupported_statements(store, leaderboard(store), limit=3)
     assert [one.text for one in first] == [listed[0], listed[1], listed[3]]  # one of each question
+
+
+def test_what_only_admits_not_knowing_comes_last(store: Store) -> None:
+    answers = ["I don't have a specific sample setting for the Mars Game. It is big.", "The document does not say so."]
+    keep(store, "a", [*answers, "It was founded in 1990."])
+    assert [text.split(" ", 2)[2] for text in texts(store)] == [
+        "It was founded in 1990",
+        "It is big",
+        "I don't have a specific sample setting for the Mars Game",
+        "The document does not say so",
+    ]
+
+
+def test_a_statement_says_which_of_several_answers_to_its_question_it_is_of(store: Store) -> None:
+    samples = [
+        replace(make_sample(n, answer="It is old."), id=f"{n}-{model}", metadata={"model": model, "n": n})
+        for n in range(2)
+        for model in ("gpt", "llama")
+    ]
+    run_id = store.add_runs([Run(name="both", samples=tuple(samples))])[0].id
+    evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    rows = hallucinations(store, HallucinationQuery()).rows
+    assert {row.sample_id: row.variant for row in rows} == {
+        f"{n}-{model}": model for n in range(2) for model in ("gpt", "llama")
+    }
+
+
+def test_the_answers_of_a_run_with_one_answer_to_each_question_need_no_name(two: Store) -> None:
+    assert {row.variant for row in hallucinations(two, HallucinationQuery()).rows} == {""}

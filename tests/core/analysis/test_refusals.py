@@ -78,11 +78,14 @@ def test_the_table_and_its_rates(store: Store) -> None:
     assert str(found.rates[2]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
     assert [(one.sample_id, one.behaviour) for one in found.wrong] == [("8", "answered"), ("5", "refused")]
     assert found.wrong_in_words == (
-        "2 questions handled wrongly: 1 unanswerable one answered, 1 answerable one refused"
+        "2 answers are wrong about refusing: 1 answers an unanswerable question, 1 refuses an answerable one"
     )
     assert replace(found, wrong=found.wrong[:1]).wrong_in_words == (
-        "1 question handled wrongly: 1 unanswerable one answered"
+        "1 answer is wrong about refusing: 1 answers an unanswerable question"
     )
+    twice = replace(found, wrong=(found.wrong[0], found.wrong[0])).wrong_in_words
+    assert twice == "2 answers (to 1 question) are wrong about refusing: 2 answer an unanswerable question"
+    assert found.counted_as_answerable == "Partial questions count as answerable."
     assert "every answerable one answered" in replace(found, wrong=()).wrong_in_words
 
 

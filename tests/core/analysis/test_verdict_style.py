@@ -78,7 +78,7 @@ def test_words_that_no_passage_has_may_be_those_of_the_user(reason: str, words: 
 def test_a_claim_that_the_passages_support_together_says_why_its_class_names_no_passage() -> None:
     statement = Statement(side="response", text="It opened in 2000.")
     together = JudgedStatement(statement=statement, verdict=Verdict(label="supported"), origin="self_knowledge")
-    assert origin_words(together) == "in the reference; judged against each passage alone, none supports it"
+    assert origin_words(together) == "Also in the reference. The passages support it together, but none does alone."
     apart = JudgedStatement(statement=statement, verdict=Verdict(label="unsupported"), origin="hallucination")
-    assert origin_words(apart) == "not supported by the reference, from no single passage"
+    assert origin_words(apart) == "Not in the reference either."
     assert origin_words(JudgedStatement(statement=statement, verdict=None)) == ""

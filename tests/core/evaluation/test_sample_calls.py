@@ -107,7 +107,7 @@ def test_an_answer_from_the_cache_has_its_prompt_and_no_raw_reply(store: Store, 
     calls = found(store, "again")
     assert {one.origin for one in calls.tasks} == {"elsewhere"}
     assert [[message.role for message in one.messages] for one in calls.tasks] == [["prompt"], ["prompt"]]
-    assert str(calls) == "2 tasks, 0 calls to models"
+    assert str(calls) == "2 tasks, answered without calling a model"
 
 
 def test_other_prompts_than_those_that_were_used_are_not_shown(

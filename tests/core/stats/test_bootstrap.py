@@ -48,7 +48,7 @@ def test_few_groups_equal_draws_and_draws_without_value_are_refused() -> None:
 
     refused = clustered_interval(only_with_the_first_row, range(30), draws=200)
     assert isinstance(refused, NoInterval)
-    assert "of 200 draws have no value" in refused.reason
+    assert "of 200 bootstrap samples" in refused.reason
 
 
 def test_rows_without_a_value_are_an_error() -> None:

@@ -22,18 +22,34 @@ def test_an_older_link_names_a_choice_by_its_older_name(draw: Draw) -> None:
     assert page.selectbox(key="people").value == "annotators agree"
 
 
-def test_the_newest_run_of_the_users_is_chosen_first_and_all_runs_stay_one_click_away(draw: Draw, fresh: Store) -> None:
-    samples = (Sample(id="s", question="When?", answer="In 2000.", contexts=(Passage(id="p", text="No.", rank=1),)),)
-    runs = [Run(name="demo", samples=samples, tags=(SAMPLE_TAG,))]
-    runs += [Run(name=name, samples=samples, config={"name": name}) for name in ("old", "new")]
-    for run in runs:
-        (added,) = fresh.add_runs([run])
-        evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+def keep(
+    store: Store, name: str, question: str = "When?", *, tags: tuple[str, ...] = (), evaluate: bool = True
+) -> None:
+    samples = (Sample(id="s", question=question, answer="In 2000.", contexts=(Passage(id="p", text="No.", rank=1),)),)
+    (added,) = store.add_runs([Run(name=name, samples=samples, config={"name": name}, tags=tags)])
+    if evaluate:
+        evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+
+
+def test_the_runs_of_the_users_newest_dataset_are_chosen_first_and_all_runs_stay_one_click_away(
+    draw: Draw, fresh: Store
+) -> None:
+    keep(fresh, "demo", tags=(SAMPLE_TAG,))
+    keep(fresh, "older", "Where?")
+    keep(fresh, "old")
+    keep(fresh, "new")
     page = draw("hallucinations")
-    assert page.multiselect(key="runs").value == ["new"]
+    assert page.multiselect(key="runs").value == ["new", "old"]
     page.multiselect(key="runs").set_value([]).run()
     assert page.multiselect(key="runs").value == []
-    assert page.header[0].value.startswith("3 of 3 statements are not supported"), "of all runs"
+    assert page.header[0].value.startswith("4 of 4 statements are not supported"), "of all runs"
+
+
+def test_a_run_without_verdicts_is_not_shown_as_one_without_unsupported_statements(draw: Draw, fresh: Store) -> None:
+    keep(fresh, "plain", evaluate=False)
+    page = draw("hallucinations", runs="plain")
+    assert [one.value for one in page.header] == ["No statement was judged yet"]
+    assert "Evaluate plain" in [one.label for one in page.button]
 
 
 def test_an_address_that_names_something_chooses_no_run(draw: Draw, fresh: Store) -> None:

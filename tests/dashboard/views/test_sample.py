@@ -57,7 +57,7 @@ def test_nuggets_and_the_rewritten_question_are_shown_with_the_answer(draw: Draw
     words = " ".join(one.proto.body for one in page.get("html"))
     assert "Rewritten to stand alone (run file): When did the bridge open?" in words
     assert "● stated: It opened in 1937 (vital)" in words
-    assert "○ missing: It is *red* (okay)" in words
+    assert "○ missing: It is *red* (good to have)" in words
 
 
 def test_a_statement_can_be_labelled_once_a_name_is_given(draw: Draw, fresh: Store) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "passage_counts",
     "passage_digests",
     "position_of",
+    "question_count",
     "refusal_counts",
     "refusals",
     "sample_frame",
@@ -280,6 +281,12 @@ def answers_equal_to_references(
         [min_length, _SPACES, _SPACES, list(run_ids)],
     ).fetchall()
     return {run_id: (equal, total) for run_id, equal, total in rows}
+
+
+def question_count(connection: Connection, run_id: str) -> int:
+    """Count the different questions of a run."""
+    row = connection.execute("SELECT count(DISTINCT question) FROM samples WHERE run_id = ?", [run_id]).fetchone()
+    return row[0] if row else 0
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:

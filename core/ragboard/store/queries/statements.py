@@ -448,11 +448,20 @@ _HUMAN: dict[Human, str] = {
 }
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
 """Whether a statement has a number or a name, which platitudes and opinions seldom have."""
-_WORST = (
-    f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_CHECKABLE} DESC, f.score NULLS LAST, f.position,"
-    " f.evaluation_id, f.statement"
+_SOURCE = "(?:the )?(?:provided |given |retrieved )?(?:passages?|documents?|contexts?|texts?|sources?|information)"
+_NOT = "(?: not|n.t)"
+_ADMITS = (
+    "regexp_matches(lower(t.text), '^(?:however|unfortunately|sorry|but)?,? ?(?:i(?:.m| am) (?:sorry|not sure|unable)"
+    f"|i (?:do|did|can|could|was|am)(?:{_NOT}|not) (?:able|know|have|find|provide|answer|tell|give|see)"
+    f"|(?:it|they|{_SOURCE}) (?:do|does|did){_NOT} (?:say|mention|provide|specify|contain|state|give|include))')"
 )
-"""The order of statements wherever they are listed: contradicted first, then those that are easy to check."""
+"""Whether a statement only admits that the answer or its sources do not know."""
+_WORST = (
+    f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_ADMITS}, {_CHECKABLE} DESC, f.score NULLS LAST,"
+    " f.position, f.evaluation_id, f.statement"
+)
+"""The order of statements wherever they are listed: contradicted first, then those that are easy to check, those
+that only admit not knowing last."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 

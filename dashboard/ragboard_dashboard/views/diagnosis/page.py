@@ -1,8 +1,8 @@
-"""The Diagnosis page: findings of a run, and its worst questions, passages and topics."""
+"""The Diagnosis page: findings of a run, and its worst questions, passages and groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ import streamlit as st
 
 from ragboard.analysis import (
     FAITHFULNESS,
+    GROUP_METRICS,
     QUANTITIES,
     RULES,
     Breakdown,
@@ -22,16 +23,22 @@ from ragboard.analysis import (
     PassageIssue,
     ResultQuery,
     SampleQuery,
+    WeakGroup,
     command_for,
     condition_of,
     diagnosis_warning,
+    group_in_words,
+    groups_compared_in_words,
     missing_in_words,
+    small_groups_in_words,
     source_of,
     start_with,
-    topic_in_words,
+    top_questions_in_words,
     why_not_triggered,
 )
+from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval
+from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.link_lists import link_list
 from ragboard_dashboard.controls import breadcrumb, choose_run, trust_line
@@ -60,7 +67,9 @@ def draw() -> None:
     name = st.query_params["run"]
     st.html(STYLES)
     breadcrumb(run, "diagnosis", "Diagnosis")
-    plain(f"Diagnosis of {found.run}", "title")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        plain(f"Diagnosis of {found.run}", "title")
+        _other_run(run)
     judged_line(get_run(run))
     run_panels(run)
     trust_line(run, FAITHFULNESS, "Faithfulness")
@@ -68,6 +77,25 @@ def draw() -> None:
     _missing(found, name)
     _worst(found, name)
     _rules(found)
+
+
+def _other_run(run: RunRef) -> None:
+    """Draw the choice of another run, if there is one."""
+    names = [other.name for other in get_runs()]
+    if len(names) < 2 or run.name not in names:
+        return
+    chosen = st.selectbox(
+        "Run",
+        names,
+        index=names.index(run.name),
+        format_func=strip_bidi_controls,
+        key=safe_key("diagnosed", run.run_id),
+        label_visibility="collapsed",
+        help="Diagnose another run",
+        width=300,
+    )
+    if chosen != run.name:
+        open_page("diagnosis", {"run": chosen})
 
 
 def _missing(found: Diagnosis, name: str) -> None:
@@ -168,26 +196,24 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and topics."""
-    questions, passages, topics = st.columns(3, gap="large")
-    with questions:
-        _questions(found, name)
-    with passages:
-        _passages(found, name)
-    with topics:
-        _topics(found, name)
+    """Draw the worst questions, passages and groups, side by side; of those without content, nothing."""
+    parts = [
+        part
+        for part, has_content in (
+            (_questions, found.top_questions_share is not None),
+            (_passages, found.passages),
+            (_groups, True),
+        )
+        if has_content
+    ]
+    for column, part in zip(st.columns(len(parts), gap="large"), parts, strict=True):
+        with column:
+            part(found, name)
 
 
 def _questions(found: Diagnosis, name: str) -> None:
     st.subheader("Questions", anchor=False)
-    if found.top_questions_share is None:
-        plain("There are no unsupported statements.", "note")
-        return
-    plain(
-        f"{len(found.questions)} of {found.samples:,} questions account for {found.top_questions_share:.0%} of the"
-        f" {found.unsupported:,} statements that are not supported.",
-        "note",
-    )
+    plain(top_questions_in_words(found), "note")
     _open(
         [
             Link(mark=f"{question.statements:,}", text=question.question, page=page, query=query)
@@ -200,9 +226,6 @@ def _questions(found: Diagnosis, name: str) -> None:
 
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
-    if not found.passages:
-        plain("No single passage stands out.", "note")
-        return
     supplies = found.passages[0].wrong > 0
     plain(
         "Passages that support the most statements which are not in the reference. Such a statement may still be true."
@@ -238,25 +261,32 @@ def _passage_link(one: PassageIssue, name: str) -> tuple[str, dict[str, str]]:
     return _results_link(one.query, name)[:2]
 
 
-def _topics(found: Diagnosis, name: str) -> None:
-    st.subheader("Topics", anchor=False)
-    compared = found.comparisons
-    if not compared.groups:
-        plain("No column has groups of at least 5 scored samples.", "note")
-        return
-    columns = ", ".join(one.removeprefix("metadata.") for one in compared.columns)
-    metrics = ", ".join(map(column_title, compared.metrics))
-    none = "" if found.topics else "No group is significantly worse than the rest. "
-    plain(
-        f"{none}Tested: {compared.groups} groups ({columns}) on {metrics}; p values adjusted for all of them (Holm).",
-        "note",
-    )
-    if compared.closest:
-        plain("The weakest group, which may be chance:", "note")
-    for one in found.topics or filter(None, [compared.closest]):
-        plain(topic_in_words(one, column_title(one.metric)))
-        page, query, label = _results_link(one.query, name)
-        link_to(page, label, query, ":material/arrow_forward:")
+def _groups(found: Diagnosis, name: str) -> None:
+    st.subheader("Groups", anchor=False)
+    compared, labels = found.comparisons, {metric: column_title(metric) for metric in GROUP_METRICS}
+    if compared.groups:
+        lowest = " The lowest, which may be chance:" if compared.lowest and not found.weak_groups else ""
+        plain(
+            f"Significantly lower than the rest: {len(found.weak_groups)}."
+            if found.weak_groups
+            else f"No group is significantly lower than the rest.{lowest}",
+            "note",
+        )
+    _group_lines(found.weak_groups, name)
+    if found.weak_groups and compared.lowest:
+        plain("Also low, which may be chance:", "note")
+    _group_lines(compared.lowest, name)
+    for note in filter(None, (small_groups_in_words(compared, labels), groups_compared_in_words(compared, labels))):
+        plain(note, "note")
+
+
+def _group_lines(groups: Sequence[WeakGroup], name: str) -> None:
+    for group in groups:
+        plain(group_in_words(group, column_title(group.metric)))
+    for query in dict.fromkeys(group.query for group in groups):
+        page, address, _ = _results_link(query, name)
+        label = f"Show the chart: {column_label(query.column)} by {column_label(query.by)}"
+        link_to(page, label, address, ":material/arrow_forward:")
 
 
 def _open(links: list[Link], name: str) -> None:
@@ -267,8 +297,8 @@ def _open(links: list[Link], name: str) -> None:
 
 def _rules(found: Diagnosis) -> None:
     waiting = sum(bool(one.missing) for one in found.not_triggered)
-    some = f"{len(RULES) - waiting} of the {len(RULES)} rules" if waiting else f"All {len(RULES)} rules"
-    with st.expander(f"{some}, with their values"):
+    some = f", {len(RULES) - waiting} of {len(RULES)} evaluated" if waiting else ""
+    with st.expander(f"Rules and their values{some}"):
         _rules_table(found)
 
 
@@ -300,7 +330,7 @@ def figure_html(found: Finding) -> str:
     """Return the figure as text, under a chart of its interval and the threshold."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
-    condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} {threshold:g} (dashed line)."
+    condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} the threshold, {threshold:g}."
     return (
         f'<div class="rb-finding">{_scale(found)}<p>{html_escaped(str(found.figure))}</p>'
         f'<p class="rb-note">{html_escaped(condition)}</p></div>'
@@ -318,11 +348,11 @@ def _scale(found: Finding) -> str:
 
     threshold = at(found.rule.threshold)
     # a label near an end of the axis is drawn inside it
-    side = "rb-left" if threshold < 8 else "rb-right" if threshold > 92 else ""
+    side = "rb-left" if threshold < 15 else "rb-right" if threshold > 85 else ""
     return (
         '<div class="rb-scale" aria-hidden="true"><i class="rb-axis"></i>'
         f'<i class="rb-threshold" style="left:{threshold:.1f}%"></i>'
-        f'<i class="rb-number {side}" style="left:{threshold:.1f}%">{found.rule.threshold:g}</i>'
+        f'<i class="rb-number {side}" style="left:{threshold:.1f}%">threshold {found.rule.threshold:g}</i>'
         f'<i class="rb-bar" style="left:{at(interval.low):.1f}%;width:{at(interval.high) - at(interval.low):.1f}%"></i>'
         f'<i class="rb-dot" style="left:{at(interval.estimate):.1f}%"></i>'
         f'<i class="rb-end rb-left" style="left:0">{low:g}</i><i class="rb-end rb-right" style="left:100%">{high:g}</i>'

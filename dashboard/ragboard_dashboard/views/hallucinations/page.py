@@ -32,6 +32,7 @@ from ragboard_dashboard.controls import (
     run_choices,
 )
 from ragboard_dashboard.data import (
+    evaluates,
     get_hallucination_groups,
     get_hallucinations,
     get_hallucinations_sql,
@@ -40,12 +41,14 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.links import STETHOSCOPE, link_to, open_sample
-from ragboard_dashboard.text import plain
+from ragboard_dashboard.links import STETHOSCOPE, link_to, open_page, open_sample
+from ragboard_dashboard.text import markdown_escaped, plain, shortened
 
 __all__ = ["draw"]
 
 PAGE_SIZE = 25
+MAX_NAMED_RUNS = 6
+"""Maximum number of chosen runs that are counted one by one."""
 SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
 GROUPS: dict[str, Grouping | None] = {
     "one by one": None,
@@ -80,12 +83,17 @@ def draw() -> None:
         return
     if _absent():
         return
-    _choose_newest_run()
+    _choose_newest_runs()
     title = st.container()
     query, by = _query()
     found = get_hallucinations(query)
+    if not found.labels and not _filtered(query):
+        with title:
+            _nothing_judged(query)
+        return
     title.header(found.sentence, anchor=False)
     _counts(found)
+    _runs_line(query)
     if not found.total:
         st.info("No statement matches these filters.", icon=":material/filter_alt_off:")
     elif by:
@@ -95,20 +103,58 @@ def draw() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         export_control("hallucinations", lambda: hallucination_table(store(), query), "content")
         offer_sql(get_hallucinations_sql(query), "hallucinations")
-        if len(runs := st.query_params.get_all("runs")) == 1:
-            link_to("diagnosis", "Diagnosis", {"run": runs[0]}, STETHOSCOPE)
 
 
-def _choose_newest_run() -> None:
-    """Choose the newest evaluated run of the user's where the address names nothing and there are others.
+def _choose_newest_runs() -> None:
+    """Choose the evaluated runs of the user's newest dataset where the address names nothing and there are others.
 
-    The statements of runs of different datasets and judges have little to do with each other. All runs are one click
-    away.
+    The statements of runs of different datasets have little to do with each other. All runs are one click away.
     """
     evaluated = [run for run in get_runs() if run.evaluated]
     own = [run for run in evaluated if SAMPLE_TAG not in run.tags]
-    if own and len(evaluated) > 1 and not st.query_params and not st.session_state.get(ALL_RUNS):
-        st.session_state["runs"] = [own[0].name]
+    newest = [run.name for run in own if run.dataset_key == own[0].dataset_key]
+    if own and len(evaluated) > len(newest) and not st.query_params and not st.session_state.get(ALL_RUNS):
+        st.session_state["runs"] = newest
+
+
+def _filtered(query: HallucinationQuery) -> bool:
+    """Return whether anything but the runs and the verdict narrows the list."""
+    return replace(query, runs=(), verdict=None, limit=0, offset=0) != HallucinationQuery(limit=0)
+
+
+def _nothing_judged(query: HallucinationQuery) -> None:
+    """Say that no statement of the chosen runs was judged, which is not the same as none being unsupported."""
+    st.header("No statement was judged yet", anchor=False)
+    names = [run.name for run in query.runs]
+    plain(f"{', '.join(names) or 'The runs'}: evaluate faithfulness to see which statements no passage supports.")
+    for name in names if evaluates() else ():
+        if st.button(f"Evaluate {markdown_escaped(shortened(name))}", key=f"evaluate-{name}", icon=":material/gavel:"):
+            open_page("evaluate", {"run": name})
+
+
+def _runs_line(query: HallucinationQuery) -> None:
+    """Draw links to each chosen run; of several, how many of its statements are not supported, most first."""
+    names = list(st.session_state["runs"])
+    if len(names) == 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            link_to("run", f"Run {markdown_escaped(shortened(names[0]))}", {"run": names[0]}, ":material/bar_chart:")
+            link_to("diagnosis", "Diagnosis", {"run": names[0]}, STETHOSCOPE)
+        return
+    if not 1 < len(names) <= MAX_NAMED_RUNS:
+        return
+    counted = [
+        (get_hallucinations(replace(query, runs=(ref,), offset=0, limit=1)), name)
+        for name, ref in zip(names, query.runs, strict=False)
+    ]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for page, name in sorted(counted, key=lambda one: -one[0].total):
+            count = f"{page.total:,} of {sum(page.labels.values()):,}" if page.labels else "not evaluated"
+            link_to(
+                "hallucinations",
+                f"{markdown_escaped(shortened(name))}: {count}",
+                {"runs": name},
+                ":material/filter_alt:",
+            )
 
 
 def _with_evaluation(name: str) -> str:

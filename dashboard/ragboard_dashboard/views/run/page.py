@@ -58,7 +58,7 @@ from ragboard_dashboard.data import (
     store,
     writable,
 )
-from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
+from ragboard_dashboard.links import bound, open_page, open_sample
 from ragboard_dashboard.progress import run_panels, secret_fields
 from ragboard_dashboard.text import (
     UNSCORED_REASONS,
@@ -119,8 +119,6 @@ def draw() -> None:
     folded_facts(
         summary_facts(summary.metrics, get_overruled_verdicts(run, unscored), summary), partial(_ragas_score, summary)
     )
-    if summary.metrics:
-        link_to("diagnosis", "Diagnosis: what to improve first", {"run": st.query_params["run"]}, STETHOSCOPE)
     for spec in headline(list(summary.metrics)):
         trust_line(run, spec, column_title(spec))
     file_facts(list(summary_facts(summary.file_scores).values()))
@@ -133,14 +131,14 @@ def draw() -> None:
     if not there.metrics:  # numbers such as the turn, alone, say nothing about how the run did
         list_samples(run, summary, "", None)
         return
-    _refusals(run)
-    _self_agreement(run)
-    _bundling(run)
-    _origins(summary)
     in_sight = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
     with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=in_sight):
         column, between = _overview(run, there, unscored)
     list_samples(run, summary, column, between)
+    _refusals(run)
+    _origins(summary)
+    _self_agreement(run)
+    _bundling(run)
     _against(run, there, column)
 
 
@@ -210,7 +208,8 @@ def _origins(summary: RunSummary) -> None:
         return
     placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
     right = sum(count for origin, count in summary.origins.items() if origin in CORRECT)
-    with st.expander(f"{right:,} of {placed:,} statements are in the reference", icon=":material/rule:"):
+    left_out = f"; {judged - placed:,} more were not compared with it" if placed < judged else ""
+    with st.expander(f"{right:,} of {placed:,} statements are in the reference{left_out}", icon=":material/rule:"):
         _draw_origins(summary.origins, placed, judged)
 
 
@@ -240,13 +239,15 @@ def _refusals(run: RunRef) -> None:
     except SettingError as error:
         plain(f"Refusals cannot be checked: {error}.", "note")
         return
-    title = "Refusals, by the judge alone" if "judge" in found.sources else found.wrong_in_words
+    by_judge = "Refusals: the judge decides which questions can be answered, because the file does not say"
+    title = by_judge if "judge" in found.sources else found.wrong_in_words
     with st.expander(title, icon=":material/block:"):
         table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
         st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
         who = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
         plain(
-            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}.",
+            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}."
+            f" {found.counted_as_answerable}".rstrip(),
             "note",
         )
         if found.unknown:

@@ -21,7 +21,9 @@ function line(row, data, open) {
     if (score.why) shown.title = score.why
     node.append(shown)
   })
-  node.append(cell("Id", "note", row.id))
+  const id = cell("Id", "note", row.id)
+  id.title = row.id
+  node.append(id)
   return node
 }
 

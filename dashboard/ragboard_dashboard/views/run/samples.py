@@ -53,7 +53,7 @@ ONLY: dict[Only, str] = {
 NOTES: Mapping[UnscoredReason, str] = {
     "undefined": "nothing to judge",
     "refusal": "refused in full",
-    "failed": "failed",
+    "failed": "the judge failed",
     "skipped": "a column is missing",
 }
 """Why a sample has no score, in a word or two."""
@@ -159,10 +159,10 @@ def _flips(row: SampleRow) -> dict[str, str]:
 
 
 def _note(reason: UnscoredReason, names: Sequence[str]) -> str:
-    """`nothing to judge: Context relevance`; of a refusal in full, that alone."""
+    """`no score for Context relevance: nothing to judge`; of a refusal in full, that alone."""
     if reason == "refusal":
         return NOTES[reason]
-    return f"{NOTES[reason]}: {', '.join(names) if len(names) <= MAX_NAMED else f'{len(names)} metrics'}"
+    return f"no score for {', '.join(names) if len(names) <= MAX_NAMED else f'{len(names)} metrics'}: {NOTES[reason]}"
 
 
 def _score(outcome: Outcome | None) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -11,7 +13,7 @@ from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
 from ragboard.readers.labels import HumanGrades, human_grades
-from ragboard.records import Label, Sample, Score
+from ragboard.records import Importance, Label, Sample, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
@@ -33,6 +35,7 @@ from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
 
+IMPORTANCE: Mapping[Importance, str] = {"vital": " (vital)", "okay": " (good to have)"}
 LONGEST_ID = 80
 """Characters of a sample's id that are shown."""
 CALLS_STYLE = """
@@ -93,7 +96,7 @@ def _report(run: RunRef) -> SampleReport | None:
 
 def _grade(dimension: str, grades: HumanGrades) -> tuple[str, str, str]:
     each = ", ".join(f"{grade:g}" for grade in grades.each)
-    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"of {each}" if len(grades.each) > 1 else ""
+    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"mean of {each}" if len(grades.each) > 1 else ""
 
 
 def _head(report: SampleReport) -> None:
@@ -210,7 +213,7 @@ def _more(report: SampleReport) -> None:
         st.subheader("Nuggets: facts that a good answer has", anchor=False)
         for nugget in report.nuggets:
             icon, word = WORDS[nugget.label]
-            plain(f"{icon} {word}: {nugget.nugget}{f' ({nugget.importance})' if nugget.importance else ''}")
+            plain(f"{icon} {word}: {nugget.nugget}{IMPORTANCE[nugget.importance] if nugget.importance else ''}")
             plain(nugget.reason, "note") if nugget.reason else None
     if report.questions:
         st.subheader("Questions generated from the answer", anchor=False)

@@ -18,16 +18,22 @@ function cut(text, at) {
 // Text in which spaces stand for nothing but the gaps between words.
 const isProse = (text) => !/\t| {2}|^ /m.test(text)
 
+// At most one blank line in a row, none at the beginning: passages come with the gaps of a web page.
+const squeezed = (text, first) => {
+  const lean = text.replace(/\n[^\S\n]*(?:\n[^\S\n]*){2,}/g, "\n\n")
+  return first ? lean.replace(/^(?:[^\S\n]*\n)+/, "") : lean
+}
+
 // text[from, to) into `node`, with the stretches that `make` turns into elements.
 function fill(node, text, stretches, make, from = 0, to = text.length) {
   let at = from
-  const rest = (end) => end > at && node.append(text.slice(at, end))
+  const rest = (end) => end > at && node.append(squeezed(text.slice(at, end), at === 0))
   for (const stretch of stretches) {
     const [start, end] = [Math.max(stretch.start, from), Math.min(stretch.end, to)]
     if (start >= end) continue
     rest(start)
     const made = make(stretch)
-    made.textContent = text.slice(start, end)
+    made.textContent = squeezed(text.slice(start, end), false)
     node.append(made)
     at = end
   }
@@ -46,6 +52,23 @@ function reveal(box, node) {
   const [outer, inner] = [box.getBoundingClientRect(), node.getBoundingClientRect()]
   if (inner.top >= outer.top && inner.bottom <= outer.bottom) return
   box.scrollTop += inner.top - outer.top - Math.max(12, (outer.height - inner.height) / 3)
+}
+
+// Keeps a sticky panel inside the window, wherever the page is scrolled.
+class PanelFit {
+  constructor(panel) {
+    const fit = () => {
+      if (this.seen && !panel.isConnected) return stop.abort()
+      this.seen ||= panel.isConnected
+      const sticky = getComputedStyle(panel).position === "sticky"
+      const room = window.innerHeight - Math.max(panel.getBoundingClientRect().top, 0) - 16
+      panel.style.maxHeight = sticky ? `${Math.max(room, 320)}px` : ""
+    }
+    const stop = new AbortController()
+    const options = { capture: true, passive: true, signal: stop.signal }
+    for (const happening of ["scroll", "resize"]) window.addEventListener(happening, fit, options)
+    requestAnimationFrame(fit)
+  }
 }
 
 class Reader {
@@ -98,6 +121,7 @@ class Reader {
     const column = element("section", "right")
     const head = element("div", "head")
     const count = this.data.passages.length
+    new PanelFit(column)
     head.append(element("h2", "", "Passages"), element("p", "hint", count ? `${count} retrieved` : "none retrieved"))
     column.append(head, this.banner, this.passages)
     return column
@@ -249,7 +273,18 @@ class Reader {
   }
 
   revealEvidence() {
-    reveal(this.passages, this.passages.querySelector("mark") ?? this.passages.querySelector(".named"))
+    const passage = this.namedInReason()
+    reveal(
+      this.passages,
+      passage?.querySelector("mark") ?? passage ?? this.passages.querySelector("mark") ?? this.passages.querySelector(".named"),
+    )
+  }
+
+  // The passage that the reason of the chosen statement names first; undefined if it names none.
+  namedInReason() {
+    const rank = /\bpassage (\d+)/i.exec(this.shown()?.reason ?? "")?.[1]
+    const place = this.data.passages.findIndex((passage) => String(passage.rank) === rank)
+    return place < 0 ? undefined : this.passages.children[place]
   }
 
   // What is chosen: a citation, a statement or nothing.

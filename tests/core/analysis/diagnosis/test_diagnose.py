@@ -17,14 +17,19 @@ from ragboard.analysis import (
     HallucinationQuery,
     command_for,
     diagnose,
+    group_in_words,
+    groups_compared_in_words,
     hallucinations,
     missing_in_words,
+    small_groups_in_words,
     start_with,
-    topic_in_words,
+    top_questions_in_words,
     why_not_triggered,
 )
+from ragboard.analysis.diagnosis import FAITHFULNESS, weak_groups
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
+from ragboard.store.queries.clusters import SampleClusters
 
 Claims = list[str]
 
@@ -112,7 +117,7 @@ def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[
     assert says <= spoken(found)
     assert not hushes & spoken(found)
     assert spoken(found) == says or texts is not well
-    assert found.attribution_note == ""
+    assert found.attribution_note.startswith("Of an average reference's claims, the passages lack ")
     assert found.missing == ()
 
 
@@ -120,7 +125,7 @@ def test_where_all_is_well_every_rule_is_silent_with_its_reason(store: Store) ->
     found = diagnose(store, keep(store, make_run("made", well)))
     assert found.findings == ()
     assert {one.state for one in found.not_triggered} <= {"within threshold", "inconclusive", "no interval"}
-    assert found.topics == ()
+    assert found.weak_groups == ()
 
 
 def test_a_finding_carries_its_figure_and_leads_to_the_evidence(store: Store) -> None:
@@ -144,10 +149,8 @@ def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: S
     first = found.main_findings[0]
     assert isinstance(first.figure.interval, Interval)
     assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
-    high = first.figure.interval.high
     assert first.impact_text == (
-        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
-        f" (1 - {high:.2f}, the near end of the CI)"
+        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit} (lower bound of the 95% CI)"
     )
     assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
         "what is right costs nothing"
@@ -192,7 +195,7 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
         "",
     )
     assert [one.component for one in found.hints] == ["generator", "generator"]
-    assert missing_in_words(found).startswith("16 rules wait for metrics that were not evaluated: Context precision; ")
+    assert missing_in_words(found).startswith("16 more rules need metrics that were not evaluated: Context precision; ")
 
 
 def doubtful(_: int, right: Claims, rng: np.random.Generator) -> Texts:
@@ -209,8 +212,8 @@ def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named
     interval = first.figure.interval
     assert isinstance(interval, Interval)
     assert interval.low <= first.rule.threshold < interval.estimate
-    assert first.hint_reason == "Not certain: the 95% CI includes the rule's threshold of 10%."
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert first.hint_reason == "Probable, not certain: the threshold of 10% is inside the 95% CI."
+    assert start_with(found)[0] == "Start with the answers (probably)"
 
 
 def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -> None:
@@ -248,29 +251,66 @@ def test_passages_that_contradict_are_named_where_references_are_missing(store: 
     assert {"lost-in-retrieval", "lost-in-generation"} <= {one.rule.id for one in found.not_triggered}
 
 
-def test_a_topic_that_lags_behind_is_named_and_no_other(store: Store) -> None:
+def test_a_group_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
         return (inventive if number % 4 == 0 else well)(number, right, rng)
 
     run = make_run("made", texts, samples=80, metadata=lambda number: {"topic": "abcd"[number % 4], "odd": number % 2})
     found = diagnose(store, keep(store, run))
-    assert {(one.by, one.value) for one in found.topics} >= {("metadata.topic", "a")}
-    assert {one.value for one in found.topics} <= {"a", "0"}
+    assert {(one.by, one.value) for one in found.weak_groups} >= {("metadata.topic", "a")}
+    assert {one.value for one in found.weak_groups} <= {"a", "0"}
     assert found.comparisons.groups == 3 * 6
-    assert found.comparisons.closest is None
-    assert topic_in_words(found.topics[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
+    assert all(one.value not in ("a", "0") for one in found.comparisons.lowest)
+    assert group_in_words(found.weak_groups[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
 
 
-def test_without_a_significantly_worse_topic_the_nearest_to_it_is_a_lead(store: Store) -> None:
+def test_without_a_significantly_worse_group_the_lowest_are_leads(store: Store) -> None:
     def texts(number: int, right: Claims, rng: np.random.Generator) -> Texts:
         return (inventive if number in (0, 4) else well)(number, right, rng)
 
     run = make_run("made", texts, samples=40, metadata=lambda number: {"topic": "abcd"[number % 4]})
     found = diagnose(store, keep(store, run))
-    assert found.topics == ()
-    closest = found.comparisons.closest
-    assert closest is not None
-    assert (closest.value, closest.comparison.difference < 0, closest.p >= 0.05) == ("a", True, True)
+    assert found.weak_groups == ()
+    lowest = found.comparisons.lowest[0]
+    assert (lowest.value, lowest.comparison.difference < 0, lowest.p >= 0.05) == ("a", True, True)
+
+
+def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed() -> None:
+    """Samples of 12 conversations: the lowest group is of 3 of them, which no test and no interval can use."""
+    conversation = np.arange(120) % 12
+    answerable = np.array(["no" if one < 3 else "yes" for one in conversation], dtype=np.object_)
+    turn = np.array([str(place // 12) for place in range(120)], dtype=np.object_)
+    scores = np.where(answerable == "no", 0.0, np.where(turn == "8", 0.5, 0.75))
+    clusters = SampleClusters(of=conversation, conversations=True)
+    by_column = {"metadata.turn": turn, "metadata.answerable": answerable}
+    worse, compared = weak_groups({FAITHFULNESS: scores}, by_column, clusters)
+    assert worse == ()
+    assert [(one.by, one.value) for one in compared.lowest][:2] == [
+        ("metadata.answerable", "no"),
+        ("metadata.turn", "8"),
+    ]
+    words = group_in_words(compared.lowest[0], "Faithfulness")
+    assert words.startswith("answerable = no: Faithfulness 0.00 (n = 30), others 0.72 (n = 90); difference -0.72, ")
+    assert words.endswith("not tested: too few independent samples")
+
+
+def test_a_low_group_that_is_too_small_to_compare_is_named_with_its_size() -> None:
+    kind = np.array(["chat"] * 3 + ["question"] * 20 + ["task"] * 20, dtype=np.object_)
+    scores = np.array([0.0] * 3 + [0.5, 1.0] * 20)
+    _, compared = weak_groups({FAITHFULNESS: scores}, {"metadata.kind": kind, "metadata.id": np.arange(43).astype(str)})
+    labels = {FAITHFULNESS: "Faithfulness"}
+    assert small_groups_in_words(compared, labels) == (
+        "Low, but with fewer than 5 scored samples: kind = chat (Faithfulness 0.00, n = 3)."
+    )
+    assert "each group of at least 5 scored samples (by kind)" in groups_compared_in_words(compared, labels)
+
+
+def test_questions_are_counted_once_where_several_models_answer_them(store: Store) -> None:
+    run = make_run("made", inventive, samples=20)
+    twice = replace(run, samples=(*run.samples, *(replace(one, id=f"{one.id}-again") for one in run.samples)))
+    found = diagnosed(store, twice)
+    assert (found.samples, found.question_count) == (40, 20)
+    assert top_questions_in_words(found).startswith("5 of 20 questions (with 40 answers) account for ")
 
 
 def diagnosed(store: Store, run: Run, names: Sequence[str] = ("ragas.faithfulness",)) -> Diagnosis:
@@ -350,10 +390,10 @@ def test_more_metrics_do_not_bury_unsupported_statements(store: Store) -> None:
     assert found.first is not None
     assert (found.first.rule.id, found.first.hint_reason) == (
         "unfaithful",
-        "Not certain: the 95% CI includes the rule's threshold of 80%.",
+        "Probable, not certain: the threshold of 80% is inside the 95% CI.",
     )
     assert found.ranked[0] == found.first
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert start_with(found)[0] == "Start with the answers (probably)"
 
 
 def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> None:
@@ -394,9 +434,10 @@ def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_ge
     assert first is not None
     assert (first.rule.id, first.component) == ("unfaithful", "generator")
     assert first.evidence.startswith(
-        "The generator is at fault: from the same passages, good reaches a faithfulness of 1.00, this run 0.7"
+        "The generator is probably at fault: over all 60 answers (same passages, both scored), good reaches a"
+        " faithfulness of 1.00, this run 0.7"
     )
-    assert first.evidence.endswith("60 questions).")
+    assert first.evidence.endswith(").")
     assert start_with(found) == ("Start with the generator", "")
     assert diagnose(store, store.resolve("good")).first is None
 

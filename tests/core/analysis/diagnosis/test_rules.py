@@ -17,7 +17,7 @@ from ragboard.analysis.diagnosis import (
     measure,
     sentence_of,
     source_of,
-    weak_topics,
+    weak_groups,
 )
 from ragboard.metrics import METRICS
 from ragboard.stats import Interval, NoInterval, mean_interval, moments
@@ -104,7 +104,7 @@ def test_answers_equally_faithful_whatever_their_length_are_seldom_told_apart() 
 def test_among_topics_that_are_alike_one_is_named_at_most_one_time_in_twenty() -> None:
     rng, runs = np.random.default_rng(5), 200
     topics = {"metadata.topic": np.array([f"t{place % 8}" for place in range(80)], dtype=np.object_)}
-    named = sum(bool(weak_topics({FAITHFULNESS: rng.binomial(4, 0.8, size=80) / 4}, topics)[0]) for _ in range(runs))
+    named = sum(bool(weak_groups({FAITHFULNESS: rng.binomial(4, 0.8, size=80) / 4}, topics)[0]) for _ in range(runs))
     assert named / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 

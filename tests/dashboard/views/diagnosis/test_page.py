@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragboard.analysis import RULES, Diagnosis, Figure, Finding, HallucinationQuery, NotTriggered, Rule
-from ragboard.analysis.diagnosis import TopicComparisons
+from ragboard.analysis.diagnosis import GroupComparisons
 from ragboard.stats import Interval
 from ragboard_dashboard.views.diagnosis.page import figure_html, finding_html, rules_html
 
@@ -29,7 +29,9 @@ def test_an_interval_is_drawn_within_the_bounds_of_its_quantity(
     html = figure_html(found(next(rule for rule in RULES if rule.id == name)))
     assert f'class="rb-bar" style="left:{left:.1f}%;width:{width:.1f}%"' in html
     assert f'class="rb-threshold" style="left:{limit:.1f}%"' in html
-    assert all(f">{end}</i>" in html for end in (0.7, 0, 1)) or all(f">{end}</i>" in html for end in (0.1, -1, 1))
+    assert all(f">{end}</i>" in html for end in ("threshold 0.7", 0, 1)) or all(
+        f">{end}</i>" in html for end in ("threshold 0.1", -1, 1)
+    )
     assert "Student&#x27;s t &lt;b&gt;" in html
 
 
@@ -62,6 +64,7 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             judged=None,
             overruled=0,
             samples=1,
+            question_count=1,
             references=0,
             attribution_note="",
             findings=(found(RULES[0]), replace(found(RULES[1]), hint_reason="not validated")),
@@ -72,11 +75,11 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             statements=0,
             questions=(),
             passages=(),
-            topics=(),
-            comparisons=TopicComparisons(closest=None, groups=0, metrics=(), columns=()),
+            weak_groups=(),
+            comparisons=GroupComparisons(lowest=(), too_small=(), groups=0, metrics=(), columns=()),
         )
     )
-    assert html.count("<tr>") == 2 + 1, "rules that wait for metrics have no row"
+    assert html.count("<tr>") == 2 + 1, "rules that need metrics have no row"
     assert html.count("● flagged") == 1
     assert "not evaluated" not in html
     assert html.count("◐ hint") == 1

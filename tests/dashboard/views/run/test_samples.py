@@ -28,7 +28,7 @@ def test_a_score_is_rounded_and_one_that_is_missing_says_why() -> None:
         {"shown": "\u2013", "why": "failed: no reply"},
         {"shown": "\u2013", "why": "not evaluated"},
     ]
-    assert drawn["note"] == "refuses, in full or in part; failed: N"
+    assert drawn["note"] == "refuses, in full or in part; no score for N: the judge failed"
 
 
 def test_a_note_names_the_metrics_without_a_score() -> None:
@@ -40,8 +40,8 @@ def test_a_note_names_the_metrics_without_a_score() -> None:
     refused = replace(one, scores={"m": Unscored(reason="refusal", detail=""), "n": some})
     data = samples_data([one, three, refused], titles, "run", "")
     assert [drawn["note"] for drawn in data["rows"]] == [
-        "nothing to judge: Context relevance",
-        "nothing to judge: 3 metrics",
+        "no score for Context relevance: nothing to judge",
+        "no score for 3 metrics: nothing to judge",
         "refused in full",
     ]
 

@@ -157,7 +157,7 @@ def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
     both = replace(judged("unsupported"), single={1: Verdict(label="supported")}, origin="wrong_relevant")
     (shown,) = drawn(both)["statements"]
     assert (shown["verdict"], shown["says"]) == ("unsupported", "No passage says this.")
-    assert shown["origin"] == "not supported by the reference, from a relevant passage"
+    assert shown["origin"] == "Not in the reference."
 
 
 def test_support_is_said_only_where_the_judge_gave_one() -> None:
