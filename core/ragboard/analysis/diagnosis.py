@@ -842,9 +842,9 @@ def weak_groups(
     lowest = sorted((group for key, group in lower.items() if key not in named), key=_difference)
     too_small: dict[tuple[str, str], SmallGroup] = {}
     named |= lower.keys()
-    for _, group in sorted(small, key=lambda one: (one[0], one[1].value)):
-        if (group.by, group.value) not in named:
-            too_small.setdefault((group.by, group.value), group)
+    for _, low in sorted(small, key=lambda one: (one[0], one[1].value)):
+        if (low.by, low.value) not in named:
+            too_small.setdefault((low.by, low.value), low)
     return tuple(sorted(worse, key=_difference)), GroupComparisons(
         lowest=tuple(lowest[:MAX_LEADS]),
         too_small=tuple(too_small.values())[:MAX_LEADS],

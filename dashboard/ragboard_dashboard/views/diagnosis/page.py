@@ -272,21 +272,21 @@ def _groups(found: Diagnosis, name: str) -> None:
             else f"No group is significantly lower than the rest.{lowest}",
             "note",
         )
-    _group_lines(found.weak_groups, name)
+    _group_lines(found.weak_groups)
     if found.weak_groups and compared.lowest:
         plain("Also low, which may be chance:", "note")
-    _group_lines(compared.lowest, name)
+    _group_lines(compared.lowest)
+    for query in dict.fromkeys(group.query for group in (*found.weak_groups, *compared.lowest)):
+        page, address, _ = _results_link(query, name)
+        label = f"Show the chart: {column_label(query.column)} by {column_label(query.by)}"
+        link_to(page, label, address, ":material/arrow_forward:")
     for note in filter(None, (small_groups_in_words(compared, labels), groups_compared_in_words(compared, labels))):
         plain(note, "note")
 
 
-def _group_lines(groups: Sequence[WeakGroup], name: str) -> None:
+def _group_lines(groups: Sequence[WeakGroup]) -> None:
     for group in groups:
         plain(group_in_words(group, column_title(group.metric)))
-    for query in dict.fromkeys(group.query for group in groups):
-        page, address, _ = _results_link(query, name)
-        label = f"Show the chart: {column_label(query.column)} by {column_label(query.by)}"
-        link_to(page, label, address, ":material/arrow_forward:")
 
 
 def _open(links: list[Link], name: str) -> None:
