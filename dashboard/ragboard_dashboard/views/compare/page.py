@@ -498,6 +498,8 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", pair_query.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     heading.subheader(_pairs_heading(shown, counts), anchor=False)
+    if not _detectable_difference(compared).startswith(f"{shown.label}: "):  # else it is said above
+        plain(detectable_in_words(shown), "note")
     which: Which = which_column.segmented_control(
         "Which",
         list(_titles(shown)),
