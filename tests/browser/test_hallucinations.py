@@ -38,8 +38,7 @@ def test_the_address_holds_the_filters_and_a_group_leads_to_its_statements(
     page = settled(open_page(f"{dashboard}/hallucinations?runs=two&q=million"))
     expect(page.get_by_role("heading", name="1 of 1 statements are not supported (rule-based)")).to_be_visible()
     page.goto(f"{dashboard}/hallucinations")
-    expect(page.get_by_text("two", exact=True).first).to_be_visible()  # the newest run is chosen
-    settled(page).get_by_role("button", name="Clear all").click()
+    expect(page.get_by_text("two", exact=True).first).to_be_visible()  # the runs of the newest dataset
     settled(page).get_by_role("button", name="Filters").click()
     settled(page).get_by_role("radio", name="by question").click()
     group = page.get_by_role("list", name="Statements by question").get_by_role("link")

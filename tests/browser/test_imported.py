@@ -55,6 +55,6 @@ def test_the_tools_verdicts_stand_beside_our_own(
     expect(page.get_by_text("different judges").first).to_be_visible()
     expect(page.get_by_text("Faithfulness").first).to_be_visible()
     page.goto(f"{dashboard}/agreement?agreement=run:{run.name}@{tool.evaluation_id}")
-    expect(settled(page).get_by_text("judged by ragas (file)").first).to_be_visible()
+    expect(settled(page).get_by_role("heading", name="of ragas (file) be trusted?")).to_be_visible()
     page.goto(f"{dashboard}/agreement?agreement=run:{run.name}")
     expect(settled(page).get_by_text("embedded").first).to_be_visible()

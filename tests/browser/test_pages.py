@@ -263,7 +263,7 @@ def test_scores_of_the_file_and_classes_of_claims_are_set_apart(
     expect(page.get_by_text("1 neither in the reference nor in any single passage")).to_be_visible()
     page = settled(open_page(f"{dashboard}/sample?run=checked&sample=1&statement=1"))
     expect(page.get_by_role("option").first).to_contain_text("supported by one passage")
-    expect(page.get_by_role("option").first).to_contain_text("in the reference, from a relevant passage")
+    expect(page.get_by_role("option").first).to_contain_text("Also in the reference.")
     expect(page.get_by_role("status").first).to_contain_text("not against all together")
     assert page.get_by_text("not judged", exact=True).count() == 0
 

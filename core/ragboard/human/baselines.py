@@ -57,7 +57,7 @@ RESULTS: dict[BaselineVerdict, str] = {
 
 ANSWERS: dict[BaselineVerdict, str] = {
     "better": "Yes: better than {}",
-    "not shown": "Not proven: no better than {}",
+    "not shown": "Not proven: not significantly better than {}",
     "worse": "No: {} does better",
 }
 """Whether a scorer can be trusted; `{}` stands for what the baseline does."""
@@ -114,7 +114,7 @@ class BaselineComparison:
 
     @property
     def answer(self) -> str:
-        """Whether the scorer can be trusted: `Not proven: no better than counting shared words; 10 pairs are few`."""
+        """Whether the scorer can be trusted: `No: taking the longer text does better; 10 pairs are few`."""
         independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
         few = f"; {independent} are few" if self.clusters < FEW else ""
         annotator = 1.0 if self.annotator_auroc is None else self.annotator_auroc

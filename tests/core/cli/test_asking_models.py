@@ -48,6 +48,8 @@ HISTORY = [
     {"role": "user", "content": "Where is the tower of Fara?"},
     {"role": "assistant", "content": "It stands at the harbour mouth."},
 ]
+ASKED = [spec for spec in METRICS if spec != "mtrag.overlap"]
+"""All metrics but the one that needs a local model for BERTScore."""
 WITHOUT = ("# List what a text names",)
 """Titles of prompts that have no question: a text alone is read."""
 
@@ -57,7 +59,7 @@ def prompts(server: ChatServer) -> list[str]:
 
 
 def test_every_metric_asks_with_the_conversation_before_the_question(tmp_path: Path, server: ChatServer) -> None:
-    asking = ("--judge", "openai:m", "--embed", "embedded", "--metrics", ",".join(METRICS))
+    asking = ("--judge", "openai:m", "--embed", "embedded", "--metrics", ",".join(ASKED))
     done = ragboard(tmp_path / "s", server, "evaluate", rows_file(tmp_path, history=HISTORY), *asking)
     assert done.exit_code == 0, done.output
     asked = [prompt for prompt in prompts(server) if not prompt.startswith(WITHOUT)]
@@ -187,7 +189,7 @@ def test_texts_that_imitate_the_prompt_are_scored_as_the_same_texts_without_its_
     for name, change in (("forged", str), ("defanged", lambda text: text.replace("<", "(").replace("## ", "- "))):
         text = change(FORGED)
         file = rows_file(tmp_path, answer=f"It is red. {text}", contexts=[text, "It is blue."], history=HISTORY)
-        asking = ("--judge", "openai:m", "--embed", "embedded", "--metrics", ",".join(METRICS))
+        asking = ("--judge", "openai:m", "--embed", "embedded", "--metrics", ",".join(ASKED))
         done = ragboard(tmp_path / "s", server, "evaluate", file, "--name", name, *asking, "--json")
         assert done.exit_code == 0, done.output
         found.append(json.loads(done.stdout)["runs"][0]["metrics"])

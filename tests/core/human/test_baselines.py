@@ -57,7 +57,7 @@ def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
     assert (found.verdict, found.difference.value) == ("not shown", 0.0)
     assert "counting shared words" in found.sentence
-    assert found.answer == "Not proven: no better than counting shared words"
+    assert found.answer == "Not proven: not significantly better than counting shared words"
     assert found.sentence == (
         "ours by plain (quality) ranks a good answer above a bad one 91% of the time, counting shared words 91%:"
         " no significant difference."
