@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,11 @@ def shard_tasks(store: Store) -> set[tuple[str, str]]:
     return {(line["task"], line["sample"].removeprefix("s")) for line in lines if "reply" in line}
 
 
-def once_recorded(store: Store, act: Callable[[], None]) -> threading.Thread:
-    """A thread that acts as soon as a file of a shard has an answer."""
+def once_recorded(recorded: Callable[[], object], act: Callable[[], None]) -> threading.Thread:
+    """A thread that acts as soon as a file of a shard is there."""
 
     def wait() -> None:
-        while not shard_tasks(store):
+        while not recorded():
             time.sleep(0.01)
         act()
 
@@ -192,7 +193,7 @@ def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
 
         server.delay = lambda: 0.2 if samples < 1000 else 0.05
         process = start(store, *by(server), "--ray", nodes.address)
-        server.rules = [At(samples, once_recorded(store, kill).start)]
+        server.rules = [At(samples, once_recorded(lambda: shard_tasks(store), kill).start)]
         code, said = ended(process)
     assert code == 0, said
     asked = chats(server)
@@ -207,7 +208,7 @@ def test_a_killed_driver_resumes_from_the_shards(tmp_path: Path, nodes: TwoNodes
     store = kept(Store(tmp_path), samples)
     server.delay = lambda: 0.2
     process = start(store, *by(server), "--ray", nodes.address, "--shards", "4")
-    server.rules = [At(100, once_recorded(store, process.kill).start)]
+    server.rules = [At(100, once_recorded(lambda: shard_tasks(store), process.kill).start)]
     assert ended(process)[0] == -signal.SIGKILL
     recorded = shard_tasks(store)
     assert recorded
@@ -337,9 +338,10 @@ def test_shards_are_kept_at_an_address_of_s3(tmp_path: Path, server: ChatServer)
         store, other = kept(Store(tmp_path / "s3"), 40), kept(Store(tmp_path / "here"), 40)
         with two_nodes() as nodes:
             place = ("--ray", nodes.address, "--shards", "4", "--shard-folder", "s3://shards/mine")
-            server.delay = lambda: 0.1
+            server.delay = lambda: 0.3
             process = start(store, *by(server), *place)
-            server.rules = [At(100, process.kill)]
+            kept_there = partial(files.find, "shards/mine", refresh=True)
+            server.rules = [At(20, once_recorded(kept_there, process.kill).start)]
             assert ended(process)[0] == -signal.SIGKILL
             server.rules = []
             assert files.find("shards/mine")
