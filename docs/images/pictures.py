@@ -1,4 +1,4 @@
-"""Photographs the pages over the sample runs, for the README and these pages.
+"""Photographs the pages over the demo, for the README and these pages.
 
     python docs/images/pictures.py
 
@@ -17,10 +17,9 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import sync_playwright
 
-from ragboard import EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
-from ragboard.evaluation.defaults import default_metrics
+from ragboard import Store, evaluate_run
+from ragboard.demo import load_demo
 from ragboard.export.run_report import run_report
-from ragboard.metrics import metrics_named
 from ragboard_dashboard.server import wait_until_healthy
 
 IMAGES = Path(__file__).parent
@@ -28,21 +27,22 @@ CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu"]
 PAGES = {
     "runs": ("runs", "#board tbody tr"),
-    "run": ("run?run=bm25-k3", "#shapes svg[role=img]"),
+    "run": ("run?run=bm25-k3", "#samples tbody tr"),
     "sample": ("sample?run=bm25-k3&sample=q28&statement=1", "#reader [role=option]"),
     "compare": ("compare?a=bm25-k3&b=bm25-rerank-k5", "#compare tbody tr"),
+    "diagnosis": ("diagnosis?run=bm25-k3", "h2, h3"),
 }
-"""Picture, address, and what is there once the page has come."""
-CLAIMS = {"diagnosis": ("diagnosis?run=bm25-k3", "table tbody tr")}
-"""The same, once RAGChecker's metrics are counted too."""
+"""Picture, URL, and what is there once the page has come."""
 
 
 def main() -> None:
     """Photograph every page."""
     with TemporaryDirectory() as folder:
-        store, panel = Store(Path(folder) / "store"), Panel(judge=EmbeddedJudge())
-        for added in store.add_runs(sample_runs()):
-            evaluate_run(store, added.id, default_metrics(panel), panel)
+        store = Store(Path(folder) / "store")
+        for line in load_demo(
+            store, lambda store, run, metrics, panel: evaluate_run(store, run.run_id, metrics, panel)
+        ):
+            print(line)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = str(probe.getsockname()[1])
@@ -52,9 +52,6 @@ def main() -> None:
                 if not wait_until_healthy(f"http://127.0.0.1:{port}", 60):
                     sys.exit("the server did not start")
                 photograph(f"http://127.0.0.1:{port}", PAGES)
-                metrics = (*default_metrics(panel), *metrics_named(["ragchecker"]))
-                evaluate_run(store, store.resolve("bm25-k3").run_id, metrics, panel)
-                photograph(f"http://127.0.0.1:{port}", CLAIMS)
                 report = Path(folder) / "report.html"
                 report.write_text(run_report(store, store.resolve("bm25-k3")), encoding="utf-8")
                 photograph(Path(folder).as_uri(), {"report": ("report.html", "h1")})
