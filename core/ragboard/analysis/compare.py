@@ -340,7 +340,7 @@ def compare_runs(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
-        cautions = (*_references_warning(metrics), *cautions)
+        cautions = (*_references_warning(_whose_references(connection, a, b), metrics), *cautions)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
@@ -609,9 +609,8 @@ def _metrics(
         spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
-    of_references = runs_of_references(connection, [a.run_id, b.run_id])
-    sides = [side for side, run in (("A's", a), ("B's", b)) if run.run_id in of_references]
-    with_reference = {spec for spec in columns if sides and compares_with_reference(descriptions.get(spec))}
+    whose = _whose_references(connection, a, b)
+    with_reference = {spec for spec in columns if whose and compares_with_reference(descriptions.get(spec))}
     not_comparable = with_reference | (set[str]() if allow_different_judges else judges.keys())
     comparable = {
         spec: difference.pairs
@@ -649,7 +648,7 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=range_of(metric),
-            caution=self_compared(" and ".join(sides)) if spec in with_reference else "",
+            caution=self_compared(whose) if spec in with_reference else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
@@ -670,14 +669,19 @@ def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
 
 
-def _references_warning(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+def _whose_references(connection: Connection, a: RunRef, b: RunRef) -> str:
+    """Return whose answers are the references: `A's`, `B's`, `A's and B's`, or empty."""
+    found = runs_of_references(connection, [a.run_id, b.run_id])
+    return " and ".join(side for side, run in (("A's", a), ("B's", b)) if run.run_id in found)
+
+
+def _references_warning(whose: str, metrics: Sequence[MetricComparison]) -> Iterator[str]:
     """Yield one line that names the metrics that compare the answers of a run with themselves."""
-    held_back = [metric for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
+    held_back = [metric.label for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
     if held_back:
-        run = held_back[0].caution.partition(" answers")[0]
         yield (
-            f"{run} answers are the references. Left out, because they compare the answers with themselves:"
-            f" {', '.join(metric.label for metric in held_back)}."
+            f"{whose} answers are the references. Left out, because they compare the answers with themselves:"
+            f" {', '.join(held_back)}."
         )
 
 

@@ -5,12 +5,13 @@ A statement's verdict is that of all passages together; without one, `JudgedStat
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ragboard.analysis.verdict_style import VERDICT_STYLES, verdict_words
+from ragboard.readers.runs import column_of_answers
 from ragboard.records import Evidence, Label, Statement
 from ragboard.store import Store
 from ragboard.store.queries.citations import cited_names
@@ -18,6 +19,7 @@ from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.evaluations import JudgedBy, judge_names, ranked_evaluations
 from ragboard.store.queries.labels import human_verdicts
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.samples import answers_to_the_same_questions
 from ragboard.store.queries.statements import (
     Grouping,
     HallucinationQuery,
@@ -31,7 +33,6 @@ from ragboard.store.queries.statements import (
     statements_query,
     verdicts_of,
 )
-from ragboard.store.queries.values import category_values, telling_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +150,10 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws, cites = label_draws(connection, keys), cited_names(connection, keys)
-        variants = {evaluation: _variants(connection, shown[evaluation][2]) for evaluation, _, _ in keys}
+        variants = {
+            evaluation: _variants(connection, shown[evaluation][2], {key[1] for key in keys if key[0] == evaluation})
+            for evaluation in {key[0] for key in keys}
+        }
     rows = tuple(
         Hallucination(
             run=shown[statement.evaluation_id][0],
@@ -180,12 +184,11 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
 
-def _variants(connection: Connection, run_id: str) -> dict[int, str]:
-    """Return what tells the answers to one question apart, by position; empty if each question has one answer."""
-    column = telling_column(connection, run_id)
-    if not column:
-        return {}
-    return {at: value for at, value in enumerate(category_values(connection, run_id, column)) if value is not None}
+def _variants(connection: Connection, run_id: str, positions: Collection[int]) -> dict[int, str]:
+    """Return what tells the answers at these positions from the run's other answers to their questions, by position."""
+    found = answers_to_the_same_questions(connection, run_id, positions)
+    column = column_of_answers([question for _, question, _ in found], [cells for *_, cells in found])
+    return {position: str(cells[column]) for position, _, cells in found} if column else {}
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:

@@ -17,13 +17,18 @@ ANSWERS_ARE_REFERENCES: Final = "answers are references"
 MIN_LENGTH = 40
 """Minimum number of characters of an answer that is a copy if it equals its reference: short answers such as a name or
 a year can be equal because they are right."""
+MAX_SAMPLES = 1000
+"""Number of samples of a run that are looked at: a page must not read all answers of a large run for this."""
 MIN_SHARE = 0.5
 """The answers of a run are the references if more than this share of its answers with a reference are copies."""
 
 
 def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
-    """Return the runs whose answers are the references: more than half are copies, ignoring case and outer spaces."""
-    counts = answers_equal_to_references(connection, run_ids, MIN_LENGTH)
+    """Return the runs whose answers are the references: more than half are copies, ignoring case and outer spaces.
+
+    Looks at the first `MAX_SAMPLES` samples of each run.
+    """
+    counts = answers_equal_to_references(connection, run_ids, min_length=MIN_LENGTH, first=MAX_SAMPLES)
     return frozenset(run_id for run_id, (copies, answers) in counts.items() if copies > MIN_SHARE * answers)
 
 
@@ -32,6 +37,6 @@ def compares_with_reference(metric: MetricDescription | None) -> bool:
     return metric is not None and "answer" in metric.requires and "reference" in metric.requires
 
 
-def self_compared(subject: str) -> str:
+def self_compared(whose: str) -> str:
     """`B's answers are the references: the metric compares them with themselves`."""
-    return f"{subject} answers are the references: the metric compares them with themselves"
+    return f"{whose} answers are the references: the metric compares them with themselves"

@@ -25,7 +25,8 @@ __all__ = [
 
 BaselineVerdict: TypeAlias = Literal["better", "not shown", "worse"]
 
-SIGNIFICANT = 0.05
+ALPHA = 0.05
+"""Significance level of McNemar's test of pairs."""
 COIN = "a coin"
 BASELINES_IN_WORDS = {
     "word overlap": "counting shared words",
@@ -62,6 +63,7 @@ ANSWERS: dict[BaselineVerdict, str] = {
 }
 """Whether a scorer can be trusted; `{}` stands for what the baseline does."""
 AS_AN_ANNOTATOR = "Not proven: it ranks as well as one annotator, but so does {}"
+"""The answer if scorer and baseline both agree with the other annotators at least as well as a single one does."""
 CLUSTERS = "questions or conversations"
 """What makes items dependent on each other."""
 FEW = 30
@@ -103,7 +105,7 @@ class BaselineComparison:
         interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
             return "not shown"
-        if self.p is not None and self.p >= SIGNIFICANT:
+        if self.p is not None and self.p >= ALPHA:
             return "not shown"
         return "better" if interval.low > 0 else "worse"
 
@@ -117,11 +119,9 @@ class BaselineComparison:
         """Whether the scorer can be trusted: `No: taking the longer text does better; 10 pairs are few`."""
         independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
         few = f"; {independent} are few" if self.clusters < FEW else ""
-        annotator = 1.0 if self.annotator_auroc is None else self.annotator_auroc
-        both_rank_as_well = self.verdict == "not shown" and annotator <= min(
-            self.value.value or 0.0, self.baseline_value
-        )
-        answer = AS_AN_ANNOTATOR if both_rank_as_well else ANSWERS[self.verdict]
+        lower = min(self.value.value or 0.0, self.baseline_value)
+        both_match = self.annotator_auroc is not None and self.annotator_auroc <= lower
+        answer = AS_AN_ANNOTATOR if self.verdict == "not shown" and both_match else ANSWERS[self.verdict]
         return answer.format(self.baseline_in_words) + few
 
     @property
@@ -138,15 +138,17 @@ class BaselineComparison:
         ranks = self.measured == "AUROC"
         task = f"ranks {RANKED_IN_WORDS[self.items]}" if ranks else "picks the preferred one of two"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
-        human = "" if self.annotator_auroc is None else f", one annotator beside the others {self.annotator_auroc:.0%}"
+        human = ""
+        if self.annotator_auroc is not None:
+            human = f" A single annotator, against the others: {self.annotator_auroc:.0%}."
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
         if self.measured == "balanced accuracy":
             kind = self.items.removeprefix("labelled ")
             return (
                 f"{title} has a balanced accuracy of {self.value.value:.0%} on {kind} (the mean of its accuracy on"
-                f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold{human}: {self.result}."
+                f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold: {self.result}.{human}"
             )
-        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}{human}: {self.result}."
+        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}: {self.result}.{human}"
 
     @property
     def details(self) -> str:

@@ -47,7 +47,7 @@ __all__ = [
     "SUGGESTED_FIELDS",
     "RowNotes",
     "SampleIds",
-    "column_of_runs",
+    "column_of_answers",
     "empty_file_error",
     "format_of_table",
     "match_table",
@@ -57,14 +57,15 @@ __all__ = [
     "report_of",
     "require_samples",
     "runs_from_table",
+    "splitting_column",
     "suggested_fields",
     "unique_id",
 ]
 
 MAX_SEARCHED_ROWS = 10
 """Number of rows that are searched for columns that look like a field."""
-MAX_RUNS = 20
-"""Maximum number of runs that a column is suggested for."""
+MAX_VARIANTS = 20
+"""Maximum number of values of a column that tells the answers to a question apart."""
 MIN_PASSAGE_WORDS = 4
 """Minimum number of words of a text that may be a passage."""
 PASSAGE_NAMES = frozenset(
@@ -229,7 +230,7 @@ def runs_from_table(
     outcomes = (row for rows in reading.scores.values() for row in rows)
     notes = (*layout.notes, *report_notes(table, matched, other, scores, reading.notes, outcomes))
     report = report_of(path, table, matched, run_column, other, reading.notes, notes, rows_read=len(table.rows))
-    column = column_of_runs(runs[0].samples) if len(runs) == 1 and not run_column else None
+    column = None if run_column else splitting_column(runs)
     if column:
         report = replace(report, suggestions=(*report.suggestions, _split_suggestion(table, column)))
     return ReadResult(runs=tuple(runs), report=report)
@@ -390,23 +391,31 @@ def _split_suggestion(table: Table, column: str) -> str:
     return f"each question has one answer for each {column!r}: to read these as several runs, {how}"
 
 
-def column_of_runs(samples: Sequence[Sample]) -> str | None:
-    """Return the metadata column whose values look like runs over the same questions; None if there is none.
+def column_of_answers(questions: Sequence[str], metadata: Sequence[Mapping[str, JsonValue]]) -> str | None:
+    """Return the metadata column that tells the answers to a question apart, such as the model; None if none does.
 
-    Each of its 2 to 20 values has at most one answer to a question, and most questions have several answers.
+    Each sample has its question and its metadata. Each of the column's 2 to 20 values has at most one answer to a
+    question, and most questions have several answers. Of several columns, the one with the fewest values.
     """
-    questions = [question_key(sample) for sample in samples]
     if 2 * sum(count > 1 for count in Counter(questions).values()) <= len(set(questions)):
         return None
     found: dict[str, int] = {}
-    for column in samples[0].metadata if samples else ():
-        values = [sample.metadata.get(column) for sample in samples]
+    for column in metadata[0]:
+        values = [cells.get(column) for cells in metadata]
         if not all(isinstance(value, (str, int, float)) and str(value).strip() for value in values):
             continue
         names = [str(value) for value in values]
-        if 2 <= len(set(names)) <= MAX_RUNS and len(set(zip(questions, names, strict=True))) == len(samples):
+        if 2 <= len(set(names)) <= MAX_VARIANTS and len(set(zip(questions, names, strict=True))) == len(names):
             found[column] = len(set(names))
     return min(found, key=found.__getitem__, default=None)
+
+
+def splitting_column(runs: Sequence[Run]) -> str | None:
+    """Return the metadata column by which the only run looks like several runs over the same questions; else None."""
+    if len(runs) != 1:
+        return None
+    samples = runs[0].samples
+    return column_of_answers([question_key(sample) for sample in samples], [sample.metadata for sample in samples])
 
 
 def _derived(count: int) -> str:

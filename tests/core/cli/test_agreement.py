@@ -128,7 +128,7 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     assert said.stdout.startswith(
         "RAGAS faithfulness by the embedded judge (rule-based) ranks a good answer above a bad one 100% of the time, "
     )
-    assert "one annotator beside the others" in said.stdout.splitlines()[0]
+    assert "A single annotator, against the others: " in said.stdout.splitlines()[0]
     assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )

@@ -82,6 +82,23 @@ def test_nothing_is_beaten_by_less_than_a_coin() -> None:
     assert (found.baseline, found.baseline_value) == ("a coin", 0.5)
 
 
+def test_pairs_have_no_annotator_to_rank_as_well_as() -> None:
+    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
+    found = compared(paired([(1.0,)] * 10, {"ours": right, "word overlap": right}))
+    assert found.answer == "Not proven: not significantly better than counting shared words; 10 pairs are few"
+
+
+def test_a_few_pairs_prove_nothing_although_the_interval_excludes_0() -> None:
+    """Four of ten pairs that only the scorer gets right: exact McNemar p = 0.125."""
+    right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
+    six = [(0.0, 1.0) if number < 6 else (1.0, 0.0) for number in range(10)]
+    found = compared(paired([(1.0,)] * 10, {"ours": right, "word overlap": list(six)}))
+    assert isinstance(found.difference.interval, Interval)
+    assert found.difference.interval.low > 0
+    assert (found.p, found.verdict) == (pytest.approx(0.125), "not shown")
+    assert "exact McNemar p = 0.12;" in found.details
+
+
 def test_statements_of_one_question_said_again_tell_no_more() -> None:
     """Each item five times over in one cluster: the interval is that of the items, not narrower."""
     few, ours, overlap = GOOD[:40], noisy(GOOD[:40], 0.8, 3), noisy(GOOD[:40], 1.2, 4)

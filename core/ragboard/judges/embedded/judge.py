@@ -210,9 +210,8 @@ def rate_answer(question: str, answer: str) -> tuple[float, str]:
     [similarity] = similarities(question, [answer])
     if not score or similarity >= ON_TOPIC or len(answer.split()) <= SHORT:
         return score, reason
-    return round(
-        score * max(similarity, 0.0) / ON_TOPIC, 4
-    ), "Rated lower because it shares few words with the question."
+    lowered = round(score * max(similarity, 0.0) / ON_TOPIC, 4)
+    return lowered, "Rated lower because it shares few words with the question."
 
 
 RELEVANT = 0.5

@@ -47,14 +47,15 @@ def _text_name(rank: int, source: VerifiedAgainst) -> str:
 def _support(corpus: Corpus, claim: Claim, match: Match, source: VerifiedAgainst) -> str:
     ranks = _ranks(corpus, match)
     if len(ranks) > 1:
-        return f"Its words are in passages {min(ranks)} and {max(ranks)}, put together."
+        return f"The statement's words are spread over passages {min(ranks)} and {max(ranks)}."
     text_name = _text_name(ranks[0], source)
     if len(match.sentences) > 1:
-        return f"{text_name} has its words, in two sentences."
+        where = f"{text_name[0].lower()}{text_name[1:]}"
+        return f"The statement's words are spread over two sentences of {where}."
     if _verbatim(corpus, claim, match):
         return f"{text_name} says it word for word."
     nearly = match.comparison and match.comparison.pair_share >= SAME_WORDS
-    return f"{text_name} has a sentence {'in nearly the same words' if nearly else 'close to it'}."
+    return f"{text_name} has {'nearly the same words' if nearly else 'a similar sentence'}."
 
 
 def _verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragboard.store.queries.query import Connection
+from ragboard.store.queries.query import STATEMENT_KEYS, Connection, StatementKey, key_values
 from ragboard.tasks import Support
 
 __all__ = ["SampleCitation", "cited_names", "sample_citations"]
@@ -43,25 +43,21 @@ def sample_citations(connection: Connection, evaluation_id: str | None, position
     )
 
 
-def cited_names(
-    connection: Connection, statements: Sequence[tuple[str, int, int]]
-) -> dict[tuple[str, int, int], tuple[str, ...]]:
+def cited_names(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, tuple[str, ...]]:
     """Return what the sentence of each statement cites, as the answer writes it and in its order.
 
     `statements`: evaluation, position and statement number, both from 0. Statements without a citation are left out.
     """
     if not statements:
         return {}
-    evaluations, positions, numbers = zip(*statements, strict=True)
     rows = connection.execute(
-        "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
-        " unnest($numbers) AS statement)"
+        f"{STATEMENT_KEYS}"
         " SELECT evaluation_id, position, statement, name FROM keys JOIN cited_statements s"
         " USING (evaluation_id, position, statement) JOIN citations c USING (evaluation_id, position, sentence)"
         " GROUP BY ALL ORDER BY min(c.mark_start), min(c.rank), name",
-        {"evaluations": evaluations, "positions": positions, "numbers": numbers},
+        key_values(statements),
     ).fetchall()
-    found: dict[tuple[str, int, int], tuple[str, ...]] = {}
+    found: dict[StatementKey, tuple[str, ...]] = {}
     for evaluation, position, statement, name in rows:
         key = (evaluation, position, statement)
         found[key] = (*found.get(key, ()), name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.records import Label
-from ragboard.store.queries.query import Connection
+from ragboard.store.queries.query import STATEMENT_KEYS, Connection, StatementKey, key_values
 from ragboard.store.queries.scores import Positions
 
 __all__ = ["ComparedReplies", "DrawnScores", "compared_replies", "draw_counts", "drawn_scores", "flips", "label_draws"]
@@ -103,26 +103,22 @@ def flips(connection: Connection, evaluation_id: str | None, positions: list[int
     return {position: (differ, replies) for position, differ, replies in rows}
 
 
-def label_draws(
-    connection: Connection, statements: Sequence[tuple[str, int, int]]
-) -> dict[tuple[str, int, int], dict[Label, int]]:
+def label_draws(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, dict[Label, int]]:
     """Count the joint verdicts of all draws on statements of answers by label, the most frequent first.
 
     `statements`: evaluation, position and statement number, both from 0. Statements that were judged once are left out.
     """
     if not statements:
         return {}
-    evaluations, positions, numbers = zip(*statements, strict=True)
     rows = connection.execute(
-        "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
-        " unnest($numbers) AS statement)"
+        f"{STATEMENT_KEYS}"
         " SELECT evaluation_id, position, statement, label, count(*) AS n"
         " FROM keys JOIN verdict_draws d USING (evaluation_id, position)"
         " WHERE d.kind = 'verdicts' AND d.item = concat('response ', statement, ' joint')"
         " GROUP BY ALL ORDER BY n DESC, label",
-        {"evaluations": evaluations, "positions": positions, "numbers": numbers},
+        key_values(statements),
     ).fetchall()
-    found: dict[tuple[str, int, int], dict[Label, int]] = {}
+    found: dict[StatementKey, dict[Label, int]] = {}
     for evaluation, position, statement, label, count in rows:
         found.setdefault((evaluation, position, statement), {})[label] = count
     return {key: labels for key, labels in found.items() if sum(labels.values()) > 1}

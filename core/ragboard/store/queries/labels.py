@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from ragboard.records import Label, Sample
 from ragboard.store.nouns import RunRef
-from ragboard.store.queries.query import Connection
+from ragboard.store.queries.query import Connection, StatementKey
 
 __all__ = [
     "HumanVerdict",
@@ -37,8 +37,6 @@ Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
 """How a label was given. browsing: on a page that shows the verdicts; random, disagreement: in one of the two queues,
 with hidden verdicts; imported: in a file."""
 
-StatementKey: TypeAlias = tuple[str, int, int]
-"""Evaluation, position and number of a statement, both from 0."""
 
 _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
 

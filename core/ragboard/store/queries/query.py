@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import duckdb
 
-__all__ = ["Connection", "Query"]
+__all__ = ["STATEMENT_KEYS", "Connection", "Query", "StatementKey", "key_values"]
 
 Connection: TypeAlias = duckdb.DuckDBPyConnection
+
+
+StatementKey: TypeAlias = tuple[str, int, int]
+"""Evaluation, position and number of a statement of an answer, both from 0."""
+
+STATEMENT_KEYS = (
+    "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
+    " unnest($numbers) AS statement)"
+)
+"""The table `keys` of some statements, with the values of `key_values`."""
+
+
+def key_values(keys: Iterable[StatementKey]) -> dict[str, Sequence[str | int]]:
+    """Return the values of `STATEMENT_KEYS`; there must be at least one key."""
+    evaluations, positions, numbers = zip(*keys, strict=True)
+    return {"evaluations": evaluations, "positions": positions, "numbers": numbers}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from ragboard.records import JsonValue
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
@@ -25,6 +27,7 @@ __all__ = [
     "SampleText",
     "SentenceRow",
     "answers_equal_to_references",
+    "answers_to_the_same_questions",
     "generated_questions",
     "judgements",
     "listed_samples",
@@ -268,19 +271,34 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
 
 
 def answers_equal_to_references(
-    connection: Connection, run_ids: Sequence[str], min_length: int
+    connection: Connection, run_ids: Sequence[str], *, min_length: int, first: int
 ) -> dict[str, tuple[int, int]]:
-    """Count the answers that equal their reference, and all answers with a reference, by run.
+    """Count the answers that equal their reference, and all answers with a reference, in the first samples of each run.
 
     Case and outer spaces are ignored. Equal answers with fewer than `min_length` characters are not counted as equal.
     """
     rows = connection.execute(
         "SELECT run_id, count(*) FILTER (length(answer) >= ? AND answer = reference), count(*) FROM"
         " (SELECT run_id, lower(trim(answer, ?)) AS answer, lower(trim(reference, ?)) AS reference FROM samples"
-        " WHERE run_id IN (SELECT unnest(?))) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
-        [min_length, _SPACES, _SPACES, list(run_ids)],
+        " WHERE run_id IN (SELECT unnest(?)) AND position < ?) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
+        [min_length, _SPACES, _SPACES, list(run_ids), first],
     ).fetchall()
     return {run_id: (equal, total) for run_id, equal, total in rows}
+
+
+def answers_to_the_same_questions(
+    connection: Connection, run_id: str, positions: Collection[int]
+) -> list[tuple[int, str, Mapping[str, JsonValue]]]:
+    """Return the samples of a run with the questions of these: position, question with its history, and metadata."""
+    rows = connection.execute(
+        "WITH asked AS (SELECT DISTINCT question, history::VARCHAR AS history FROM samples"
+        " WHERE run_id = $run_id AND position IN (SELECT unnest($positions)))"
+        " SELECT s.position, concat(s.question, chr(31), a.history), s.metadata FROM samples s"
+        " JOIN asked a ON s.question = a.question AND s.history::VARCHAR = a.history"
+        " WHERE s.run_id = $run_id ORDER BY s.position",
+        {"run_id": run_id, "positions": list(positions)},
+    ).fetchall()
+    return [(position, question, json.loads(metadata)) for position, question, metadata in rows]
 
 
 def question_count(connection: Connection, run_id: str) -> int:

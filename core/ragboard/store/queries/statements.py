@@ -13,7 +13,7 @@ from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
-from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.query import STATEMENT_KEYS, Connection, Query, StatementKey, key_values
 from ragboard.store.queries.scores import Scored, read_scored
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ __all__ = [
     "wrong_passages",
 ]
 
-StatementKey = tuple[str, int, int]
-"""Evaluation, position and statement number, both from 0."""
 
 Grouping = Literal["question", "passage", "judge"]
 
@@ -272,16 +270,14 @@ def verdicts_of(connection: Connection, keys: Sequence[StatementKey]) -> dict[St
     """Return the verdicts on statements by rank of the passage; under rank 0, the joint verdict."""
     if not keys:
         return {}
-    evaluations, positions, numbers = zip(*keys, strict=True)
     rows = connection.execute(
-        "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
-        " unnest($numbers) AS statement)"
+        f"{STATEMENT_KEYS}"
         " SELECT evaluation_id, position, statement,"
         " CASE WHEN v.target = 'joint' THEN 0 ELSE split_part(v.target, ':', 2)::INTEGER END AS rank,"
         " v.label, v.reason, v.score, v.evidence FROM keys JOIN verdicts v USING (evaluation_id, position, statement)"
         " WHERE v.side = 'response' AND (v.target = 'joint' OR starts_with(v.target, 'passage:'))"
         " ORDER BY rank",
-        {"evaluations": evaluations, "positions": positions, "numbers": numbers},
+        key_values(keys),
     ).fetchall()
     found: dict[StatementKey, dict[int, Verdict]] = {}
     for evaluation, position, number, rank, label, reason, score, evidence in rows:

@@ -32,7 +32,6 @@ __all__ = [
     "metadata_columns",
     "plotted_samples",
     "quantiles",
-    "telling_column",
     "unscored_reasons",
     "value_moments",
 ]
@@ -247,30 +246,6 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
         [run_id],
     ).fetchall()
     return [MetadataColumn(*row) for row in rows]
-
-
-def telling_column(connection: Connection, run_id: str) -> str:
-    """Return the metadata column that tells the answers to one question apart, such as the model; empty if none does.
-
-    Of several, the one with the fewest values.
-    """
-    samples, questions = connection.execute(
-        "SELECT count(*), count(DISTINCT (question, history::VARCHAR)) FROM samples WHERE run_id = ?", [run_id]
-    ).fetchall()[0]
-    if questions == samples:
-        return ""
-    found: list[tuple[int, str]] = []
-    for column in metadata_columns(connection, run_id):
-        if column.nested or not 1 < column.distinct < samples:
-            continue
-        category = _category(f"{META}{column.key}")
-        ((pairs,),) = connection.execute(
-            f"SELECT count(DISTINCT (question, history::VARCHAR, {category.sql})) FROM samples s WHERE run_id = $run",
-            {"run": run_id, **category.given},
-        ).fetchall()
-        if pairs == samples:
-            found.append((column.distinct, f"{META}{column.key}"))
-    return min(found, default=(0, ""))[1]
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:

@@ -22,7 +22,7 @@ from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
 from ragboard.readers.labels import LabelFile, detect_labels
-from ragboard.readers.runs import column_of_runs
+from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
@@ -87,7 +87,10 @@ def draw() -> None:
         _draw_example()
         return
     if len(files) > 1:
-        _draw_files(files)
+        try:
+            _draw_files(files)
+        except RagboardError as error:
+            _show_error("", error)
         return
     (file,) = files
     with uploaded(file) as path:
@@ -98,12 +101,22 @@ def draw() -> None:
 
 
 class RunFile(NamedTuple):
-    """An uploaded file of runs, and people's grades of its answers if it has any."""
+    """An uploaded file of runs."""
 
     file: UploadedFile
     path: Path
     read: ReadResult
-    grades: LabelFile | None
+
+
+class Files(NamedTuple):
+    """What several uploaded files contain."""
+
+    runs: list[RunFile]
+    grades: list[Path]
+    """Those of `runs` with people's grades."""
+    preferences: list[Path]
+    unclear: list[str]
+    """Why the others cannot be read, in words."""
 
 
 def _draw_files(files: Sequence[UploadedFile]) -> None:
@@ -111,59 +124,56 @@ def _draw_files(files: Sequence[UploadedFile]) -> None:
     heading, summary = st.empty(), st.container()
     with ExitStack() as stack:
         with summary:
-            run_files, label_paths, unclear = _read_files(files, stack, heading)
-            for line in unclear:
+            found = _read_files(files, stack, heading)
+            for line in found.unclear:
                 st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
                 plain(line)
-        if unclear or not run_files:
+        if found.unclear or not found.runs:
             heading.empty()
-            if not unclear:
+            if not found.unclear:
                 st.info("Upload files of preferences one at a time.", icon=":material/info:")
             return
-        samples = [sample for one in run_files for sample in _samples(one.read)]
-        key = tuple(one.file.file_id for one in run_files)
+        samples = [sample for one in found.runs for sample in _samples(one.read)]
+        key = tuple(one.file.file_id for one in found.runs)
         plan = partial(_offer, samples)
         offer = _cached_with_status(heading, PLANNING, "offer-files", key, plan) if evaluates() else None
-        heading.markdown(f"**{_count(len(run_files), 'run file')} to import.**")
+        heading.markdown(f"**{_count(len(found.runs), 'run file')} to import.**")
         if evaluates():
             _draw_offer(EMBEDDED, offer)
-        if label_paths:
+        if found.grades or found.preferences:
             plain(LABELS_ARE_MEASURED)
         next_step = _next_step(offer, "evaluate", skipped=("choose",))
         if not next_step:
             return
-        added = [run for one in run_files for run in _add(one.path, one.read, one.file.name)]
-        _draw_imported([one.read.report for one in run_files], tuple(added))
-        for path in label_paths:
+        added = [run for one in found.runs for run in _add(one.path, one.read, one.file.name)]
+        _draw_imported([one.read.report for one in found.runs], tuple(added))
+        for path in (*found.preferences, *(found.grades if next_step != "keep" else ())):
             measure(path, keep=True)
         if next_step == "evaluate":
             _start_evaluations(tuple(added), Choice(metrics=_specs(offer), judge_options=EMBEDDED))
 
 
-def _read_files(
-    files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaGenerator
-) -> tuple[list[RunFile], list[Path], list[str]]:
-    """Read several files and draw a line for each: the runs, the files with people's labels, and the errors."""
-    run_files: list[RunFile] = []
-    label_paths: list[Path] = []
-    unclear: list[str] = []
+def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaGenerator) -> Files:
+    """Read several files and draw a line for each."""
+    found = Files([], [], [], [])
     for file in files:
         path = stack.enter_context(uploaded(file))
         try:
             labels = _cached_labels(heading, path, file, read_table(path).columns)
-            if labels:
-                label_paths.append(path)
             if labels and labels.form == "pairs":
+                found.preferences.append(path)
                 plain(f"{file.name}: {_contents_of_labels(labels)}.")
                 continue
             read = _cached_with_status(heading, READING, f"upload-{file.file_id}", "read", partial(_read, path, file))
         except RagboardError as error:
-            unclear.append(f"{file.name}: {without_folder(str(error))}")
+            found.unclear.append(f"{file.name}: {without_folder(str(error))}")
             continue
-        run_files.append(RunFile(file, path, read, labels))
+        found.runs.append(RunFile(file, path, read))
+        if labels:
+            found.grades.append(path)
         graded = f", with people's grades for {_dimensions(labels)}" if labels else ""
         plain(f"{file.name}: {_contents_of(read)}{graded}.")
-    return run_files, label_paths, unclear
+    return found
 
 
 def _read(path: Path, file: UploadedFile) -> ReadResult:
@@ -176,7 +186,7 @@ def _read(path: Path, file: UploadedFile) -> ReadResult:
         names = ", ".join(LABELS[field].lower() for field in matched.fields_to_ask)
         raise SettingError(f"it is unclear which column holds: {names}")
     read = read_runs(path, mapping=matched.mapping, table=table)
-    column = _column_of_runs(read)
+    column = splitting_column(read.runs)
     return read_runs(path, mapping=matched.mapping, table=table, run_column=column) if column else read
 
 
@@ -267,7 +277,7 @@ def _read_split(
     if st.session_state.get(SPLIT_ASKED) == matched.file.file_id:
         return read, options
     st.session_state[SPLIT_ASKED] = matched.file.file_id
-    column = _column_of_runs(read) if options.split is None else None
+    column = splitting_column(read.runs) if options.split is None else None
     if column is None:
         return read, options
     st.session_state["upload-split"] = column
@@ -503,11 +513,6 @@ def scores_in_file(read: ReadResult) -> str:
 def _contents_of(read: ReadResult) -> str:
     runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
     return f"{contents_of(_samples(read))}{runs}"
-
-
-def _column_of_runs(read: ReadResult) -> str | None:
-    """Return the column by which the only run of a file should be split; None if there is none."""
-    return column_of_runs(read.runs[0].samples) if len(read.runs) == 1 else None
 
 
 def _samples(read: ReadResult) -> list[Sample]:

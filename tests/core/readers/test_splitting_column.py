@@ -8,15 +8,16 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard.readers import read_runs
-from ragboard.readers.runs import column_of_runs
-from ragboard.records import JsonValue, Sample
+from ragboard.readers.runs import splitting_column
+from ragboard.records import JsonValue, Run, Sample
 
 
-def samples(*rows: tuple[str, dict[str, JsonValue]]) -> list[Sample]:
-    return [
+def runs(*rows: tuple[str, dict[str, JsonValue]]) -> list[Run]:
+    samples = [
         Sample(id=str(number), question=question, answer="A", metadata=metadata)
         for number, (question, metadata) in enumerate(rows)
     ]
+    return [Run(name="run", samples=tuple(samples))]
 
 
 @pytest.mark.parametrize(
@@ -42,14 +43,14 @@ def test_each_value_answers_each_question_at_most_once(
     metadata: list[dict[str, JsonValue]], column: str | None
 ) -> None:
     questions = ("When?", "When?", "Where?", "Where?")
-    assert column_of_runs(samples(*zip(questions, metadata, strict=True))) == column
+    assert splitting_column(runs(*zip(questions, metadata, strict=True))) == column
 
 
 def test_questions_that_are_asked_once_need_no_column() -> None:
     assert (
-        column_of_runs(samples(("When?", {"topic": "a"}), ("Where?", {"topic": "b"}), ("Why?", {"topic": "a"}))) is None
+        splitting_column(runs(("When?", {"topic": "a"}), ("Where?", {"topic": "b"}), ("Why?", {"topic": "a"}))) is None
     )
-    assert column_of_runs([]) is None
+    assert splitting_column(runs()) is None
 
 
 def test_the_report_says_how_to_split_the_file(write: Write) -> None:
