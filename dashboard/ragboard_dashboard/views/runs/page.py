@@ -156,7 +156,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     samples = [SAMPLE_TAG in run.tags for run in runs]
     if any(samples) and not all(samples):
         plain("The runs tagged sample are the demo's. To delete them: ragboard demo --remove", "note")
-    elif samples:
+    elif any(samples):
         st.markdown(
             "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
             "Click a run to see where it fails, or a statement below to see what its passages say. "

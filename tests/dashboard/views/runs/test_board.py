@@ -112,3 +112,10 @@ def test_a_newer_pair_replaces_the_choice_of_two_runs(draw: Draw) -> None:
     assert page.run().multiselect[0].value == ["bm25-k3", "bm25-rerank-k5"]
     chosen = page.multiselect[0].set_value(["bm25-rerank-k5"]).run()
     assert chosen.multiselect[0].value == ["bm25-rerank-k5"]
+
+
+def test_only_the_demo_is_called_sample_data(fresh: Store, draw: Draw) -> None:
+    fresh.add_runs([Run(name="mine", samples=(Sample(id="1", question="When?", answer="In 2000."),))])
+    page = draw("runs")
+    assert not page.exception
+    assert [line for line in page.markdown if "Sample data" in line.value] == []
