@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from ragboard import METRICS, Evaluation, Store, sample_runs
-from ragboard.evaluation.engine import ResultFiles
 from ragboard.metrics import describe
 
 SPECS = (
@@ -110,7 +109,7 @@ _TABLES = {
 
 
 def _evaluate(store: Store, run_id: str, samples: int, number: int, scratch: Path) -> None:
-    files = ResultFiles(scratch).finish_part(())
+    files = {table: [scratch / f"{table}.parquet"] for table in _TABLES}
     with duckdb.connect() as connection:
         _prepare(connection)
         for table, sql in _TABLES.items():

@@ -17,7 +17,7 @@ ANSWERS_ARE_REFERENCES: Final = "answers are references"
 MIN_LENGTH = 40
 """Minimum number of characters of an answer that is a copy if it equals its reference: short answers such as a name or
 a year can be equal because they are right."""
-MAX_SAMPLES = 1000
+MAX_SAMPLES = 200
 """Number of samples of a run that are looked at: a page must not read all answers of a large run for this."""
 MIN_SHARE = 0.5
 """The answers of a run are the references if more than this share of its answers with a reference are copies."""
