@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import PATIENCE, OpenPage, settled
@@ -13,6 +15,8 @@ from tests.browser.test_pages import HOSTILE, keep_rows
 from ragboard import Store
 from ragboard.cli import main
 from ragboard.human.annotation import draw_of, labelled_samples
+from ragboard.records import Label
+from ragboard.store.queries.labels import latest_verdicts
 
 
 def rows() -> list[dict[str, object]]:
@@ -35,6 +39,17 @@ def ragboard(store: Path, *words: str) -> str:
 
 def progress(page: Page, words: str) -> None:
     expect(page.get_by_text(re.compile(rf"^{words}")).first).to_be_visible(timeout=PATIENCE * 1000)
+
+
+def wait_for_label(store: Store, label: Label) -> None:
+    """Wait until the newest label of the run is in the store."""
+    evaluation = store.resolve("rows").evaluation_id or ""
+    for _ in range(PATIENCE * 20):
+        with store.database.read() as connection:
+            if label in latest_verdicts(connection, evaluation).values():
+                return
+        time.sleep(0.05)
+    pytest.fail(f"no statement is labelled {label}")
 
 
 def pressed(page: Page, keys: str, words: str) -> None:
@@ -87,6 +102,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     expect(page.get_by_role("option", selected=True)).to_contain_text("million euros")
     pressed(page, "k3", "19 of 22 statements")
     expect(page.get_by_role("option").first).to_contain_text("contradicted")
+    wait_for_label(store, "contradicted")  # the page shows it before the server has it
     pressed(page, "j2", "20 of 22 statements")
     expect(page.get_by_text(re.compile("kappa with the judge 0.9"))).to_be_visible()
     settled(page).keyboard.press("s")

@@ -82,7 +82,7 @@ def test_a_run_is_deleted_only_after_confirmation(
     settled(page).get_by_role("button", name="Edit gone").click()
     page.get_by_text("Delete this run").click()
     expect(page.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
-    page.get_by_text("Delete permanently").click()
+    settled(page).get_by_text("Delete permanently").click()
     expect(page.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("link", name="gone", exact=True)).to_have_count(0)
