@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -315,13 +316,15 @@ def log(
     sample_id: str | None = None,
     config: Mapping[str, JsonValue] | None = None,
     dataset: str = "logged",
+    time: datetime | None = None,
     store: Store | Path | str = ".ragboard",
 ) -> str:
     """Append one sample of a pipeline to a run, and return the sample's id.
 
     The first sample creates the run, with its `config` and `dataset`. `contexts` are the retrieved passages by rank:
     texts, or objects with `text` and optionally `id` and `score`. Without a `sample_id`, the id is derived from the
-    question; if an id exists already, a number is appended. Several processes may log at the same time.
+    question; if an id exists already, a number is appended. `time`: when the question was asked (UTC unless it has a
+    time zone), by default now. Several processes may log at the same time.
 
     Nothing is judged: `ragboard evaluate RUN` judges the samples that are new since its last call. Warns with
     RunFileWarning about values that were converted or left out. Raises RunFileError for a sample that cannot be read,
@@ -338,8 +341,10 @@ def log(
     }
     columns = {name: value for name, value in row.items() if value is not None}
     sample, _ = read_run([columns], name=run, config=config, dataset=dataset)
-    run_store = store if isinstance(store, Store) else Store(store)
-    return run_store.append(replace(sample, source="logged"))[0]
+    time = time or datetime.now(UTC)
+    asked = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    logged = replace(sample, source="logged", samples=tuple(replace(one, time=asked) for one in sample.samples))
+    return (store if isinstance(store, Store) else Store(store)).append(logged)[0]
 
 
 async def alog(run: str, **arguments: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, TypeAlias
 
 __all__ = [
@@ -138,6 +139,8 @@ class Sample:
     reference_note: str = ""
     """`reference from run X` if the file has no reference and that of another run of the dataset is used, or why none
     is: runs have different ones. Empty for a reference of its own, and without any."""
+    time: datetime | None = None
+    """When the question was asked, in UTC without a time zone; None if unknown. It is not part of the run's id."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """All other columns of the file, by name."""
 

@@ -11,7 +11,9 @@ import tokenize
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
@@ -39,6 +41,7 @@ __all__ = [
     "read_question",
     "read_reference",
     "read_text",
+    "read_time",
     "storable",
 ]
 
@@ -354,6 +357,32 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
             return read_text(name, inner[key], note)
     parts = _parts_of(value) if isinstance(value, Mapping) else ""
     raise BadCellError(name, f"got {kind_of_value(value)}, expected text{parts}")
+
+
+TIME_COLUMNS = ("time", "timestamp", "created_at")
+EPOCH_UNITS = ((1e11, 1), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
+"""The unit of a time since 1970, by its size: (limit, units per second) for s, ms, us and ns."""
+
+
+def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
+    """Return when a question was asked, in UTC, from the columns `time`, `timestamp` or `created_at`.
+
+    A column counts if it has an ISO 8601 date and time (UTC without a time zone) or a time since 1970 in s, ms, us or
+    ns, between the years 2000 and 2100; else None.
+    """
+    for name in TIME_COLUMNS:
+        value = metadata.get(name)
+        time = None
+        with suppress(ValueError, OverflowError):
+            if isinstance(value, str) and "-" in value:
+                time = datetime.fromisoformat(value.strip())
+                time = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+            elif isinstance(value, (int, float)) and 1e8 <= value < EPOCH_UNITS[-1][0]:
+                per_second = next(per_second for limit, per_second in EPOCH_UNITS if value < limit)
+                time = datetime.fromtimestamp(value / per_second, UTC).replace(tzinfo=None)
+        if time and 2000 <= time.year < 2100:
+            return time
+    return None
 
 
 def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") -> JsonValue:

@@ -199,9 +199,13 @@ def _filled(cell: Any) -> Any:
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
+LEFT_OUT = ("reference_note", "time")
+"""Fields of a sample that are no columns of a file."""
+
+
 def _row_of(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row, to be checked like a row of a file; passages are ordered by rank."""
-    row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name != "reference_note"}
+    row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in LEFT_OUT}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
     if row["contexts"]:

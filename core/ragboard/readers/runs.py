@@ -28,6 +28,7 @@ from ragboard.readers.cells import (
     read_passages,
     read_question,
     read_reference,
+    read_time,
     storable,
 )
 from ragboard.readers.columns import FIELDS, column_uses, format_name, list_columns, match_columns, unclear_answer
@@ -633,6 +634,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
     reference = read_reference(cells.get("reference"), note, written=row.written)
     reference_passages = read_passages("reference_contexts", cells.get("reference_contexts"), note, written=row.written)
     history = read_history("history", cells.get("history"), note)
+    metadata = _metadata(row, matched, run_column, note)
     sample = Sample(
         id="" if given is None else str(given).strip(),
         question=question.question,
@@ -644,7 +646,8 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         else tuple(reference_passage.text for reference_passage in reference_passages),
         history=(*history, *question.before),
         nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
-        metadata=_metadata(row, matched, run_column, note),
+        time=read_time(metadata),
+        metadata=metadata,
     )
     try:
         read_file_verdicts(sample)

@@ -56,7 +56,7 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
         " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
         " (SELECT arg_max(nuggets, number) FROM nugget_lists l"
         " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
-        " metadata FROM samples s WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
+        " metadata, time FROM samples s WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
         parameters,
     ).fetchall()
     passages = connection.execute(
@@ -71,7 +71,8 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
 
 
 def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
-    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, label, nuggets, metadata = row
+    _, sample_id, question, answer, reference, has_contexts, reference_contexts, history, label, nuggets, *rest = row
+    metadata, time = rest
     return Sample(
         id=sample_id,
         question=question,
@@ -82,6 +83,7 @@ def _sample(row: tuple[Any, ...], passages: list[Passage]) -> Sample:
         history=tuple(Turn(**turn) for turn in json.loads(history)),
         nuggets=None if nuggets is None else tuple(Nugget(**nugget) for nugget in json.loads(nuggets)),
         answerability=label,
+        time=time,
         metadata=json.loads(metadata),
     )
 

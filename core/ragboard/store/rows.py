@@ -97,6 +97,7 @@ def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
         _history_json(sample),
         _UNSORTED.encode(sample.metadata) if sample.metadata else "{}",
         answer_key(sample),
+        sample.time,
     )
 
 
@@ -140,6 +141,7 @@ _SCHEMAS = {
             ("history", _TEXT),
             ("metadata", _TEXT),
             ("answer_key", _TEXT),
+            ("time", pa.timestamp("us")),
         ]
     ),
     "passages": pa.schema(

@@ -206,8 +206,8 @@ def _default(field: Field[Any]) -> tuple[Any, ...]:
 OF_THE_QUESTION = ("nuggets", "answerability", "reference_note")
 """The fields of a sample that belong to its question in every run."""
 
-_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in OF_THE_QUESTION}
-"""The defaults of the fields of a sample."""
+_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in (*OF_THE_QUESTION, "time")}
+"""The defaults of the fields of a sample that its content consists of; its time is read from the metadata."""
 _PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
 _TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -138,7 +138,7 @@ def keep_agreement(
     )
     rows: list[tuple[Any, ...]] = []
     for position, item in enumerate(items):
-        sides = as_json([asdict(side) for side in item.sides])
+        sides = as_json([asdict(replace(side, time=None)) for side in item.sides])
         rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
