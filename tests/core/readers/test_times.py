@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ragboard
+from ragboard.api import read_run
 from ragboard.readers import read_runs
 from ragboard.records import JsonValue
 from ragboard.store import Store
@@ -33,7 +34,7 @@ MAY = datetime(2026, 5, 4, 10, 30)  # noqa: DTZ001 - times of samples are in UTC
     ],
 )
 def test_time_of_a_row(column: str, value: JsonValue, time: datetime | None, tmp_path: Path) -> None:
-    run, report = ragboard.api.read_run([{"question": "Why?", "answer": "So.", column: value}], name="run")
+    run, report = read_run([{"question": "Why?", "answer": "So.", column: value}], name="run")
     assert run.samples[0].time == time
     assert run.samples[0].metadata == {column: value}, "the column stays as it was"
     store = Store(tmp_path)
