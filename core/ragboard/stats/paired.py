@@ -167,9 +167,9 @@ def paired_difference(
     `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
     example its conversation or its question; None: pairs are independent.
 
-    Interval and p are those of the mean difference, by the methods of `mean_interval`. If there is no interval, p is
-    computed from all sign flips (Fisher 1935), or by the sign test if there are clusters or more than 12 non-zero
-    differences. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
+    The interval is that of the mean difference, by the methods of `mean_interval`, and so is p. With at most 12 non-zero
+    differences, p is not below the share of all sign flips that give a mean at least as far from 0 (Fisher 1935). If
+    there is no interval, p is that share, or by the sign test if there are clusters or more non-zero differences. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
     lengths, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
@@ -266,12 +266,15 @@ def _p_value(
 ) -> tuple[float, str]:
     if not sign.wins and not sign.losses:
         return 1.0, "all pairs are tied"
+    exact = None
+    if isinstance(summary, Moments) and sign.wins + sign.losses <= MAX_FLIPS:
+        exact = _sign_flip_p(differences), "exact sign flips"
     if isinstance(interval, NoInterval):
-        few = isinstance(summary, Moments) and sign.wins + sign.losses <= MAX_FLIPS
-        return (_sign_flip_p(differences), "exact sign flips") if few else (sign.p, sign.method)
+        return exact or (sign.p, sign.method)
     if interval.method == "Clopper-Pearson":
         return sign.p, sign.method
-    return two_sided_p(summary, bounds=bounds), interval.method
+    by_interval = two_sided_p(summary, bounds=bounds), interval.method
+    return max(by_interval, exact) if exact else by_interval
 
 
 def _sign_flip_p(differences: FloatArray) -> float:
