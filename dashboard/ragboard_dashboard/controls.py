@@ -140,7 +140,7 @@ def compare_link(run_id: str, *, named: bool = False) -> None:
     this = next((run for run in listed if run.run_id == run_id), None)
     other = next((run for run in listed if this and run is not this and run.dataset_key == this.dataset_key), None)
     if this and other:
-        a, b = sorted((other, this), key=lambda run: run.imported)
+        a, b = sorted((other, this), key=lambda run: (run.imported, run.name))
         label = f"Compare with {markdown_escaped(shortened(other.name))}" if named else "Compare"
         link_to("compare", label, {"a": a.name, "b": b.name}, ":material/compare_arrows:")
 
@@ -231,7 +231,7 @@ def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
         own[:2] if len(own) > 1 else [],
     )
     newest, other = next(filter(None, pairs), [*evaluated, *(run for run in runs if not run.evaluated)][:2])
-    a, b = sorted((newest, other), key=lambda run: run.imported)
+    a, b = sorted((newest, other), key=lambda run: (run.imported, run.name))
     return a.name, b.name
 
 

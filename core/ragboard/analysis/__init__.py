@@ -117,7 +117,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
-from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES, answer_is_reference
 from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
@@ -273,6 +273,7 @@ __all__ = [
     "UnsupportedStatement",
     "WeakGroup",
     "Which",
+    "answer_is_reference",
     "board_metrics",
     "breakdown",
     "bundling",

@@ -171,7 +171,7 @@ def _scores(
         return None
     first, second = (np.array([values[position] for position in both]) for values in (default, compat))
     metric = metric_of(pair[0])
-    span = metric.range[1] - metric.range[0] if metric else None
+    span = metric.bounds[1] - metric.bounds[0] if metric else None
     return BundledScores(
         metric=pair[0],
         compat=pair[1],

@@ -638,8 +638,8 @@ def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based
     """Say how much retriever and generator lose of the references' claims, or why that is not known."""
     if not references:
         return (
-            "The samples have no reference answers, so the losses of retriever and generator cannot be told apart;"
-            " faithfulness, context relevance and refusals are only hints."
+            "The samples have no reference answers. Without them, it is not certain whether the retriever or the"
+            " generator is at fault; faithfulness, context relevance and refusals are hints."
         )
     missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
     if missing:
@@ -946,7 +946,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     sentences: list[str] = []
     if first:
         certainty = (
-            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (probably)"
+            "" if first in diagnosis.main_findings else " (a hint)" if first in diagnosis.hints else " (not certain)"
         )
         title = f"Start with {COMPONENTS[first.component]}{certainty}"
     elif all(result.missing for result in diagnosis.not_triggered if not QUANTITIES[result.rule.quantity].observed):

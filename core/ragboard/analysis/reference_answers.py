@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ragboard.records import MetricDescription
+from ragboard.records import MetricDescription, Sample
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import answers_equal_to_references
 
-__all__ = ["ANSWERS_ARE_REFERENCES", "compares_with_reference", "runs_of_references", "self_compared"]
+__all__ = [
+    "ANSWERS_ARE_REFERENCES",
+    "answer_is_reference",
+    "compares_with_reference",
+    "runs_of_references",
+    "self_compared",
+]
 
 ANSWERS_ARE_REFERENCES: Final = "answers are references"
 """Shown in place of better or worse for metrics that compare the references of a run with themselves."""
@@ -30,6 +36,12 @@ def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozen
     """
     counts = answers_equal_to_references(connection, run_ids, min_length=MIN_LENGTH, first=MAX_SAMPLES)
     return frozenset(run_id for run_id, (copies, answers) in counts.items() if copies > MIN_SHARE * answers)
+
+
+def answer_is_reference(sample: Sample) -> bool:
+    """Return whether the answer is a copy of the reference: the same but for case and outer spaces, and long enough."""
+    answer = (sample.answer or "").strip().lower()
+    return len(answer) >= MIN_LENGTH and answer == (sample.reference or "").strip().lower()
 
 
 def compares_with_reference(metric: MetricDescription | None) -> bool:

@@ -199,7 +199,7 @@ def good_from(data: AgreementData, dimension: str, at_least: float | None = None
     if not 0 < good < len(means):
         raise SettingError(
             f"{good} of {len(means)} items have a mean grade of at least {threshold:g} in {dimension};"
-            " choose another threshold with --at-least"
+            " set the lowest grade that counts as good with `ragboard agree --at-least`"
         )
     return threshold
 

@@ -289,6 +289,11 @@ class Metric(ABC):
         return self.source_label
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The `range`; a metric can override it for some settings."""
+        return self.range
+
+    @property
     def summary(self) -> str:
         """A sentence that describes it with these settings. If empty, lists show the docstring's first paragraph."""
         return ""
@@ -330,7 +335,7 @@ def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Out
 
 
 def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:
-    low, high = metric.range
+    low, high = metric.bounds
     if isinstance(score, Score) and not low - ROUNDING <= score.value <= high + ROUNDING:
         raise SettingError(f"{metric.spec} gives {score.value} for sample {sample.id!r}; its range is {low} to {high}")
     return score

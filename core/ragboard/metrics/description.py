@@ -17,7 +17,7 @@ __all__ = ["allowed", "choices", "describe", "setting_kinds"]
 @cache
 def describe(metric: Metric) -> MetricDescription:
     """Return the description of a metric with its settings."""
-    low, high = metric.range
+    low, high = metric.bounds
     return MetricDescription(
         spec=metric.spec,
         label=metric.label,

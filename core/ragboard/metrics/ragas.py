@@ -166,6 +166,11 @@ class AnswerRelevance(Metric):
         return "ragboard" if self.method == "direct" else self.source_label
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """From 0 with `method=direct`, which is no cosine."""
+        return (0.0, 1.0) if self.method == "direct" else self.range
+
+    @property
     def summary(self) -> str:
         return (
             "How well the answer answers the question, rated by a judge in one step." if self.method == "direct" else ""

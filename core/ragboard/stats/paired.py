@@ -167,10 +167,11 @@ def paired_difference(
     `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
     example its conversation or its question; None: pairs are independent.
 
-    The interval is that of the mean difference, by the methods of `mean_interval`, and so is p. With at most 12 non-zero
-    differences, p is not below the share of all sign flips that give a mean at least as far from 0 (Fisher 1935). If
-    there is no interval, p is that share, or by the sign test if there are clusters or more non-zero differences. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
-    lengths, NaN, or a difference outside the bounds.
+    Interval and p are those of the mean difference, by the methods of `mean_interval`. With at most 12 non-zero
+    differences, p is at least the share of all sign flips whose mean is as far from 0 (Fisher 1935). If there is no
+    interval, p is that share, or by the sign test if there are clusters or more non-zero differences. Swapping `first`
+    and `second` changes only the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference outside
+    the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")

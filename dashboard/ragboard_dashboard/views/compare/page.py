@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -70,12 +71,14 @@ from ragboard_dashboard.data import (
     get_contents,
     get_evaluations,
     get_judge_options,
+    get_judge_validation,
     get_most_changed,
     get_noise,
     get_pair,
     get_pair_position,
     get_pair_rows,
     get_pairs_sql,
+    get_run,
     get_runs,
     get_unpaired,
     launch_context,
@@ -114,6 +117,8 @@ EMBEDDED = JudgeOptions()
 """The judge of "Evaluate both"."""
 MAX_LISTED, MAX_QUESTION_LENGTH = 1000, 300
 """Maximum number of unpaired questions in the list, and of characters of each."""
+MAX_OTHER_RUNS = 10
+"""Maximum number of other runs over the same questions whose means are looked at."""
 WHICH: dict[Which, str] = {
     "all": "All",
     "worse": "▼ Worse",
@@ -164,8 +169,9 @@ def draw() -> None:
         if graded := grades_in_words(compared):
             plain(graded)
         plain(_summary(compared), "note")
-        for caution in _all_cautions(compared):
+        for caution in (*_all_cautions(compared), *_doubts(b, compared)):
             plain(f"⚠ {caution}")
+        _offer_better_run(runs, compared)
         _draw_evaluations(a, b, compared, running)
     with answer:
         _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
@@ -181,9 +187,18 @@ def _draw_empty_page() -> None:
 
 
 def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
-    """Draw the choice of A and B; by default the newest two runs over the same questions."""
+    """Draw the choice of A and B; by default the newest two runs over the same questions.
+
+    When only A or only B is changed, to a run over other questions, the other one follows.
+    """
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
     wanted = {key: st.query_params.get(key, "").partition("@")[0] for key in ("a", "b")}
+    before = st.session_state.get("compared", wanted)
+    for changed, other in (("a", "b"), ("b", "a")):
+        if wanted[changed] != before[changed] and wanted[other] == before[other] and not _share(runs, wanted):
+            partner = default_partner(runs, wanted[changed], "")
+            wanted[other] = st.query_params[other] = partner or wanted[other]
+    st.session_state["compared"] = wanted
     if wanted["a"] and not wanted["b"]:
         second = default_partner(runs, wanted["a"], second)
     elif wanted["b"] and not wanted["a"]:
@@ -194,6 +209,12 @@ def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     with right:
         b = _select_run("B (candidate)", "b", runs, second)
     return get_comparable(a, b) if a and b else None
+
+
+def _share(runs: tuple[ListedRun, ...], names: Mapping[str, str]) -> bool:
+    """Return whether the runs with these names have the same questions, as far as both are known."""
+    keys = {run.dataset_key for run in runs if run.name in names.values()}
+    return len(keys) < 2
 
 
 def _evaluation_names(runs: tuple[ListedRun, ...]) -> list[str]:
@@ -308,6 +329,38 @@ def _all_cautions(compared: Comparison) -> tuple[str, ...]:
     few = f"{compared.few_in_words}." if compared.few else ""
     warning = f"{refusals.warning}." if refusals and refusals.warning else ""
     return tuple(filter(None, (few, *compared.cautions, warning)))
+
+
+def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
+    """Yield why a result may not show quality: the judge does not agree with labels better than a baseline does."""
+    for one in compared.metrics:
+        trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
+        if trust and trust.comparison.verdict != "better":
+            yield (f"{one.label} may not measure quality here. Its judge was {trust.in_words}.")
+
+
+def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
+    """Draw a link to a run over the same questions whose mean of the first metric is better than those of A and B."""
+    first = next((one for one in compared.metrics if one.metric in shown_metrics(compared)), None)
+    if first is None or first.better == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
+        return
+    pair = (compared.a.run_id, compared.b.run_id)
+    comparable = (run for run in runs if run.evaluated and run.dataset_key == compared.a.dataset_key)
+    others = [run for run in comparable if run.run_id not in pair]
+    sign = 1 if first.better == "higher" else -1
+    means: dict[str, float] = {}
+    for summary in (compared.a, compared.b, *(get_run(resolve(run.name)) for run in others[:MAX_OTHER_RUNS])):
+        metric = summary.metrics.get(first.metric)
+        if metric and metric.mean is not None:
+            means[summary.name] = sign * metric.mean
+    best = max(means, key=means.__getitem__, default="")
+    if not best or best in (compared.a.name, compared.b.name):
+        return
+    better = max((compared.a.name, compared.b.name), key=lambda name: means.get(name, -math.inf))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        plain(f"{shortened(best)} has a better mean {first.label} than both: {sign * means[best]:.2f}.", "note")
+        label = f"Compare it with {markdown_escaped(shortened(better))}"
+        link_to("compare", label, {"a": better, "b": best}, ":material/compare_arrows:")
 
 
 def _detail_lines(compared: Comparison) -> Iterator[str]:

@@ -69,6 +69,11 @@ _draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css"
 
 def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
     """Draw the samples, of those whose `column` is within a range where one is chosen."""
+    with st.container():  # in which the list can come before its filters
+        _list_samples(run, summary, column, between)
+
+
+def _list_samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
     query = _query(run, column, between)
     found = get_sample_rows(run, query)
     if query.offset and not found.rows:
@@ -80,7 +85,8 @@ def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range |
     titles = {spec: column_title(spec) for spec in (*summary.metrics, *summary.file_scores)}
     caption = f"{found.total:,} of {summary.samples:,} samples. Click a question to open it."
     name = st.query_params["run"]  # it may name an evaluation
-    opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
+    with st.container(key="first-on-phones-samples"):
+        opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     if opened:
         open_sample(name, opened)
     offer_sql(get_samples_sql(run, query), "samples")

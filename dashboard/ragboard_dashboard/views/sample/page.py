@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ragboard.analysis import SampleQuery, SampleReport
+from ragboard.analysis import SampleQuery, SampleReport, answer_is_reference
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
@@ -72,6 +72,8 @@ def draw() -> None:
         plain(f"Rewritten to stand alone ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
+    if answer_is_reference(report.sample):
+        plain("⚠ The answer is the reference, word for word: metrics that compare the two say nothing here.")
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
         plain("Graded by people", "note")

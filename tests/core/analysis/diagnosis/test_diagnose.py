@@ -213,7 +213,7 @@ def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named
     assert isinstance(interval, Interval)
     assert interval.low <= first.rule.threshold < interval.estimate
     assert first.hint_reason == "Probable, not certain: the threshold of 10% is inside the 95% CI."
-    assert start_with(found)[0] == "Start with the answers (probably)"
+    assert start_with(found)[0] == "Start with the answers (not certain)"
 
 
 def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -> None:
@@ -393,7 +393,7 @@ def test_more_metrics_do_not_bury_unsupported_statements(store: Store) -> None:
         "Probable, not certain: the threshold of 80% is inside the 95% CI.",
     )
     assert found.ranked[0] == found.first
-    assert start_with(found)[0] == "Start with the answers (probably)"
+    assert start_with(found)[0] == "Start with the answers (not certain)"
 
 
 def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> None:
