@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragboard import Run, Sample, Store, evaluate
+from ragboard.human.labels import label_statement
 from ragboard.records import Passage
 
 if TYPE_CHECKING:
@@ -62,3 +63,13 @@ def test_b_follows_when_only_a_is_changed_to_other_questions(three: Store, draw:
     assert page.query_params["b"] == "lakes-2"
     both = draw("compare", a="worst", b="lakes-1")  # a link that names both means both
     assert both.query_params["b"] == "lakes-1"
+
+
+def test_a_result_by_a_judge_that_labels_do_not_confirm_is_doubted(three: Store, draw: Draw) -> None:
+    assert "may not measure quality" not in _texts(draw("compare", a="worst", b="best"))
+    run = three.resolve("best")
+    for number in range(12):
+        said = "supported" if number % 2 else "unsupported"
+        label_statement(three, run, f"q{number}", 1, said, annotator="ada", queue="random")
+    found = _texts(draw("compare", a="worst", b="best"))
+    assert "⚠ Faithfulness may not measure quality here. Its judge was checked against 12 labels: " in found
