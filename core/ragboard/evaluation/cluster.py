@@ -156,7 +156,10 @@ class _Cluster:
         self._shard_options = replace(options, known={}, expected=(), judge_options=_unpaced(judge_options))
         self._draws = draws
         self._limited = bool(paced) or options.max_calls is not None or options.max_cost is not None
-        limits = ray.remote(_Limits).options(num_cpus=0, max_concurrency=10_000)
+        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+            ray.get_runtime_context().get_node_id(), soft=True
+        )  # limits survive the death of any other machine
+        limits = ray.remote(_Limits).options(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)
         self._limits = limits.remote(
             replace(options, known={}, judge_options=None), Budget.for_panel(options, draws.panel).models, judge_options
         )
