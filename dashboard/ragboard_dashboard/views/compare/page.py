@@ -335,8 +335,8 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
     """Yield why a result may not show quality: the judge does not agree with labels better than a baseline does."""
     for one in compared.metrics:
         trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
-        if trust and trust.comparison.verdict != "better":
-            yield (f"{one.label} may not measure quality here. Its judge was {trust.in_words}.")
+        if trust and trust.doubt:
+            yield f"{one.label}: {trust.doubt}."
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
