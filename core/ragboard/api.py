@@ -165,7 +165,7 @@ class EvaluationResult:
         title = f"{self.summary.name}: {count:,} sample{'' if count == 1 else 's'}"
         if self.summary.judged is None:
             return title
-        hint = "; treat as hints" if self.summary.judged.heuristic else ""
+        hint = "; treat scores as hints" if self.summary.judged.heuristic else ""
         return f"{title}, judge {self.summary.judged.in_words}{hint}"
 
     def _rows(self) -> list[tuple[str, ...]]:

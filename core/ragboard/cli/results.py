@@ -94,7 +94,7 @@ def refusals(
         return
     click.echo(one_line(f"{report.run}: refusals according to {report.judge}"))
     sources = ", ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in report.sources.items())
-    click.echo(f"answerable questions according to: {sources}")
+    click.echo(f"answerability from: {sources}")
     rows = [[name, *(f"{count:,}" for count in row.values())] for name, row in report.counts.items()]
     print_table(["question", *BEHAVIOURS], rows)
     if report.unknown:
