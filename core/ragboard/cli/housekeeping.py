@@ -45,7 +45,7 @@ DAY_SECONDS = 86_400
 def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
     """List or delete the cached model replies that evaluations share.
 
-    Every evaluation keeps its own copy in its journal, so pruning the cache loses no results.
+    Every evaluation also has its replies in its journal, so no results are lost if you prune the cache.
 
     \b
     ragboard cache
@@ -84,7 +84,7 @@ def _day(seconds: float) -> str:
 @plugin_option
 @as_json
 def metrics(names: tuple[str, ...], plugins: tuple[Path, ...], as_json: bool) -> None:
-    """List the metrics, or explain the metrics that a NAME or family selects.
+    """List the metrics, or describe the metrics that each NAME selects: a metric or a family.
 
     \b
     ragboard metrics
@@ -127,12 +127,12 @@ def _explained(metric: MetricDescription) -> str:
         **({"passages": MORE_PASSAGES[metric.more_passages]} if metric.more_passages else {}),
         "source": metric.paper,
     }
-    said = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
-    return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{said}")
+    facts = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
+    return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{facts}")
 
 
 CHECK_SECONDS = 20.0
-"""Time limit for reading the tables; writers wait until then."""
+"""Maximum seconds for reading the tables, because writers have to wait meanwhile."""
 REMEDY = (
     "Restore ragboard.duckdb from a backup, or move it away and import the runs again: judge replies are stored"
     " separately and are not requested again, but human labels are lost"
@@ -145,8 +145,10 @@ class CheckResult:
     """The result of one check."""
 
     what: str
+    """What was checked: `store`."""
     ok: bool
     said: str
+    """The result in words."""
 
 
 @click.command()
@@ -192,7 +194,7 @@ def _settings(settings: SettingsFile) -> CheckResult:
 
 def _store(store: Store) -> CheckResult:
     try:
-        said = _counted(store)
+        counts = _counted(store)
     except RagboardError as error:
         return CheckResult(what="store", ok=False, said=_error_text(error))
     try:
@@ -200,8 +202,8 @@ def _store(store: Store) -> CheckResult:
             pass
     except RagboardError as error:
         only = "readable but not writable; use `ragboard serve --read-only`"
-        return CheckResult(what="store", ok=False, said=f"{said}, {only} ({_error_text(error)})")
-    return CheckResult(what="store", ok=True, said=f"{said}, writable")
+        return CheckResult(what="store", ok=False, said=f"{counts}, {only} ({_error_text(error)})")
+    return CheckResult(what="store", ok=True, said=f"{counts}, writable")
 
 
 def _counted(store: Store) -> str:
@@ -239,7 +241,7 @@ def _names(store: Store) -> list[str]:
 
 
 def _read_whole(store: Store, name: str, seconds: float) -> bool:
-    """Read every value of a table; False if time runs out. Raises StoreError if the table is damaged."""
+    """Read every value of a table. Return False if the time runs out. Raises StoreError if the table is damaged."""
     if seconds <= 0:
         return False
     with store.database.read() as connection:
