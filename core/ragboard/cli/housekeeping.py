@@ -144,10 +144,10 @@ PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", 
 class CheckResult:
     """The result of one check."""
 
-    what: str
+    name: str
     """What was checked: `store`."""
     ok: bool
-    said: str
+    detail: str
     """The result in words."""
 
 
@@ -166,29 +166,29 @@ def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     """
     checks = [*_versions(), _settings(settings), _store(store), _tables(store), *_optional()]
     if as_json:
-        print_json(checks)
+        print_json([{"what": check.name, "ok": check.ok, "said": check.detail} for check in checks])
     else:
         for check in checks:
-            click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.what}: {check.said}")
+            click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.name}: {check.detail}")
     if not all(check.ok for check in checks):
         raise SystemExit(ExitCode.ERROR)
 
 
 def _versions() -> Iterator[CheckResult]:
     yield CheckResult(
-        what="python", ok=sys.version_info >= (3, 11), said=f"{platform.python_version()} on {sys.platform}"
+        name="python", ok=sys.version_info >= (3, 11), detail=f"{platform.python_version()} on {sys.platform}"
     )
     for package in PACKAGES:
         try:
-            yield CheckResult(what=package, ok=True, said=version(package))
+            yield CheckResult(name=package, ok=True, detail=version(package))
         except PackageNotFoundError:
-            yield CheckResult(what=package, ok=False, said="missing; install ragboard again: pip install ragboard")
+            yield CheckResult(name=package, ok=False, detail="missing; install ragboard again: pip install ragboard")
 
 
 def _settings(settings: SettingsFile) -> CheckResult:
     path = settings.path
     return CheckResult(
-        what="settings file", ok=True, said=str(path) if path else "none (no ragboard.toml in this folder)"
+        name="settings file", ok=True, detail=str(path) if path else "none (no ragboard.toml in this folder)"
     )
 
 
@@ -196,14 +196,14 @@ def _store(store: Store) -> CheckResult:
     try:
         counts = _counted(store)
     except RagboardError as error:
-        return CheckResult(what="store", ok=False, said=_error_text(error))
+        return CheckResult(name="store", ok=False, detail=_error_text(error))
     try:
         with store.database.write():
             pass
     except RagboardError as error:
         only = "readable but not writable; use `ragboard serve --read-only`"
-        return CheckResult(what="store", ok=False, said=f"{counts}, {only} ({_error_text(error)})")
-    return CheckResult(what="store", ok=True, said=f"{counts}, writable")
+        return CheckResult(name="store", ok=False, detail=f"{counts}, {only} ({_error_text(error)})")
+    return CheckResult(name="store", ok=True, detail=f"{counts}, writable")
 
 
 def _counted(store: Store) -> str:
@@ -226,12 +226,12 @@ def _tables(store: Store) -> CheckResult:
             except StoreError as error:
                 damaged[name] = _reason(error)
     except RagboardError as error:
-        return CheckResult(what="tables", ok=False, said=_error_text(error))
+        return CheckResult(name="tables", ok=False, detail=_error_text(error))
     if damaged:
         which = f"{len(damaged)} of {len(names)} are damaged ({', '.join(damaged)})"
-        return CheckResult(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
+        return CheckResult(name="tables", ok=False, detail=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
     rest = "" if read == len(names) else f"; {len(names) - read} not fully read within {CHECK_SECONDS:g} s"
-    return CheckResult(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
+    return CheckResult(name="tables", ok=True, detail=f"{read} read in full, nothing damaged{rest}")
 
 
 def _names(store: Store) -> list[str]:
@@ -270,9 +270,9 @@ def _reason(error: RagboardError) -> str:
 def _optional() -> Iterator[CheckResult]:
     local = find_spec("sentence_transformers") is not None
     yield CheckResult(
-        what="local models",
+        name="local models",
         ok=True,
-        said="installed" if local else "not installed (pip install 'ragboard[local]')",
+        detail="installed" if local else "not installed (pip install 'ragboard[local]')",
     )
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (only judges on a server need one)"
-    yield CheckResult(what="OPENAI_API_KEY", ok=True, said=key)
+    yield CheckResult(name="OPENAI_API_KEY", ok=True, detail=key)
