@@ -78,7 +78,7 @@ def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[
     """Yield the labels of the questions of a run, or of all questions, as JSON lines."""
     with store.database.read() as connection:
         rows = current_question_labels(connection, run.run_id if run else None)
-    for question, history, answerability, annotator, said in rows:
+    for question, history, answerability, annotator, labelled_at in rows:
         turns = json.loads(history)
         yield json.dumps(
             {
@@ -86,7 +86,7 @@ def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[
                 **({"history": turns} if turns else {}),
                 "answerability": answerability,
                 "annotator": annotator,
-                "said": f"{said.isoformat(timespec='seconds')}Z",
+                "labelled_at": f"{labelled_at.isoformat(timespec='seconds')}Z",
             },
             ensure_ascii=False,
         )
