@@ -30,7 +30,7 @@ from ragboard.store.queries.annotation import (
     statement_counts,
     store_draw,
 )
-from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 
 __all__ = [
@@ -270,7 +270,7 @@ def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Run
 def annotation_queue(
     store: Store,
     run: RunRef,
-    queue: Queue,
+    queue: LabelSource,
     *,
     annotator: str,
     kind: LabelKind = "verdict",
@@ -365,7 +365,7 @@ def labelled_samples(
     )
 
 
-def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: str) -> tuple[Kappa, ...]:
+def annotator_agreement(store: Store, run: RunRef, queue: LabelSource, *, annotator: str) -> tuple[Kappa, ...]:
     """Compute Cohen's kappa of an annotator with the judge and with each other annotator.
 
     Only samples that the annotator has finished count.

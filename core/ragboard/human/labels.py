@@ -13,7 +13,7 @@ from ragboard.records import Label, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
     LabelKind,
-    Queue,
+    LabelSource,
     append_label,
     keep_answer,
     keep_answer_of,
@@ -71,7 +71,7 @@ class NewLabel:
     other_key: str = ""
     """The key of answer `b` of a preference; `answer_key` is that of answer `a`."""
     note: str = ""
-    queue: Queue = "browsing"
+    queue: LabelSource = "browsing"
     design: str = ""
     """The `SamplingDesign` of an imported label."""
     run_id: str = ""
@@ -97,7 +97,7 @@ def label_statement(
     *,
     annotator: str,
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
     """Store an annotator's verdict on statement `number` (from 1) of an answer; the judge's verdict stays.
 
@@ -112,7 +112,7 @@ def label_statement(
 
 
 def remove_label(
-    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
+    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelSource = "browsing"
 ) -> bool:
     """Remove an annotator's verdict on a statement; return False if there was none.
 
@@ -135,7 +135,7 @@ def grade_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
     """Store an annotator's grade of an answer, from 1 (worst) to 5 (best).
 
@@ -160,7 +160,7 @@ def prefer_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
     """Store which answer an annotator prefers: `a` (of `run`), `b` (of `against`), or `tie`.
 
@@ -187,7 +187,7 @@ def swap_preference(preferred: Preferred) -> Preferred:
     return swapped[preferred]
 
 
-def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind) -> Undone | None:
+def undo(store: Store, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind) -> Undone | None:
     """Remove an annotator's last label of this kind in a queue of a run, and return it; None if there is none."""
     with store.database.write() as connection:
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
@@ -222,7 +222,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
         raise SettingError(f"the annotator's name or note cannot be stored: {error}") from error
 
 
-def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
+def _by(annotator: str, note: str, queue: LabelSource, run: RunRef, sample_id: str) -> dict[str, Any]:
     """Return the columns of a label that say who gave it, where and with which note."""
     _check_annotator(annotator, note)
     return {
