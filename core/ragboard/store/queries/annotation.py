@@ -195,7 +195,7 @@ def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> La
 def graded_samples(
     connection: Connection, run: RunRef, queue: str, dimension: str, *, low: int, high: int
 ) -> LabelledRows:
-    """Return the samples with a grade in a dimension; the outcome is the mean grade, rescaled from `low`-`high` to 0-1."""
+    """Return the samples with a grade in a dimension; the outcome is the mean grade, from 0 (`low`) to 1 (`high`)."""
     return connection.execute(
         "SELECT s.position, s.sample_id, avg((l.value::DOUBLE - $low) / ($high - $low)),"
         " list_sort(list_distinct(list(l.annotator))), list_distinct(list(l.design)) FROM current_labels l"

@@ -349,7 +349,7 @@ def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[st
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
-    """Return statements to inspect first: unsupported or contradicted, in the order of `matched_page`, one per question."""
+    """Return statements to inspect first: not supported, one per question, in the order of `matched_page`."""
     rows = connection.execute(
         f"WITH worst AS (SELECT f.* FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
         f" AND f.evaluation_id IN (SELECT unnest($evaluations)) ORDER BY {_WORST} LIMIT $many)"

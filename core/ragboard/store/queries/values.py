@@ -167,7 +167,7 @@ def known_values(connection: Connection, values: Query) -> Scored:
 
 
 def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
-    """Return the annotators' grades in a run file's metadata, by dimension; several grades of an answer are averaged."""
+    """Return annotators' grades in a run file's metadata, by dimension; several grades of an answer are averaged."""
     columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
     rows = connection.execute(
         f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND coalesce({columns}) IS NOT NULL"
