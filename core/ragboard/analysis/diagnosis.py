@@ -180,7 +180,7 @@ class Quantity:
     counted: bool
     """Whether findings show the value as a count: `4 of 5`."""
     observed: bool
-    """Whether the value is a fact from the run file, so that not its CI but the value is compared with the threshold."""
+    """Whether the value is a fact from the run file. If so, the value is compared with the threshold, not its CI."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,7 @@ def test_that_more_samples_could_be_drawn_now_is_said(store: Store, run: RunRef)
     with store.database.write() as connection:
         connection.execute("UPDATE draws SET population = 40")
     (note,) = (note for note in estimate(store, run).report.systems[0].notes if "can be drawn now" in note)
-    assert note.startswith("the labelled samples were drawn from 40 samples; 90 can be drawn now")
+    assert note.startswith("the labelled samples were drawn from 40 samples, but 90 can be drawn now")
 
 
 def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, run: RunRef) -> None:
@@ -110,7 +110,7 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, ru
 def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store, run: RunRef) -> None:
     (one,) = estimate(store, run).report.systems
     assert one.means is None
-    assert one.refusal == "there are no labels of a random sample of this run yet"
+    assert one.refusal == "no randomly drawn samples of this run are labelled yet"
     assert one.notes == ()
 
 

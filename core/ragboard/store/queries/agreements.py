@@ -25,9 +25,9 @@ __all__ = [
     "agreement_items",
     "agreement_outcomes",
     "evaluated_sample",
+    "items_per_run",
     "keep_agreement",
     "kind_order",
-    "own_answers",
     "side_texts",
     "stored_agreements",
 ]
@@ -198,7 +198,7 @@ def agreement_outcomes(connection: Connection, agreement_id: str, position: int 
     return found
 
 
-def own_answers(connection: Connection) -> dict[tuple[str, str], int]:
+def items_per_run(connection: Connection) -> dict[tuple[str, str], int]:
     """Count, for each agreement and run, the agreement's items that are about an answer of the run.
 
     They are if the run has the item's question with the item's answer; for an item that is a statement, with an answer
