@@ -225,7 +225,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
 
 
 def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
-    """Return the jobs to run concurrently: one per item, but one per answer for statements and per question for passages."""
+    """Return the jobs to run concurrently: one per item; per answer for statements, per question for passages."""
     if labelled.form == "passages":
         return [partial(_grade_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":

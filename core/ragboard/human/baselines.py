@@ -71,7 +71,7 @@ FEW = 30
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineComparison:
-    """A scorer of the judge compared with the best trivial baseline, on items that the scorer and all baselines scored."""
+    """A scorer of the judge compared with the best trivial baseline, on items scored by it and by all baselines."""
 
     scorer: str
     title: str

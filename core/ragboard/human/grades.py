@@ -132,7 +132,7 @@ class GradeVerdict:
     score: float | None
     """The score, higher is better; None if unscored."""
     gap: float | None
-    """Relative rank of its score minus relative rank of its grade, in [-1, 1]. Above 0: the scorer rates it too high."""
+    """Relative rank of its score minus relative rank of its grade, in [-1, 1]; above 0: the score is too high."""
 
 
 def grade_report(
