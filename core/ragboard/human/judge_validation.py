@@ -1,4 +1,4 @@
-"""Validation of a run's judge: its agreement with labels of the run, or with other labels if the run has none."""
+"""Validate a run's judge: compare it with labels of the run or, if the run has no labels, with other labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.human.scorers import judge_scorers, trivial_outcomes
 from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, own_answers, stored_agreements
+from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, items_per_run, stored_agreements
 from ragboard.store.queries.annotation import runs_with_labels, statements_with_labels
 from ragboard.store.queries.evaluations import judged_by
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 RUN_LABELS = "run:"
-"""Prefix of the ids of agreements with a run's own labels; the name of the run follows."""
+"""Prefix of the ids of agreements with labels of a run, before the name of the run. They are computed, not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +40,9 @@ class JudgeValidation:
     score: float | None
     """The AUROC of the judge's scores if `comparison` is about its verdicts; None if it gives no scores."""
     agreement: str
-    """The id of the agreement: with the run's own labels, or a stored one."""
+    """The id of the agreement: a stored one, or the agreement with labels of this run."""
     source: str
-    """The name of the stored agreement; empty for the run's own labels."""
+    """The name of the stored agreement; empty for labels of this run."""
     own: bool
     """Whether labels of answers of this run are among them."""
 
@@ -79,10 +79,9 @@ class JudgeValidation:
 def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | None:
     """Compare the judge of a run's metric with labels and with baselines; None without labels.
 
-    If the metric is computed from verdicts on statements, the labels of the run's own statements are used. Otherwise,
-    or without such labels, a stored agreement of the same judge on the same metric is used: the one with the
-    largest share of labels about answers of this run (grades, preferences between them, or labels of their statements),
-    or else the newest, which is about other answers.
+    If the metric is computed from verdicts on statements, labels of this run's statements are used. Otherwise, or
+    without such labels, a stored agreement of the same judge on the same metric is used: the agreement with the largest
+    share of labels about answers of this run. If no label is about this run, the newest agreement is used.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
@@ -96,7 +95,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-        answers = own_answers(connection)
+        answers = items_per_run(connection)
     own = {stored.agreement.id: answers.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
 
     def distance(stored: StoredAgreement) -> tuple[float, bool]:
@@ -128,12 +127,12 @@ def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
 
 
 def _verdict_dimension(stored: StoredAgreement) -> str:
-    """Return the dimension of labels that say what is supported; empty if there are none."""
+    """Return the dimension of labels that say what is supported; empty if the agreement has no such labels."""
     return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
 
 
 def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
-    """Return `baseline_comparisons`; empty if the judge has no scorer or all labels are the same."""
+    """Return the result of `baseline_comparisons`; empty if the judge has no scorer, or if all labels are the same."""
     try:
         return baseline_comparisons(data, dimension)
     except SettingError:
@@ -141,7 +140,7 @@ def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, 
 
 
 def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Return the agreements with runs' own labels: for each run, of its default evaluation and then of the others."""
+    """Return the agreements of evaluations with labels of their runs: for each run, its default evaluation first."""
     with store.database.read() as connection:
         runs = [store.resolve(name) for name in runs_with_labels(connection)]
     agreements: list[AgreementData | None] = []
@@ -180,8 +179,9 @@ def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
 def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
     """Compute the agreement of an evaluation's judge, and of baselines, with labels of its statements.
 
-    Only labels from the random queue and imported labels count: annotators who browse see the judge's verdicts, and the
-    disagreement queue selects samples on which the judge is likely to be wrong. None without such labels.
+    Only labels from the random queue and imported labels count. Other labels are biased: annotators who browse see the
+    judge's verdicts, and the disagreement queue selects samples on which the judge is probably wrong. None without
+    labels that count.
     """
     if run.evaluation_id is None:
         return None

@@ -197,7 +197,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
     """Return what a score is with annotators' verdicts in place of the judge's; empty if that changes nothing."""
-    again = report.recounted.get(spec)
+    again = report.recomputed.get(spec)
     if not isinstance(again, Score):
         return ""
     count = sum(statement.is_overruled for statement in report.statements)
