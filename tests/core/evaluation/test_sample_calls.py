@@ -154,7 +154,7 @@ def test_a_failure_says_why_beside_every_reply(store: Store, server: ChatServer)
     evaluate_run(store, run_id, FAITHFULNESS, panel(server))
     (failed,) = found(store).tasks
     assert failed.failed
-    assert "does not fit what was asked" in failed.outcome
+    assert "still invalid after 2 repair requests" in failed.outcome
     assert [message.text for message in failed.messages if message.role == "reply"] == ["no"] * 3
 
 
