@@ -146,7 +146,7 @@ class Task(ABC, Generic[R_co]):
         return None
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the reply. It has no limits for counts and numbers: `parse` and `check` have them."""
+        """Return the JSON schema of the reply. Limits for counts and numbers are only in `parse` and `check`."""
         return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:

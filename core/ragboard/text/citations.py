@@ -1,6 +1,7 @@
 """Find the citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
 
-Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】` and full-width brackets. `(1)`
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】` and full-width brackets.
+`(1)`
 is a mark only if the answer has no other marks. A number in brackets has up to three digits, of any script, unless it
 is the id of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations.
 Offsets are code points of the answer.
