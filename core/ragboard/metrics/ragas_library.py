@@ -207,7 +207,7 @@ class NoiseSensitivity(Metric):
     mode: Literal["relevant", "irrelevant"] = "relevant"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return three verdict tables: the answer's claims against both, the reference's claims against the passages."""
+        """Return three verdict tables: the answer's claims against both, the reference's against the passages."""
         return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:

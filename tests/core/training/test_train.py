@@ -107,10 +107,10 @@ def test_it_stops_when_the_loss_falls_no_more_and_keeps_the_best_weights(
     model: str, data: Path, tmp_path: Path
 ) -> None:
     config = replace(CONFIG, model=model, epochs=12, patience=1, learning_rate=0.2)
-    (pupil,) = train_judge(data, tmp_path, config).pupils
-    losses = [epoch.validation_loss for epoch in pupil.epochs]
+    (fitted,) = train_judge(data, tmp_path, config).models
+    losses = [epoch.validation_loss for epoch in fitted.epochs]
     assert len(losses) < 12
-    assert pupil.kept == losses.index(min(losses)) + 1 == len(losses) - 1
+    assert fitted.best_epoch == losses.index(min(losses)) + 1 == len(losses) - 1
 
 
 def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: Path) -> None:
