@@ -53,6 +53,7 @@ class Draws:
         earlier: Mapping[str, int],
     ) -> Draws:
         """Return at least `draws` draws for each of the `named` metrics. Other metrics have as many as `earlier`.
+
         Raises SettingError if `draws` is above 1 but no named metric sends tasks to a chat model that can be repeated.
         """
         earlier_draws = cls(tuple(metrics), dict(earlier), panel)

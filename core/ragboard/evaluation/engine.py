@@ -210,7 +210,7 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
     origins = stored_claim_classes(results)
     citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
-        if isinstance(found, Unscored) or need in citing[1:]:  # citations read in two ways (`by`): only the first is stored
+        if isinstance(found, Unscored) or need in citing[1:]:  # citations read in two ways: only one is stored
             continue
         for table, row in need.rows(found):
             yield table, (position, *row)
@@ -528,7 +528,7 @@ class SampleLoop:
         self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], concurrency: int) -> None:
-        """Judge every sample. After the budget is used up, only samples with stored replies to all tasks get results."""
+        """Judge every sample. When the budget is used up, only samples with stored replies to all tasks get results."""
         waiting = iter(samples)
 
         async def work() -> None:

@@ -162,9 +162,9 @@ class JournalReader:
             return {hash(line) for line in reader}
 
     def _index(self) -> int:
-        """Index all complete lines, and return the offset at which the last of them ends. An incomplete line is ignored.
+        """Index all complete lines, and return the offset at which the last of them ends.
 
-        Identical lines, as in a file joined from others, count once.
+        An incomplete line at the end is ignored. Identical lines, as in a file joined from others, count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
@@ -203,7 +203,7 @@ class JournalReader:
 
 
 class Journal(JournalReader):
-    """A journal that is open for writing. The file is truncated after its last complete line, and lines are appended."""
+    """A journal that is open for writing. An incomplete line at the end is removed, and new lines are appended."""
 
     def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
         super().__init__(path, reader)

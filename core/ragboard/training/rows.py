@@ -221,6 +221,7 @@ def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
 
 def _select_similar(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
     """Return a function that selects the candidates closest to the positive in length and in words of the question.
+
     `text` returns the text of a candidate.
     """
     question_words = _words(question)
@@ -243,6 +244,7 @@ def _draw_negative(
     select: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
     """Return a random negative with its strength: strong from `near`, weak from `far`. None if there are no candidates.
+
     If there is no candidate of the wanted strength, the other strength is used.
     """
     strong = bool(near) and (strength == "strong" or not far)
