@@ -265,8 +265,8 @@ class Finding:
     def impact_text(self) -> str:
         """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples have no value and
-        count as unaffected)`.
+        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples, unscored or not
+        concerned, count as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -747,7 +747,9 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
     without = int((~valued).sum())
-    count = f"; {without:,} of {valued.size:,} samples have no value and count as unaffected" if without else ""
+    count = ""
+    if without:
+        count = f"; {without:,} of {valued.size:,} samples, unscored or not concerned, count as unaffected"
     basis = f"(lower bound of the 95% CI{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
