@@ -329,8 +329,8 @@ def _print_sample(report: SampleReport) -> None:
         click.echo(one_line(f"  rewritten ({report.rewritten.author}): {report.rewritten.text}"))
     for spec, outcome in report.scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
-        if spec in report.recounted:
-            click.echo(one_line(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}"))
+        if spec in report.recomputed:
+            click.echo(one_line(f"    with annotators' labels: {show_outcome(report.recomputed[spec])}"))
     for spec, outcome in report.file_scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:

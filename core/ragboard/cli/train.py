@@ -247,8 +247,8 @@ class _Bars:
 
 
 def _print(result: TrainResult) -> None:
-    for fit in result.pupils:
-        best = fit.epochs[fit.kept - 1]
+    for fit in result.models:
+        best = fit.epochs[fit.best_epoch - 1]
         click.echo(
             f"{fit.quality}: {len(fit.epochs)} epochs, best {best.number}, validation loss"
             f" {best.validation_loss:.3f}, {fit.seconds:,.0f} s"
