@@ -559,7 +559,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
-    suspected = _suspected(not_triggered, run, columns)
+    suspected = list(_suspected(not_triggered, run, columns))
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)
@@ -570,7 +570,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
         findings, suspected = (
-            tuple(_with_samples(connection, _with_evidence(one, other, loss), run, columns) for one in found)
+            [_with_samples(connection, _with_evidence(one, other, loss), run, columns) for one in found]
             for found in (findings, suspected)
         )
     if summary.judged:
@@ -586,7 +586,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         references=references,
         attribution_note=_attribution_note(references, columns, run, rule_based),
         findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
-        suspected=suspected,
+        suspected=tuple(suspected),
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
         unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
@@ -775,13 +775,12 @@ def _with_evidence(finding: Finding, other: MoreFaithfulRun | None, loss: Findin
 
     Without such a run, attribute them to the component that loses more of the references' claims, if a rule says so.
     """
-    if finding.rule.id != "unfaithful" or not (other or loss):
-        return finding
-    if other:
+    if finding.rule.id == "unfaithful" and other:
         return replace(finding, component="generator", evidence=str(other))
-    assert loss
-    hint = " This is a hint." if loss.hint_reason else ""
-    return replace(finding, component=loss.component, evidence=f"{loss.sentence}{hint}")
+    if finding.rule.id == "unfaithful" and loss:
+        hint = " This is a hint." if loss.hint_reason else ""
+        return replace(finding, component=loss.component, evidence=f"{loss.sentence}{hint}")
+    return finding
 
 
 def _with_samples(connection: Connection, finding: Finding, run: RunRef, columns: Columns) -> Finding:
