@@ -1,4 +1,4 @@
-"""Running evaluations on pages: panels, and one-line summaries."""
+"""Show running evaluations on pages: as panels, and as one-line summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
 
 
 class Secrets(TypedDict, total=False):
-    """What is passed to the process of an evaluation, and kept nowhere."""
+    """Secrets that are passed to the process of an evaluation and never stored."""
 
     key: str | None
     headers: str
@@ -37,7 +37,7 @@ STATES: dict[LiveState, str] = {
     "finished": "finished",
     "stopped": "stopped; answers so far are saved",
     "failed": "failed; answers so far are saved",
-    "interrupted": "interrupted: its process is gone; answers so far are saved",
+    "interrupted": "interrupted: its process ended unexpectedly; answers so far are saved",
 }
 
 
@@ -84,7 +84,10 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 
 def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
-    """Draw fields for a key and headers, in a form that is cleared; the result is empty if no model is asked."""
+    """Draw fields for a key and headers, and return their values; empty if no model is called.
+
+    They must be in a form that is cleared on submit.
+    """
     if not asks_models(judge_options):
         return Secrets()
     placeholder = (
@@ -105,7 +108,7 @@ def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
         key=f"{TYPED_HEADERS}-{where}",
         height=68,
         placeholder="X-Team: search",
-        help="Sent with every request of this evaluation, one a line. Treated like the key: not stored, not logged.",
+        help="One per line; sent with every request of this evaluation. Like the key, they are not stored or logged.",
     )
     return Secrets(key=(typed or "").strip() or None, headers=(headers or "").strip())
 
@@ -129,7 +132,7 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
     for live in found:
         panel(live, run)
     if any(live.under_way for live in found):
-        plain("The scores below are of the samples evaluated so far. Reload the page for newer ones.", "note")
+        plain("The scores below are for the samples evaluated so far. Reload the page to update them.", "note")
 
 
 def _lines(before: tuple[tuple[str, bool], ...]) -> None:
@@ -160,7 +163,7 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
     if live.rate is not None:
         found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
     if left := _left(live):
-        found.append((left, "", "estimated at that rate"))
+        found.append((left, "", "estimated from this rate"))
     if now.calls:
         found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
         found.append((dollars(now.cost), "cost", "since the last start"))
@@ -199,7 +202,7 @@ def _cancel(live: LiveEvaluation) -> None:
 
 def _resume(live: LiveEvaluation, run: RunRef) -> None:
     if live.choice is None:
-        plain("The judge is a Python object: repeat the same call in Python to resume.", "note")
+        plain("The judge is a Python object: to resume, repeat the same call in Python.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
         secrets = secret_fields(live.choice.judge_options, live.evaluation_id)

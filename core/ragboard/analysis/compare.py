@@ -383,7 +383,7 @@ def in_words(compared: MetricComparison) -> str:
 
 
 def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
-    """Say which difference this many questions can detect, and how many are needed to detect a difference of `points`.
+    """Return which difference can be detected with these questions, and how many are needed to detect `points`.
 
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
@@ -492,7 +492,7 @@ def short_name(name: str) -> str:
 
 
 def _explained(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
-    """Say that the number of passages alone can explain the difference of these metrics."""
+    """Return in words that the number of passages alone can explain the difference of these metrics."""
     lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
     differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
     more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
@@ -529,7 +529,7 @@ def _counted(metrics: Sequence[MetricComparison]) -> str:
 
 
 def methods_in_words(compared: Comparison) -> tuple[str, ...]:
-    """Say how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
+    """Return how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"

@@ -198,7 +198,7 @@ def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> Labelled
 
 
 def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
-    """Say why there are no labels: no label was given, or all are for another evaluation of the run."""
+    """Return in words why there are no labels: no label was given, or all are for another evaluation of the run."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
     for judge, evaluation in others:
@@ -211,7 +211,7 @@ def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str
 
 
 def not_random(count: int, design: SamplingDesign) -> str:
-    """Say why labels that are not a random sample cannot be used."""
+    """Return in words why labels that are not a random sample cannot be used."""
     problem = "were not drawn at random" if design == "not random" else "are not declared random"
     return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 

@@ -1,4 +1,4 @@
-"""Compares the embedded judge with a file of human labels."""
+"""Compare the embedded judge with a file of human labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ __all__ = ["measure"]
 
 
 def measure(path: Path, *, keep: bool = False) -> str | None:
-    """Measure the agreement with the labels in a file, with a progress bar; return its id, or None and say why.
+    """Measure agreement with the labels in a file, with a progress bar. Return the id of the agreement.
 
-    `keep`: keep the file in the store, as an upload that is deleted with the agreement.
+    If the file cannot be used, show why and return None. With `keep`, the store keeps the file as an upload and
+    deletes it with the agreement.
     """
     bar = st.progress(0.0, "Reading")
 

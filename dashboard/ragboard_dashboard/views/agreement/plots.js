@@ -1,4 +1,4 @@
-// Small pictures of one contender: curves and points in the unit square, and a table of four counts.
+// Plots of one scorer: curves and points in the unit square, and a table of four counts.
 
 const SIZE = 200
 const LEFT = 30

@@ -1,4 +1,4 @@
-"""Agreement with annotators: the table of scorers, and plots for one scorer."""
+"""The table of scorers on the Agreement page, and the plots of one scorer."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ragboard_dashboard.components import widget
 
 __all__ = [
     "MEASURES",
-    "contender_pictures",
-    "contender_table",
     "grades_data",
     "grades_method",
     "pairs_data",
     "pairs_method",
-    "pictures_data",
+    "plots_data",
+    "scorer_plots",
+    "scorer_table",
     "votes_data",
 ]
 
@@ -46,21 +46,21 @@ MEASURES: dict[str, Callable[[Ratings], Measure]] = {
     "Kappa": lambda ratings: ratings.kappa,
     "Weighted kappa": lambda ratings: ratings.weighted_kappa,
 }
-"""The columns of the table of grades."""
+"""The columns of the table for graded items."""
 
 
-def contender_table(data: Mapping[str, Any], *, key: str) -> None:
-    """Draw scorers with their figures."""
+def scorer_table(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw a table with a row for each scorer."""
     _draw_table(key=key, data=data)
 
 
-def contender_pictures(line: GradeLine, people: GradeAnnotators, *, key: str) -> None:
+def scorer_plots(line: GradeLine, annotators: GradeAnnotators, *, key: str) -> None:
     """Draw the ROC curve, the calibration and the confusion matrix of one scorer."""
-    _draw_plots(key=key, data=pictures_data(line, people))
+    _draw_plots(key=key, data=plots_data(line, annotators))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Accuracy by scorer and dimension, as data for JSON."""
+    """Return the accuracy of each scorer in each dimension, as data for JSON."""
     dimensions = found.stored.dimensions
     ceiling = any(people.accuracy for people in found.annotators.values())
     against = _titled_scorer(found)
@@ -72,7 +72,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
-        if line.scorer.name != "coin"  # one lucky or unlucky toss; the dashed line is what to expect
+        if line.scorer.name != "coin"  # one random result says little; the dashed line shows the expected value
     ]
     if ceiling:
         cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
@@ -91,7 +91,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     return {
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
-        + (" Solid line: annotators with each other." if ceiling else ""),
+        + (" Solid line: annotators compared with each other." if ceiling else ""),
         "columns": [
             {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
             for name in dimensions
@@ -101,15 +101,15 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 
 def pairs_method(found: PreferenceReport) -> str:
-    """Say how the table and the sentences above it are computed."""
+    """Return how the table and the sentences above it are computed."""
     undecided = sum(people.undecided for people in found.annotators.values())
     return "\n".join(
         filter(
             None,
             (
-                "The sentences compare the judge with the baseline that is right most often, pair by pair, by the CI of"
-                " the difference and McNemar's exact test, both clustered where pairs share a question.",
-                f"p in the table: McNemar test against {_titled_scorer(found)}, by question where pairs share one,"
+                "The sentences compare the judge with the baseline that is right most often, pair by pair: CI of the"
+                " difference and McNemar's exact test, both clustered by question if pairs share questions.",
+                f"p in the table: McNemar test against {_titled_scorer(found)}, by question if pairs share questions,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
@@ -118,7 +118,7 @@ def pairs_method(found: PreferenceReport) -> str:
 
 
 def _named(scorer: Scorer, agreement: Agreement) -> str:
-    """Return the title of a scorer; a metric with its judge."""
+    """Return the title of a scorer, with the judge if the scorer is a metric."""
     by = f" by {agreement.judge_in_words}" if scorer.metrics else ""
     return strip_bidi_controls(f"{scorer.title()}{by}")
 
@@ -169,7 +169,7 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """Return a correlation of score differences with votes, as data for JSON; None if votes only name a side."""
+    """Return a correlation of score differences with votes, as data for JSON; None if votes have no strength."""
     dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
@@ -225,7 +225,7 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Scorers compared with the mean grade, as data for JSON."""
+    """Return the figures of each scorer compared with the mean grade, as data for JSON."""
     people = found.annotators.ratings
     rows = [
         {
@@ -241,9 +241,9 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Compared with the mean grade of {found.compared:,} of {found.graded:,} items, those that the judge"
-        f" and the baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: chance."
-        + (" Solid line: one annotator beside the mean of the others." if people else ""),
+        "caption": f"Compared with the mean grade of the {found.compared:,} of {found.graded:,} items that the judge"
+        f" and all baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: chance."
+        + (" Solid line: one annotator compared with the mean of the others." if people else ""),
         "columns": [
             {
                 "title": title,
@@ -259,16 +259,17 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
 
 
 def grades_method(found: GradeReport) -> str:
-    """Say how the table and the sentence above it are computed."""
+    """Return how the table and the sentence above it are computed."""
     alpha = found.annotators.alpha.value if found.annotators.alpha else None
     return "\n".join(
         filter(
             None,
             (
-                "The sentence compares the judge with the baseline of the highest AUROC on the same items; the CI of"
-                f" the difference is by bootstrap over {found.clusters:,} questions or conversations, as all CIs here.",
-                f"Annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}: these are good.",
-                "For weighted kappa, scores become grades with the same distribution as those of annotators.",
+                "The sentence compares the judge with the baseline that has the highest AUROC on the same items. All"
+                f" CIs are computed by bootstrap over {found.clusters:,} questions or conversations.",
+                f"Annotators graded {found.good:,} of {found.graded:,} items at least {found.at_least:g}: these are"
+                " good.",
+                "For weighted kappa, scores are converted to grades with the distribution of the annotators' grades.",
                 f"Krippendorff's alpha of {found.annotators.annotators} annotators: {alpha:.2f}"
                 if alpha is not None
                 else "",
@@ -281,18 +282,18 @@ def _unscored(line: GradeLine) -> str:
     return f"{line.unscored:,} unscored" if line.unscored else ""
 
 
-def pictures_data(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
-    """ROC curve, calibration and confusion matrix of one scorer, as data for JSON."""
-    plots = [_roc_plot(line, people)] if line.roc else []
+def plots_data(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
+    """Return the ROC curve, the calibration and the confusion matrix of one scorer, as data for JSON."""
+    plots = [_roc_plot(line, annotators)] if line.roc else []
     return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """Return the false positive rate and the true positive rate, which are a point of the ROC plot."""
+    """Return the false positive rate and the true positive rate: the coordinates of a point in the ROC plot."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
-def _roc_plot(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
+def _roc_plot(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
     area = line.ratings.auroc.value
     said = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
@@ -300,8 +301,8 @@ def _roc_plot(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
         said.append(f"Dot: good from score {line.cut.threshold:.3g}.")
-    if people.ratings and people.ratings.agreement:
-        x, y = _rates(people.ratings.agreement)
+    if annotators.ratings and annotators.ratings.agreement:
+        x, y = _rates(annotators.ratings.agreement)
         marks.append(_mark(x, y, kind="person"))
         said.append("Ring: one annotator vs the others.")
     return {

@@ -457,7 +457,7 @@ def test_a_rule_based_judge_that_sees_no_contradiction_shows_nothing(store: Stor
         connection.execute("UPDATE evaluations SET heuristic = true")
     rule = next(one for one in diagnose(store, run).not_triggered if one.rule.id == "contradicts-passages")
     assert rule.state == "not shown"
-    assert "rarely calls a statement contradicted" in why_not_triggered(rule)
+    assert "rarely finds a statement contradicted" in why_not_triggered(rule)
 
 
 def test_columns_that_group_alike_are_tested_once(store: Store) -> None:

@@ -175,8 +175,8 @@ def test_passages_that_are_only_cut_elsewhere_are_apart_from_lost_and_gained(sto
     found = pair_data(pair_report(store, a, b, pair_runs(store, a, b), "q23"))
     assert [group["title"] for group in found["groups"]] == [
         "Gained: 2 passages only in B",
-        "Re-chunked: 2 passages of A that B has cut differently",
-        "Re-chunked: 2 passages of B that A has cut differently",
+        "Re-chunked: 2 passages of A, split differently in B",
+        "Re-chunked: 2 passages of B, split differently in A",
     ]
     assert [len(group["passages"]) for group in found["groups"]] == [2, 2, 2]
 
@@ -187,7 +187,7 @@ def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None
     only_b = replace(found, rechunked_a=(), rechunked_b=found.rechunked_b[:1], gained=found.gained[:1])
     assert [(group["title"], len(group["passages"])) for group in pair_data(only_b)["groups"]] == [
         ("Gained: 1 passage only in B", 1),
-        ("Re-chunked: 1 passage of B that A has cut differently", 1),
+        ("Re-chunked: 1 passage of B, split differently in A", 1),
     ]
 
 
