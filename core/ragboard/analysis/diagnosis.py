@@ -979,7 +979,7 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Return how many rules need metrics that were not evaluated, and which; empty if none of these can be evaluated."""
+    """Return how many rules need metrics that were not evaluated, and which; empty if none can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
@@ -994,7 +994,7 @@ def missing_in_words(diagnosis: Diagnosis) -> str:
 
 
 def top_questions_in_words(diagnosis: Diagnosis) -> str:
-    """Return the share of the unsupported statements that the top questions account for; empty without such statements."""
+    """Return the share of the unsupported statements that the top questions have; empty without such statements."""
     if diagnosis.top_questions_share is None:
         return ""
     count, total = len(diagnosis.questions), diagnosis.question_count

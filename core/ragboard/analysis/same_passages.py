@@ -42,9 +42,9 @@ class MoreFaithfulRun:
         pairs = self.pairs
         which = f"{pairs.n:,} of {self.samples:,} answers" if pairs.n < self.samples else f"all {pairs.n:,} answers"
         return (
-            f"The generator is probably at fault: over {which} (same passages, both scored), {self.run} reaches a"
-            f" faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f} (difference {pairs.difference:+.2f},"
-            f" {ci_text(pairs.interval, '+.2f')})."
+            f"The generator is probably at fault: over {which} (scored in both runs, with the same passages),"
+            f" {self.run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
+            f" (difference {pairs.difference:+.2f}, {ci_text(pairs.interval, '+.2f')})."
         )
 
 

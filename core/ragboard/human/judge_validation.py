@@ -43,20 +43,37 @@ class JudgeValidation:
     """The id of the agreement: a stored one, or the agreement with labels of this run."""
     source: str
     """The name of the stored agreement; empty for labels of this run."""
-    own: int
-    """Number of labels that are about answers of this run."""
+    own: bool
+    """Whether labels of answers of this run are included."""
 
     @property
     def in_words(self) -> str:
         """`checked against 288 labels: AUROC 0.88 vs 0.87 for word overlap, no significant difference`."""
         comparison = self.comparison
         kind = "labels" if comparison.items.startswith("labelled") else comparison.items
-        of = f", {self.own:,} of this run" if 0 < self.own < comparison.n else "" if self.own else " of other answers"
-        of += f" ({self.source})" if self.source else ""
+        of = f" ({self.source})" if self.source else ""
+        of = of if self.own else f" of other answers{of}"
         score = "" if self.score is None else f" (its score {self.score:.2f})"
         return (
             f"checked against {comparison.n:,} {kind}{of}: {comparison.measured} {comparison.value.value:.2f}{score} vs"
             f" {comparison.baseline_value:.2f} for {comparison.baseline}, {comparison.result}"
+        )
+
+    @property
+    def doubt(self) -> str:
+        """Why a difference in the metric may not be a difference in quality; empty if the judge beats the baseline.
+
+        For example, "its judge's agreement with annotators (AUROC 0.95) is not significantly better than that of word
+        overlap (...)".
+        """
+        comparison = self.comparison
+        if comparison.verdict == "better":
+            return ""
+        compared = "not significantly better" if comparison.verdict == "not shown" else "significantly worse"
+        return (
+            f"its judge's agreement with annotators ({comparison.measured} {comparison.value.value:.2f}) is {compared}"
+            f" than that of {comparison.baseline_in_words} ({comparison.baseline_value:.2f}; {comparison.n:,}"
+            f" {comparison.items})"
         )
 
 
@@ -75,7 +92,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
         found = _compared(data, SUPPORTED) if data else ()
         if data and found:
-            return _validation(found, data.stored, source="", own=found[0].n)
+            return _validation(found, data.stored, source="", own=True)
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
@@ -91,12 +108,12 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
             continue
         found = _compared(load_agreement(store, stored), dimension)
         if found:
-            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id])
+            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id] > 0)
     return None
 
 
 def _validation(
-    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: int
+    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: bool
 ) -> JudgeValidation:
     score = found[1].value.value if len(found) > 1 else None
     return JudgeValidation(comparison=found[0], score=score, agreement=stored.agreement.id, source=source, own=own)
