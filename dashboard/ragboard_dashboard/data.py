@@ -217,13 +217,13 @@ _pairing = shared()(pair_runs)
 
 
 @cached(4)
-def _described(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
+def _metric_descriptions(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
     return metric_descriptions(store, metrics_with(own))
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
     """Return every metric by full name, including metrics that only the store knows."""
-    return _described(plugins())
+    return _metric_descriptions(plugins())
 
 
 @cached(4)

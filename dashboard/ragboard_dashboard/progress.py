@@ -51,14 +51,14 @@ def run_panels(run: RunRef) -> None:
     found = _of_run(run.run_id)
     if found:
         every = TICK_SECONDS if any(live.under_way for live in found) else None
-        st.fragment(_panels, run_every=every)(run, _known(found))
+        st.fragment(_panels, run_every=every)(run, _states(found))
 
 
 def live_lines() -> None:
     """Draw a line for each running evaluation of any run."""
     found = _under_way()
     if found:
-        st.fragment(_lines, run_every=TICK_SECONDS)(_known(found))
+        st.fragment(_lines, run_every=TICK_SECONDS)(_states(found))
 
 
 def panel(live: LiveEvaluation, run: RunRef) -> None:
@@ -121,13 +121,13 @@ def _under_way() -> tuple[LiveEvaluation, ...]:
     return tuple(live for live in live_evaluations(store()) if live.under_way)
 
 
-def _known(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
+def _states(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
     return tuple((live.evaluation_id, live.under_way) for live in found)
 
 
 def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
     found = _of_run(run.run_id)
-    if _known(found) != before:
+    if _states(found) != before:
         st.rerun()
     for live in found:
         panel(live, run)
@@ -137,7 +137,7 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
 
 def _lines(before: tuple[tuple[str, bool], ...]) -> None:
     found = _under_way()
-    if _known(found) != before:
+    if _states(found) != before:
         st.rerun()
     names = {run.run_id: run.name for run in get_runs()}
     for live in found:
@@ -146,7 +146,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
 
 def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
-    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
+    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_time_left(live)])]
     if now.calls:
         parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
     if now.at_server and live.under_way:
@@ -162,7 +162,7 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
     found = []
     if live.rate is not None:
         found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
-    if left := _left(live):
+    if left := _time_left(live):
         found.append((left, "", "estimated from this rate"))
     if now.calls:
         found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
@@ -179,7 +179,7 @@ def _samples(live: LiveEvaluation) -> str:
     return f"{now.done:,} of {now.total:,} samples" if now.total else "counting samples"
 
 
-def _left(live: LiveEvaluation) -> str:
+def _time_left(live: LiveEvaluation) -> str:
     seconds = live.seconds_left
     if seconds is None:
         return ""

@@ -78,7 +78,7 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
     chosen = free_port(port, given.host)
     if given.read_only:
         Store(given.store).check()
-    address = f"http://{_shown(given.host)}:{chosen}"
+    address = f"http://{_url_host(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
     threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
@@ -169,7 +169,7 @@ def _local_address(host: str) -> str:
     return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 - looked up, not bound
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     address = _local_address(host)
     return f"[{address}]" if ":" in address else address
 

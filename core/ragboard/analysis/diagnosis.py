@@ -461,7 +461,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
 """The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
 
 
-def _unchanged(values: FloatArray) -> FloatArray:
+def _identity(values: FloatArray) -> FloatArray:
     return values
 
 
@@ -475,7 +475,7 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
             label=entry["label"],
             text=entry["text"],
             inputs=tuple(entry["inputs"]),
-            compute=COMPUTATIONS.get(key, _unchanged),
+            compute=COMPUTATIONS.get(key, _identity),
             bounds=DIFFERENCE_BOUNDS if entry.get("difference") else SHARE_BOUNDS,
             unit=entry["unit"],
             reference=entry.get("reference", False),
@@ -551,7 +551,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
-    suspected = _suspected(not_triggered, run, columns)
+    suspected = _suspected_findings(not_triggered, run, columns)
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)
@@ -718,7 +718,7 @@ def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> 
     return result
 
 
-def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
+def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
     """Return inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     suspected: list[Finding] = []
     for result in not_triggered:

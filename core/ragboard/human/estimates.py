@@ -125,7 +125,7 @@ def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
 def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity) -> RunEstimate:
     """Collect the judge's scores and the labels of one run, or the reason why the labels cannot be used."""
     judged = summary.metrics[spec].judged or judged_by(summary)
-    labels = _labelled(store, run, measured)
+    labels = _labels(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (labels.leading if labels.draw else labels.rows) if row.position in scores]
     refusal = ""
@@ -184,7 +184,7 @@ def judged_scores(
     return scores, ((note,) if unscored else ())
 
 
-def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
+def _labels(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
     """Return the labels of the random queue; without a draw, imported labels if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:

@@ -90,7 +90,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     verdicts = is_verdict_based(metric)
     if verdicts:
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
-        found = _compared(data, SUPPORTED) if data else ()
+        found = _comparisons(data, SUPPORTED) if data else ()
         if data and found:
             return _validation(found, data.stored, source="", own=True)
     with store.database.read() as connection:
@@ -106,7 +106,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         dimension = _dimension(stored, metric, verdicts=verdicts)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
-        found = _compared(load_agreement(store, stored), dimension)
+        found = _comparisons(load_agreement(store, stored), dimension)
         if found:
             return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id] > 0)
     return None
@@ -132,7 +132,7 @@ def _verdict_dimension(stored: StoredAgreement) -> str:
     return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
 
 
-def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
+def _comparisons(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
     """Return the result of `baseline_comparisons`; empty if the judge has no scorer, or if all labels are the same."""
     try:
         return baseline_comparisons(data, dimension)

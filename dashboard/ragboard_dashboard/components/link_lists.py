@@ -40,7 +40,7 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
         }
         for index, one in enumerate(found)
     ]
-    return _opened(found, items, name=name, key=key, layout="columns")
+    return _draw_and_get_opened(found, items, name=name, key=key, layout="columns")
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
@@ -67,7 +67,7 @@ def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, ke
     `query`: the URL parameter that filters by group.
     """
     items = [_group(index, group, query) for index, group in enumerate(found)]
-    return _opened(found, items, name=name, key=key, layout="rows")
+    return _draw_and_get_opened(found, items, name=name, key=key, layout="rows")
 
 
 def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
@@ -84,10 +84,12 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
         }
         for index, link in enumerate(links)
     ]
-    return _opened(links, items, name=name, key=key, layout="columns")
+    return _draw_and_get_opened(links, items, name=name, key=key, layout="columns")
 
 
-def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:
+def _draw_and_get_opened(
+    found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str
+) -> Shown | None:
     opened: int | None = _draw(items, name=name, key=key, layout=layout).open
     return found[opened] if opened is not None and 0 <= opened < len(found) else None
 

@@ -81,9 +81,9 @@ def draw() -> None:
     if item is not None:
         show_item(stored, item)
     elif stored.agreement.form == "pairs":
-        _pairs(every, stored)
+        _draw_pairs(every, stored)
     else:
-        _graded(every, stored)
+        _draw_graded(every, stored)
 
 
 def _empty() -> None:
@@ -123,11 +123,11 @@ def _option(stored: StoredAgreement) -> str:
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
     """Draw a choice that is kept in the URL, and return it. The first option replaces one that does not exist."""
-    chosen: str = st.selectbox(label, options, **_bound(key, _wanted(key, options)), **more)
+    chosen: str = st.selectbox(label, options, **_bound(key, _value_in_url(key, options)), **more)
     return chosen
 
 
-def _wanted(key: str, options: Sequence[str]) -> str:
+def _value_in_url(key: str, options: Sequence[str]) -> str:
     wanted = st.query_params.get(key, "")
     return wanted if wanted in options else options[0]
 
@@ -162,8 +162,8 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Return the HTML of all comparisons: for each, the answer, a sentence, and the figures with their CI."""
     dimensions = {one.dimension for one in found}
     rows = "".join(
-        f"<div>{_about(one, len(dimensions))}<b>{html_escaped(one.answer)}</b><p>{html_escaped(one.sentence)}</p>"
-        f"<small>{html_escaped(one.details)}</small></div>"
+        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.answer)}</b>"
+        f"<p>{html_escaped(one.sentence)}</p><small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
     no_judge = "<p>These labels are compared only with scores from the file, not with a judge.</p>"
@@ -172,23 +172,23 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or no_judge}</div>'
 
 
-def _about(one: BaselineComparison, dimensions: int) -> str:
+def _dimension_heading(one: BaselineComparison, dimensions: int) -> str:
     """Return the heading of a comparison if there are several dimensions."""
     if dimensions == 1:
         return ""
     return f"<h2>{html_escaped(one.dimension.replace('_', ' ').capitalize())}</h2>"
 
 
-def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
+def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     names = [one.name for one in stored.agreement.scorers]
-    ties = next(one for one in get_args(Ties) if one == _wanted("ties", get_args(Ties)))
+    ties = next(one for one in get_args(Ties) if one == _value_in_url("ties", get_args(Ties)))
     _answer(
         stored,
         [one for dimension in stored.dimensions for one in get_baselines(stored.agreement.id, dimension, ties)],
         f"{stored.items:,} pairs of {stored.agreement.source}.",
     )
     _choose(every, stored)
-    found = get_preferences(stored.agreement.id, ties, _wanted("against", names))
+    found = get_preferences(stored.agreement.id, ties, _value_in_url("against", names))
     scorer_table(pairs_data(found), key="pairs")
     with st.expander("Method"):
         policy, against = st.columns(2)
@@ -218,8 +218,8 @@ def _method(stored: StoredAgreement, text: str) -> None:
     plain("\n".join((text, *stored.agreement.notes)), "note")
 
 
-def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
-    dimension, at_least = _wanted("dimension", stored.dimensions), _number("at_least")
+def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
+    dimension, at_least = _value_in_url("dimension", stored.dimensions), _number("at_least")
     try:
         compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
@@ -243,7 +243,7 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
         _select("Dimension", "dimension", stored.dimensions)
     report = get_grades(stored.agreement.id, dimension, at_least, {})  # takes seconds, so the answer is drawn first
     names = [line.scorer.name for line in report.lines]
-    scorer = _wanted("contender", names) if names else ""
+    scorer = _value_in_url("contender", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(scorer))
     scorer_table(grades_data(found), key="grades")
     with st.expander("Method"):

@@ -63,10 +63,10 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     """Return the accuracy of each scorer in each dimension, as data for JSON."""
     dimensions = found.stored.dimensions
     ceiling = any(people.accuracy for people in found.annotators.values())
-    against = _titled_scorer(found)
+    against = _compared_with(found)
     rows = [
         {
-            "name": _named(line.scorer, found.stored.agreement),
+            "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": _KIND_NOTES[line.scorer.kind],
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
@@ -93,7 +93,13 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
         + (" Solid line: annotators compared with each other." if ceiling else ""),
         "columns": [
-            {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
+            {
+                "title": _dimension_title(name),
+                "low": 0.0,
+                "high": 1.0,
+                "chance": 0.5,
+                "people": _annotators_accuracy(found.annotators[name]),
+            }
             for name in dimensions
         ],
         "rows": rows,
@@ -109,7 +115,7 @@ def pairs_method(found: PreferenceReport) -> str:
             (
                 "The sentences compare the judge with the baseline that is right most often, pair by pair: CI of the"
                 " difference and McNemar's exact test, both clustered by question if pairs share questions.",
-                f"p in the table: McNemar test against {_titled_scorer(found)}, by question if pairs share questions,"
+                f"p in the table: McNemar test against {_compared_with(found)}, by question if pairs share questions,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
@@ -117,17 +123,17 @@ def pairs_method(found: PreferenceReport) -> str:
     )
 
 
-def _named(scorer: Scorer, agreement: Agreement) -> str:
+def _scorer_name(scorer: Scorer, agreement: Agreement) -> str:
     """Return the title of a scorer, with the judge if the scorer is a metric."""
     by = f" by {agreement.judge_in_words}" if scorer.metrics else ""
     return strip_bidi_controls(f"{scorer.title()}{by}")
 
 
-def _titled_scorer(found: PreferenceReport) -> str:
+def _compared_with(found: PreferenceReport) -> str:
     return next((line.scorer.title() for line in found.lines if line.scorer.name == found.against), found.against)
 
 
-def _reached(people: PairAnnotators) -> float | None:
+def _annotators_accuracy(people: PairAnnotators) -> float | None:
     return people.accuracy.accuracy if people.accuracy else None
 
 
@@ -194,7 +200,8 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
         " Dashed line: no correlation. Solid line: annotators with each other.",
         "columns": [
-            _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
+            _correlation_column(_dimension_title(name), getattr(one, kind) if one else None)
+            for name, one in people.items()
         ],
         "rows": rows,
     }
@@ -229,9 +236,9 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
     people = found.annotators.ratings
     rows = [
         {
-            "name": _named(line.scorer, found.stored.agreement),
+            "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
-            "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored(line)))),
+            "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored_note(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
         }
         for line in found.lines
@@ -278,7 +285,7 @@ def grades_method(found: GradeReport) -> str:
     )
 
 
-def _unscored(line: GradeLine) -> str:
+def _unscored_note(line: GradeLine) -> str:
     return f"{line.unscored:,} unscored" if line.unscored else ""
 
 
@@ -295,21 +302,21 @@ def _rates(agreement: Any) -> tuple[float, float]:
 
 def _roc_plot(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
     area = line.ratings.auroc.value
-    said = [] if area is None else [f"AUROC {area:.2f}."]
+    texts = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
-        said.append(f"Dot: good from score {line.cut.threshold:.3g}.")
+        texts.append(f"Dot: good from score {line.cut.threshold:.3g}.")
     if annotators.ratings and annotators.ratings.agreement:
         x, y = _rates(annotators.ratings.agreement)
         marks.append(_mark(x, y, kind="person"))
-        said.append("Ring: one annotator vs the others.")
+        texts.append("Ring: one annotator vs the others.")
     return {
         "title": "ROC",
         "x": "false positive rate",
         "y": "true positive rate",
-        "said": " ".join(said),
+        "text": " ".join(texts),
         "line": [(0.0, 0.0), *(_rates(cut.agreement) for cut in line.roc)],
         "marks": marks,
     }
@@ -324,7 +331,7 @@ def _calibration_plots(line: GradeLine) -> list[dict[str, Any]]:
             "title": "Calibration",
             "x": "mean score",
             "y": "share rated good",
-            "said": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}. On the dashed"
+            "text": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}. On the dashed"
             " line, a score is a probability.",
             "line": [],
             "marks": [
@@ -350,9 +357,9 @@ def _counts(line: GradeLine) -> dict[str, Any] | None:
             ["scored good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
             ["scored not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
         ],
-        "said": f"Good from score {line.cut.threshold:.3g}{fitted}.",
+        "text": f"Good from score {line.cut.threshold:.3g}{fitted}.",
     }
 
 
-def _titled(dimension: str) -> str:
+def _dimension_title(dimension: str) -> str:
     return strip_bidi_controls(dimension.replace("_", " ").capitalize())

@@ -191,7 +191,7 @@ def _draw_item(actions: Any, session: AnnotationSession, kind: LabelKind, queue:
         st.progress(queue.labelled / queue.required, queue.in_words)
     plain(_design(session, kind, queue, item), "note")
     if item is None:
-        _finished(session, kind, queue)
+        _draw_end(session, kind, queue)
     elif kind == "verdict":
         draw_statements(session, item)
     elif kind == "grade":
@@ -238,7 +238,7 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 
-def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+def _draw_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
     """Draw what to do with the labels, and a button for another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")

@@ -183,7 +183,7 @@ def _metric(
         "p": f"p = {metric.p:.2g}" if metric.p is not None and not metric.all_equal else "",
         "a": f"{found.first:.2f}" if found else "–",
         "b": f"{found.second:.2f}" if found else "–",
-        "pairs": _counted(metric),
+        "pairs": _pair_count(metric),
     }
 
 
@@ -217,7 +217,7 @@ def _interval(metric: MetricComparison) -> str:
     return f"{found.difference:+.2f}, {ci_text(found.interval, '+.2f')}"
 
 
-def _counted(metric: MetricComparison) -> str:
+def _pair_count(metric: MetricComparison) -> str:
     """Return the number of pairs that count, and of all if some do not: "58 of 60"."""
     n = metric.pairs.n if metric.pairs else 0
     left_out = _left_out(metric)

@@ -216,7 +216,7 @@ def _question(dataset: Dataset, number: int) -> None:
     table = get_nugget_table(dataset, question)
     if table.nuggets:
         st.html(nuggets_html(table))
-        _about(question)
+        _draw_nugget_source(question)
     elif not writable():
         plain("This question has no nuggets.", "note")
     if writable():
@@ -229,7 +229,7 @@ def _answerability(question: DatasetQuestion, number: int) -> None:
     """Draw the label on whether the question can be answered, and the form that changes it."""
     found = get_question_label(question.question, question.history)
     if found:
-        by = f"{found.annotator}, {found.said:%Y-%m-%d %H:%M} UTC"
+        by = f"{found.annotator}, {found.labelled_at:%Y-%m-%d %H:%M} UTC"
         plain(f"Can it be answered? {found.answerability.capitalize()}, by {by}.", "note")
     if not writable():
         return
@@ -258,7 +258,7 @@ def _answerability(question: DatasetQuestion, number: int) -> None:
             st.rerun()
 
 
-def _about(question: DatasetQuestion) -> None:
+def _draw_nugget_source(question: DatasetQuestion) -> None:
     found = question.nuggets
     if found is None:
         return

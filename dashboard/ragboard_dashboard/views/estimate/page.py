@@ -113,7 +113,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
     if any(system.means for system in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
-    _needed(found)
+    _draw_needed_labels(found)
     _draw_ranking(found)
 
 
@@ -139,7 +139,7 @@ def _cautions(found: Estimates) -> None:
             plain(f"{one.name}: {note}.", "note")
 
 
-def _needed(found: Estimates) -> None:
+def _draw_needed_labels(found: Estimates) -> None:
     sources = [source for source in found.sources if not source.system.refusal]
     if not sources:
         return

@@ -87,7 +87,7 @@ def draw() -> None:
     title = st.container()
     query, by = _query()
     found = get_hallucinations(query)
-    if not found.labels and not _filtered(query):
+    if not found.labels and not _has_filters(query):
         with title:
             _nothing_judged(query)
         return
@@ -117,7 +117,7 @@ def _choose_newest_runs() -> None:
         st.session_state["runs"] = newest
 
 
-def _filtered(query: HallucinationQuery) -> bool:
+def _has_filters(query: HallucinationQuery) -> bool:
     """Return whether a filter other than the runs and the verdict is set."""
     return replace(query, runs=(), verdict=None, limit=0, offset=0) != HallucinationQuery(limit=0)
 
@@ -222,7 +222,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,
     )
-    return _within(query), GROUPS[by]
+    return _on_existing_page(query), GROUPS[by]
 
 
 def _runs_chosen() -> None:
@@ -269,7 +269,7 @@ def _question() -> str:
     return question
 
 
-def _within(query: HallucinationQuery) -> HallucinationQuery:
+def _on_existing_page(query: HallucinationQuery) -> HallucinationQuery:
     """Return the query; at its first page if the page in the URL does not exist."""
     if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
         return replace(query, offset=0)

@@ -90,7 +90,7 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
         "high": found.bins[-1].high,
         "bins": _bins(found),
         "mean": found.mean,
-        "said": mean,
+        "text": mean,
         "interval": [bounds.low, bounds.high] if bounds else None,
         "threshold": _threshold(found),
         "chosen": chosen,
@@ -105,7 +105,7 @@ def _threshold(found: Distribution) -> dict[str, Any] | None:
     limit = found.share.threshold if found.share else None
     if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
         return None
-    return {"at": limit.value, "said": str(limit)}
+    return {"at": limit.value, "text": str(limit)}
 
 
 def _bins(found: Distribution) -> list[dict[str, Any]]:
@@ -114,8 +114,8 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
     for part in found.bins:
         below += part.count
         share = f"; {below / found.scored:.0%} up to here" if found.scored else ""
-        said = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
-        bins.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
+        text = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
+        bins.append({"low": part.low, "high": part.high, "count": part.count, "text": text})
     return bins
 
 
@@ -212,7 +212,7 @@ def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figur
             hovertemplate="%{customdata[1]}<br>%{x:.2f}, %{y:.2f}<extra></extra>",
         )
     )
-    _dress(figure, colours, x, y)
+    _set_layout(figure, colours, x, y)
     return figure
 
 
@@ -221,7 +221,7 @@ def _plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
+def _set_layout(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
     axis: dict[str, Any] = {
         "gridcolor": colours["line"],
         "zeroline": False,

@@ -124,7 +124,7 @@ def draw() -> None:
     file_facts(list(summary_facts(summary.file_scores).values()))
     if summary.usage:
         plain(f"Cost: {summary.usage}", "note")
-    _failed(run)
+    _draw_failures(run)
     columns = get_columns(run)
     if not columns.metrics:  # other numeric columns, such as the turn, do not describe quality
         st.info("This run is not evaluated yet. Evaluate it to see verdicts.", icon=":material/info:")
@@ -165,7 +165,7 @@ def _ragas_score(summary: RunSummary) -> None:
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
 
 
-def _failed(run: RunRef) -> None:
+def _draw_failures(run: RunRef) -> None:
     """Draw the failures by error message, with an example of each, and a form that retries them."""
     kinds = get_failures(run)
     if not kinds:
@@ -333,7 +333,7 @@ def _distribution(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range |
     found = get_distribution(run, column, unscored=unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
-        plain(_counted(found), "note")
+        plain(_distribution_note(found), "note")
     shape: Shape = row.segmented_control(
         "Shape",
         SHAPES,
@@ -377,7 +377,7 @@ def _set_range(key: str, bins: tuple[Bin, ...], marked: Range) -> None:
         st.session_state[key] = within[0].low, within[-1].high
 
 
-def _counted(found: Distribution) -> str:
+def _distribution_note(found: Distribution) -> str:
     """Return how many samples have a value, and why the others have none; with the mean and the threshold."""
     left_out = "; ".join(
         f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()

@@ -66,7 +66,7 @@ function mean(svg, data, x, width) {
   }
   svg.append(shape("line", { x1: x(data.mean), x2: x(data.mean), y1: EDGE.top, y2: FLOOR, class: "mean" }))
   const at = Math.min(Math.max(x(data.mean), EDGE.left + 40), width - EDGE.right - 40)
-  svg.append(shape("text", { x: at, y: 30, class: "title", "text-anchor": "middle" }, data.said))
+  svg.append(shape("text", { x: at, y: 30, class: "title", "text-anchor": "middle" }, data.text))
 }
 
 function threshold(svg, data, x, width) {
@@ -74,7 +74,7 @@ function threshold(svg, data, x, width) {
   const at = x(data.threshold.at)
   const left = at > width / 2
   svg.append(shape("line", { x1: at, x2: at, y1: EDGE.top, y2: FLOOR, class: "limit" }))
-  svg.append(shape("text", { x: at + (left ? -5 : 5), y: EDGE.top + 12, class: "title", "text-anchor": left ? "end" : "start" }, data.threshold.said))
+  svg.append(shape("text", { x: at + (left ? -5 : 5), y: EDGE.top + 12, class: "title", "text-anchor": left ? "end" : "start" }, data.threshold.text))
 }
 
 function veil(svg, data, x) {
@@ -88,7 +88,7 @@ function addBrush(svg, data, x, choose) {
   const layer = shape("g", { class: "hold" })
   for (const bin of data.bins) {
     const node = shape("rect", { x: x(bin.low), y: EDGE.top, width: x(bin.high) - x(bin.low), height: FLOOR - EDGE.top })
-    node.append(shape("title", {}, bin.said))
+    node.append(shape("title", {}, bin.text))
     layer.append(node)
   }
   svg.append(layer)
