@@ -225,9 +225,9 @@ def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
 
 def test_the_caption_says_why_a_mean_differs_from_that_of_the_runs_page(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    assert "Runs shows the mean of all that a run has scored" in forest_data(compare_runs(store, a, b))["caption"]
+    assert "The Runs page shows means over all scored samples" in forest_data(compare_runs(store, a, b))["caption"]
     whole = tuple(one for one in compare_runs(store, a, b).metrics if one.metric == "ragas.context_relevance")
-    assert "Runs shows" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
+    assert "The Runs page" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
 
 
 def test_metrics_that_are_shown_apart_keep_one_scale(store: Store) -> None:
