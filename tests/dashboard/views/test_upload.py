@@ -118,7 +118,7 @@ def test_every_field_that_the_command_line_maps_is_mapped_here() -> None:
     assert {*MEANINGS} == {*FIELDS}
 
 
-SAME = "The columns are matched as you chose for first.jsonl."
+SAME = "The columns are matched as for first.jsonl."
 
 
 def test_a_column_is_asked_for_and_the_choice_is_kept_for_files_with_the_same_columns(kept: Store) -> None:
