@@ -126,7 +126,7 @@ def cost_data(compared: Comparison) -> dict[str, Any]:
 def grades_data(compared: Comparison) -> dict[str, Any]:
     """Return the human grades as data for JSON, without a common scale, because their ranges are unknown."""
     caption = (
-        "Human grades from both run files, not from the judge. If there are several annotators: their mean. Higher is"
+        "Human grades from the run files, not from the judge. If there are several annotators: their mean. Higher is"
         " better."
     )
     return _columns_data([_without_warning(one) for one in compared.grades], "Grade", caption)
