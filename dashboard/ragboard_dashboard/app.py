@@ -1,4 +1,4 @@
-"""The script that Streamlit runs: draws the page of the URL, or an error."""
+"""The script that Streamlit runs: it draws the page in the URL, or an error."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ page = st.navigation(bar_of(pages), position="top")
 page_frame(st.query_params.get("item", ""))
 try:
     page.run()
-except RagboardError as error:  # a store that is busy, damaged or newer, a spoiled plugin: on every page
+except RagboardError as error:  # a busy, damaged or newer store, or a broken plugin, fails on every page
     st.error("This page cannot be shown now.", icon=":material/error:")
     plain(str(error))

@@ -1,4 +1,4 @@
-"""Controls that several pages share: choosing a run, paging a list, export, upload, editing a run."""
+"""Controls that several pages share: to choose a run, page through a list, export, upload, and edit a run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.data import (
     get_evaluations,
+    get_items_per_run,
     get_judge_validation,
     get_label_files,
-    get_own_answers,
     get_runs,
     resolve,
     store,
@@ -76,7 +76,7 @@ HELP_LINES = 20
 MAX_DOWNLOAD_NAME = 80
 """Maximum number of characters in the name of a downloaded file."""
 MAX_UPLOAD_NAME, MAX_UPLOAD_SUFFIX = 150, 20
-"""Maximum bytes of an upload's name and characters of its suffix: many file systems allow 255 bytes."""
+"""Maximum bytes of an upload's name and maximum characters of its suffix; many file systems allow 255 bytes."""
 UPLOAD_PREFIX = "ragboard-upload-"
 _UNNAMED = re.compile(r"[^\w.-]+")
 
@@ -90,7 +90,7 @@ RUN_PAGES = (
 
 
 def choose_run(where: str) -> RunRef | None:
-    """Return the run in the URL, or the newest; without a run, draw what to do and return None."""
+    """Return the run in the URL, or the newest run. If there is none, draw what to do and return None."""
     wanted = st.query_params.get("run")
     runs = get_runs()
     if not runs:
@@ -112,7 +112,7 @@ def choose_run(where: str) -> RunRef | None:
 def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
     """Draw the breadcrumb of a page of a run: a link to all runs, and links to the run's other pages.
 
-    `here` is the slug of the page, `leaf` the last part of the breadcrumb (the run's name if empty).
+    `here`: the slug of this page; `leaf`: the last part of the breadcrumb (empty: the run's name).
     """
     query = {"run": st.query_params["run"]}  # it may name an evaluation
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="breadcrumb")
@@ -132,9 +132,9 @@ def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
 
 
 def compare_link(run_id: str, *, named: bool = False) -> None:
-    """Draw a link that compares a run with the newest other one over the same questions; nothing without one.
+    """Draw a link that compares a run with the newest other run over the same questions, if there is one.
 
-    `named`: the link names the other run.
+    `named`: whether the link names the other run.
     """
     listed = sorted(get_runs(), key=lambda run: not run.evaluated)
     this = next((run for run in listed if run.run_id == run_id), None)
@@ -146,7 +146,7 @@ def compare_link(run_id: str, *, named: bool = False) -> None:
 
 
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
-    """Return the choices by name in URLs, with titles: each run, and each evaluation of a run that has several."""
+    """Return {name in URLs: title} for each run, and for each evaluation of a run that has several evaluations."""
     choices: dict[str, str] = {}
     by_run = get_evaluations()
     for run in runs:
@@ -158,7 +158,7 @@ def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
 
 
 def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "stretch") -> None:
-    """Draw the choice of an evaluation if a run has several; it is kept in the URL parameter `key`."""
+    """Draw the choice of an evaluation if a run has several; the choice is in the URL parameter `key`."""
     evaluations = get_evaluations().get(run.run_id, ())
     if len(evaluations) < 2:
         return
@@ -178,7 +178,7 @@ def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "
 
 
 def evaluations_help(choices: Mapping[str, str]) -> str | None:
-    """Help for `run_choices`: the evaluations behind the names; None if there are none."""
+    """Return a help text for `run_choices`: which evaluations the names stand for; None if all names are runs."""
     lines = [f"{markdown_escaped(name)}: {markdown_escaped(title)}" for name, title in choices.items() if title != name]
     if len(lines) > HELP_LINES:
         lines = [*lines[: HELP_LINES - 1], f"and {len(lines) - HELP_LINES + 1:,} more"]
@@ -186,7 +186,7 @@ def evaluations_help(choices: Mapping[str, str]) -> str | None:
 
 
 def trust_line(run: RunRef, metric: str, what: str) -> None:
-    """Draw the agreement of a metric's judge with labels, with a link; nothing without labels."""
+    """Draw the agreement of a metric's judge with labels, and a link to it, if there are labels."""
     trust = get_judge_validation(run, metric)
     if trust is None:
         return
@@ -197,10 +197,13 @@ def trust_line(run: RunRef, metric: str, what: str) -> None:
 
 
 def label_file_line(runs: Iterable[RunSummary]) -> None:
-    """Draw a link to the newest label file that the judge of one of these runs was compared with; nothing if none."""
+    """Draw a link to the newest label file that the judge of one of these runs was compared with, if there is one.
+
+    Files with labels of these runs' answers come first.
+    """
     runs = tuple(runs)
     judges = {run.judged.judge for run in runs if run.judged}
-    answers = get_own_answers()
+    answers = get_items_per_run()
     own = {one.agreement.id for one in get_label_files() for run in runs if (one.agreement.id, run.run_id) in answers}
     files = (one for one in get_label_files() if one.agreement.judge in judges)
     found = next(iter(sorted(files, key=lambda one: one.agreement.id not in own)), None)
@@ -209,15 +212,15 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     labelled = {"pairs": "human preferences", "statements": "human labels"}.get(found.agreement.form, "human grades")
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
-        of = "of these answers" if found.agreement.id in own else "of other answers"
-        plain(f"{found.items:,} {labelled} {of} ({name}): see how far the metrics agree with annotators.", "note")
+        about = "for these runs" if found.agreement.id in own else "for other runs"
+        plain(f"{found.items:,} {labelled} {about} ({name}): see how far the metrics agree with annotators.", "note")
         link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
-    """Return the two runs (A, B) to compare by default: the newest two over the same questions; A is the older.
+    """Return the two runs (A, B) to compare by default: the newest two over the same questions; A is the older run.
 
-    Evaluated runs come first, and runs of the user's before the sample runs. Needs at least two runs.
+    Evaluated runs come before others, and the user's runs before the demo's. Needs at least two runs.
     """
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
     evaluated = [run for run in runs if run.evaluated]
@@ -234,14 +237,14 @@ def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
 
 
 def default_partner(runs: Sequence[ListedRun], name: str, default: str) -> str:
-    """Return the newest evaluated run over the questions of the run with this name; `default` if there is none."""
+    """Return the newest other evaluated run over the same questions as the run `name`; `default` if there is none."""
     this = next((run for run in runs if run.name == name), None)
     partners = (run for run in runs if this and run.name != name and run.dataset_key == this.dataset_key)
     return next((run.name for run in partners if run.evaluated), default)
 
 
 def _newest_pair(runs: Sequence[ListedRun]) -> list[ListedRun]:
-    """Return the first run that shares its questions with another, and the first of these; empty if none does."""
+    """Return the first run that shares its questions with another run, and that other run; empty if there is none."""
     runs = list({run.run_id: run for run in runs}.values())
     counts = Counter(run.dataset_key for run in runs)
     shared = next((run.dataset_key for run in runs if counts[run.dataset_key] > 1), None)
@@ -254,12 +257,12 @@ UNSCORED: dict[UnscoredPolicy, str] = {
     "bounds": "Unscored: worst to best",
 }
 _UNSCORED_HELP = """How samples without a score count in means, CIs and comparisons. Left out: they do not count.
-As zero: they count as 0, or as the worst value if lower is better. Worst to best: the range of the result, with all of
+As zero: they count as 0, or as the worst value if lower is better. Worst to best: the result is a range, from all of
 them at the worst value to all at the best value."""
 
 
 def unscored_choice() -> UnscoredPolicy:
-    """Draw the choice of how unscored samples count; it is kept in the URL and from page to page."""
+    """Draw the choice of how unscored samples count; the choice is in the URL and stays the same on other pages."""
     last = st.session_state.get("unscored-chosen", "excluded")
     wanted = st.query_params.get("unscored", last)
     named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
@@ -287,17 +290,17 @@ def _save_unscored(chosen: UnscoredPolicy) -> None:
 
 
 def page_number(name: str = "page") -> int:
-    """Return the page of a list in the URL, from 1."""
+    """Return the number of the page of a list from the URL, from 1."""
     return number_in_address(name) or 1
 
 
 def last_page(total: int, size: int) -> int:
-    """Return the last page of a list, which may be empty."""
+    """Return the number of the last page of a list; 1 for an empty list."""
     return max(1, -(-total // size))
 
 
 def pager(total: int, size: int, at: int, name: str = "page") -> None:
-    """Draw the links to the other pages of a list, which is at page `at`; `name` is the URL parameter."""
+    """Draw the links to the other pages of a list. `at`: the number of this page; `name`: the URL parameter."""
     if total <= size:
         return
     if st.session_state.get(name, at) != at:
@@ -306,12 +309,12 @@ def pager(total: int, size: int, at: int, name: str = "page") -> None:
 
 
 def first_page() -> None:
-    """Return a list to its first page, after a change of its filter or order."""
+    """Go back to the first page of a list, after its filter or order was changed."""
     st.query_params.pop("page", None)
 
 
 def session_cached(name: str, key: object, compute: Callable[[], T]) -> T:
-    """Return the value of `compute` for this key. The session keeps one value per name, until the key changes."""
+    """Return the result of `compute`; the session caches one result per name until the key changes."""
     kept = st.session_state.get(name)
     if kept is None or kept[0] != key:
         kept = st.session_state[name] = (key, compute())
@@ -326,7 +329,7 @@ def offer_upload(width: Literal["content", "stretch"] = "content") -> None:
 
 
 def offer_sql(sql: str, key: str) -> None:
-    """Draw a button that opens the SQL behind a table in the SQL console."""
+    """Draw a button that opens a table's SQL query in the SQL console."""
     if st.button(
         "SQL", key=f"sql-{key}", type="tertiary", icon=":material/database:", help="Show the SQL behind this table"
     ):
@@ -336,7 +339,7 @@ def offer_sql(sql: str, key: str) -> None:
 def export_control(
     name: str, frame: Callable[[], pd.DataFrame], width: Literal["content", "stretch"] = "stretch"
 ) -> None:
-    """Draw the export of a table; `name` is the name of its files, and must be unique on a page."""
+    """Draw the export of a table. `name`: the name of its files; it must be unique on a page."""
     with st.popover("Export", icon=":material/download:", width=width):
         for kind in TABLE_FORMATS:
             st.download_button(

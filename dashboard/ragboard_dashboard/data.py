@@ -1,4 +1,4 @@
-"""Cached reads for the pages: results of `ragboard.analysis`, kept until the store changes."""
+"""Reads of the store for pages; the results are cached until the store changes."""
 
 from __future__ import annotations
 
@@ -103,21 +103,21 @@ from ragboard_dashboard.settings import settings
 P = ParamSpec("P")
 T = TypeVar("T")
 Read: TypeAlias = Callable[Concatenate[Store, P], T]
-"""A read of a store."""
+"""A function that reads a store."""
 
 
 def store() -> Store:
-    """Return the store this server was started over. On a read-only server every write to it raises StoreError."""
+    """Return the store of this server. On a read-only server, every write to it raises StoreError."""
     return Store(settings().store, writable=writable())
 
 
 def writable() -> bool:
-    """Return whether pages may change the store; if not, they draw no control that would."""
+    """Return whether pages may change the store; if not, they draw no controls for changes."""
     return not settings().read_only
 
 
 def evaluates() -> bool:
-    """Return whether evaluations may be started from this server's pages."""
+    """Return whether pages of this server may start evaluations."""
     return settings().evaluates and writable()
 
 
@@ -127,25 +127,25 @@ def plugins() -> tuple[Path, ...]:
 
 
 def launch_context() -> LaunchContext:
-    """Return the settings of evaluations started from this server."""
+    """Return the settings for evaluations that this server starts."""
     return LaunchContext(plugins=plugins(), prices=settings().prices, may_start=evaluates())
 
 
 def known_metrics() -> Mapping[str, Metric]:
-    """Return the metrics that this server can compute, by identity. Raises SettingError if a plugin file is broken."""
+    """Return the metrics that this server can compute, by full name. Raises SettingError if a plugin file is broken."""
     return metrics_with(plugins())
 
 
 def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Decorate a function of a store: it reads this server's store and is cached until that changes.
+    """Decorate a function that reads a store: it reads this server's store, and results are cached until it changes.
 
-    Each caller gets a copy. At most `entries` results are cached; `spinner` is the text shown while one is computed.
+    Each caller gets a copy. `entries`: maximum number of cached results; `spinner`: the text shown during computation.
     """
     return _cached(st.cache_data(max_entries=entries, show_spinner=spinner))
 
 
 def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Like `cached`, for large results that no caller changes: all callers share one object."""
+    """Decorate a function like `cached`, for large results that callers do not change: all callers share one object."""
     return _cached(st.cache_resource(max_entries=entries, show_spinner=False))
 
 
@@ -158,7 +158,7 @@ def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[
         read_folder.__module__, read_folder.__qualname__ = (
             read.__module__,
             read.__qualname__,
-        )  # the cache identifies a function by these
+        )  # the cache identifies a function by these names
         cached_read, form = cache(read_folder), signature(read)
 
         @wraps(read)
@@ -217,20 +217,20 @@ _pairing = shared()(pair_runs)
 
 
 @cached(4)
-def _described(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
+def _metric_descriptions(store: Store, own: tuple[Path, ...]) -> Mapping[str, MetricDescription]:
     return metric_descriptions(store, metrics_with(own))
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
-    """Return every metric by identity, including those that only the store knows."""
-    return _described(plugins())
+    """Return every metric by full name, including metrics that only the store knows."""
+    return _metric_descriptions(plugins())
 
 
 @cached(4)
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """Return the unsupported statements to read first, over all runs.
+    """Return the unsupported statements of all runs to read first.
 
-    Of the sample runs only if no other is evaluated.
+    Statements of the demo's runs are included only if no other run is evaluated.
     """
     runs = [run for run in get_leaderboard() if run.judged]
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
@@ -239,7 +239,7 @@ def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedSta
 
 @cached()
 def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> OverruledVerdicts:
-    """Return the overruled verdicts of a run, and its metrics with labels in their place."""
+    """Return the overruled verdicts of a run, and its metrics recomputed with annotators' labels."""
     return overruled_verdicts(store, get_run(run, unscored=unscored))
 
 
@@ -266,13 +266,13 @@ def save_threshold(spec: str, value: float | None) -> None:
 
 @cached(spinner="Comparing")
 def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
-    """Run B compared with run A."""
+    """Return the comparison of run B with run A."""
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
 
 
 @cached()
 def get_most_changed(store: Store, a: RunRef, b: RunRef, metrics: tuple[str, ...]) -> tuple[ChangedQuestion, ...]:
-    """Return the pairs whose scores changed most."""
+    """Return the questions whose scores changed most."""
     return most_changed(store, a, b, _pairing(a, b), metrics=metrics)
 
 
@@ -307,7 +307,7 @@ def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable
 
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Return every agreement, newest first: those with label files, and those with the runs' own labels."""
+    """Return every agreement, newest first: agreements with label files, and agreements with labels of the runs."""
     return tuple(sorted((*run_label_agreements(store), *agreements(store)), key=lambda one: one.made, reverse=True))
 
 
@@ -318,8 +318,8 @@ def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
 
 
 @cached(4)
-def get_own_answers(store: Store) -> dict[tuple[str, str], int]:
-    """Return how many items of each agreement have an answer of each run, by agreement and run."""
+def get_items_per_run(store: Store) -> dict[tuple[str, str], int]:
+    """Return, by agreement and run, how many of the agreement's items are about an answer of the run."""
     return answers_of_runs(store)
 
 
@@ -331,7 +331,7 @@ def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
 
 
 def get_agreement(agreement_id: str) -> StoredAgreement:
-    """Return the agreement with this id, or the newest of this name. Raises NotFoundError."""
+    """Return the agreement with this id, or the newest with this name. Raises NotFoundError."""
     return _agreement_data(agreement_id).stored
 
 
@@ -339,9 +339,9 @@ def get_agreement(agreement_id: str) -> StoredAgreement:
 def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
 ) -> tuple[BaselineComparison, ...]:
-    """Return what readers see of the judge, compared with the best trivial baseline.
+    """Return the judge's scorers, each compared with the best trivial baseline. Raises SettingError.
 
-    Fast, unlike the tables. Raises SettingError.
+    This is much faster than the tables of `get_preferences` and `get_grades`.
     """
     del store  # `_agreement_data` reads the store
     return baseline_comparisons(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
@@ -364,24 +364,24 @@ def get_grades(
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
-    """Return how one scorer decided every pair."""
+    """Return for every pair whether one scorer prefers the side that annotators prefer."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 @cached(spinner="Drawing intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """Return the judge's grades of passages compared with human grades; None for an agreement without them."""
+    """Return the judge's grades of passages compared with human grades; None for an agreement without such grades."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
-    """Return the disagreement of one scorer with annotators on every item."""
+    """Return for every item how far one scorer disagrees with annotators."""
     return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Question and answer (or statement) of items, by position."""
+    """Return question and answer (or statement) of items, by position."""
     if agreement_id.startswith(RUN_LABELS):
         return run_label_texts(store(), agreement_id, positions)
     return questions_of(store(), get_agreement(agreement_id), positions)
@@ -389,7 +389,7 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
 
 @cached(32)
 def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
-    """Return the evaluated run and the sample with an item's answer; None if no run has it."""
+    """Return the evaluated run and the sample with an item's answer; None if no run has the answer."""
     stored = agreement_named(store, agreement_id)
     return sample_of_item(store, stored, item_detail(store, stored, item_id))
 

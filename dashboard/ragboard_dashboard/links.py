@@ -41,7 +41,7 @@ class Link:
     mark: str = ""
     """Text before the link text."""
     where: str = ""
-    """Text below it."""
+    """Text below the link text."""
 
 
 def address(page: str, query: Mapping[str, Any]) -> str:
@@ -50,7 +50,7 @@ def address(page: str, query: Mapping[str, Any]) -> str:
 
 
 def keep_pages(pages: Mapping[str, st.Page]) -> None:
-    """Store this session's pages by slug, so a page can link to another without importing it."""
+    """Store this session's pages by slug, to link from one page to another without importing it."""
     st.session_state["pages"] = pages
 
 
@@ -60,7 +60,7 @@ def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = 
 
 
 def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
-    """Go to a page by its slug; the policy for unscored samples is kept."""
+    """Go to a page by its slug; the policy for unscored samples stays the same."""
     chosen = st.query_params.get("unscored")
     unscored = {"unscored": chosen} if chosen else {}
     st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
@@ -95,8 +95,8 @@ def number_in_address(name: str) -> int | None:
 def bound(name: str, value: Any, *, key: str = "", drops: Sequence[str] = ()) -> dict[str, Any]:
     """Return arguments of a widget that shows `value` and writes the user's choice to the URL parameter `name`.
 
-    A choice removes the parameters `drops` from the URL. Unlike `bind="query-params"`, this keeps defaults out of the
-    URL, and options can have other names in the URL than on the page.
+    A choice removes the parameters `drops` from the URL. Unlike with `bind="query-params"`, defaults are not written to
+    the URL, and options can have other names in the URL than on the page.
     """
     key = key or name
     st.session_state[key] = value

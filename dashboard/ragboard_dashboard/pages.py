@@ -17,7 +17,7 @@ from ragboard_dashboard.settings import settings
 __all__ = ["PAGES", "Page", "bar_of", "build_pages"]
 
 Menu = Literal["", "Trust", "More"]
-"""The menu of a page in the navigation bar; empty: in the bar itself."""
+"""The menu that contains a page in the navigation bar; empty: the page is in the bar itself."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Page:
     title: str
     icon: str
     menu: Menu | None
-    """None: not in the navigation bar; other pages link to it."""
+    """None: the page is not in the navigation bar; other pages link to it."""
     only_writable: bool = False
     """Whether the page is hidden on a read-only server."""
 
@@ -53,7 +53,7 @@ PAGES = (
     Page("query", "Query", "database", "More"),
     Page("metrics", "Metrics", "functions", "More"),
 )
-"""The first is the start page."""
+"""All pages; the first is the start page."""
 
 
 def build_pages() -> dict[str, st.Page]:

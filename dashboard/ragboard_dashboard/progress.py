@@ -1,4 +1,4 @@
-"""Running evaluations on pages: panels, and one-line summaries."""
+"""Show running evaluations on pages: as panels, and as one-line summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
 
 
 class Secrets(TypedDict, total=False):
-    """What is passed to the process of an evaluation, and kept nowhere."""
+    """Secrets that are passed to the process of an evaluation and never stored."""
 
     key: str | None
     headers: str
@@ -37,7 +37,7 @@ STATES: dict[LiveState, str] = {
     "finished": "finished",
     "stopped": "stopped; answers so far are saved",
     "failed": "failed; answers so far are saved",
-    "interrupted": "interrupted: its process is gone; answers so far are saved",
+    "interrupted": "interrupted: its process ended unexpectedly; answers so far are saved",
 }
 
 
@@ -51,14 +51,14 @@ def run_panels(run: RunRef) -> None:
     found = _of_run(run.run_id)
     if found:
         every = TICK_SECONDS if any(live.under_way for live in found) else None
-        st.fragment(_panels, run_every=every)(run, _known(found))
+        st.fragment(_panels, run_every=every)(run, _states(found))
 
 
 def live_lines() -> None:
     """Draw a line for each running evaluation of any run."""
     found = _under_way()
     if found:
-        st.fragment(_lines, run_every=TICK_SECONDS)(_known(found))
+        st.fragment(_lines, run_every=TICK_SECONDS)(_states(found))
 
 
 def panel(live: LiveEvaluation, run: RunRef) -> None:
@@ -84,7 +84,10 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 
 def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
-    """Draw fields for a key and headers, in a form that is cleared; the result is empty if no model is asked."""
+    """Draw fields for a key and headers, and return their values; empty if no model is called.
+
+    They must be in a form that is cleared on submit.
+    """
     if not asks_models(judge_options):
         return Secrets()
     placeholder = (
@@ -105,7 +108,7 @@ def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
         key=f"{TYPED_HEADERS}-{where}",
         height=68,
         placeholder="X-Team: search",
-        help="Sent with every request of this evaluation, one a line. Treated like the key: not stored, not logged.",
+        help="One per line; sent with every request of this evaluation. Like the key, they are not stored or logged.",
     )
     return Secrets(key=(typed or "").strip() or None, headers=(headers or "").strip())
 
@@ -118,19 +121,19 @@ def _under_way() -> tuple[LiveEvaluation, ...]:
     return tuple(live for live in live_evaluations(store()) if live.under_way)
 
 
-def _known(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
+def _states(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
     return tuple((live.evaluation_id, live.under_way) for live in found)
 
 
 def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
     found = _of_run(run.run_id)
-    if _known(found) != before:
+    if _states(found) != before:
         st.rerun()
     for live in found:
         panel(live, run)
     if any(live.under_way for live in found):
         plain(
-            "The scores below are of the samples evaluated so far. They change when the evaluation ends, or when you"
+            "The scores below are for the samples evaluated so far. They change when the evaluation ends, or when you"
             " reload the page.",
             "note",
         )
@@ -138,7 +141,7 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
 
 def _lines(before: tuple[tuple[str, bool], ...]) -> None:
     found = _under_way()
-    if _known(found) != before:
+    if _states(found) != before:
         st.rerun()
     names = {run.run_id: run.name for run in get_runs()}
     for live in found:
@@ -147,7 +150,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
 
 def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
-    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_left(live)])]
+    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_time_left(live)])]
     if now.calls:
         parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
     if now.at_server and live.under_way:
@@ -163,8 +166,8 @@ def _facts(live: LiveEvaluation) -> list[tuple[str, str, str]]:
     found = []
     if live.rate is not None:
         found.append((f"{live.rate:,.0f}", "samples a minute", "over the last 30 s"))
-    if left := _left(live):
-        found.append((left, "", "estimated at that rate"))
+    if left := _time_left(live):
+        found.append((left, "", "estimated from this rate"))
     if now.calls:
         found.append((f"{now.calls:,}", "calls", f"{now.tokens:,} tokens"))
         found.append((dollars(now.cost), "cost", "since the last start"))
@@ -180,7 +183,7 @@ def _samples(live: LiveEvaluation) -> str:
     return f"{now.done:,} of {now.total:,} samples" if now.total else "counting samples"
 
 
-def _left(live: LiveEvaluation) -> str:
+def _time_left(live: LiveEvaluation) -> str:
     seconds = live.seconds_left
     if seconds is None:
         return ""
@@ -203,7 +206,7 @@ def _cancel(live: LiveEvaluation) -> None:
 
 def _resume(live: LiveEvaluation, run: RunRef) -> None:
     if live.choice is None:
-        plain("The judge is a Python object: repeat the same call in Python to resume.", "note")
+        plain("The judge is a Python object: to resume, repeat the same call in Python.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
         secrets = secret_fields(live.choice.judge_options, live.evaluation_id)

@@ -1,4 +1,4 @@
-"""Checks of every request (host name, origin), and the security headers of every response."""
+"""Check host name and origin of every request, and add security headers to every response."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ POLICY_VIOLATION = 1008
 class RequestGuard:
     """ASGI middleware: refuses requests with a foreign host name or origin, and adds headers to every response.
 
-    A page of another site whose name resolves to this machine (DNS rebinding) still sends its own name as Host; a page
-    that sends a form or opens a socket here sends its own name as Origin. Another port of this machine is another site.
+    A page of another site whose name resolves to this machine (DNS rebinding) still sends that site's name as Host. A
+    page of another site that sends a form or opens a socket here sends its site's name as Origin. Another port of this
+    machine counts as another site.
     """
 
     def __init__(self, app: ASGIApp, *, names: frozenset[str], headers: MutableMapping[str, str]) -> None:
@@ -50,19 +51,19 @@ class RequestGuard:
             await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> str:
-        """Say why a request is refused; empty if it is not."""
+        """Return why a request is refused; empty if it is accepted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self._names:
-            return "This dashboard does not answer to that host name: start it with --allowed-host NAME."
+            return "This dashboard does not accept this host name: start it with --allowed-host NAME."
         origin = headers.get("origin")
         writes = scope["type"] == "websocket" or scope["method"] not in READING
         if writes and origin is not None and not self._is_ours(urlsplit(origin).netloc, host):
-            return "A page of another site asked for this."
+            return "This request came from a page of another site."
         return ""
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        """Return whether an origin is this dashboard: it equals Host, or is the name of a proxy, without a port."""
+        """Return whether an origin is this dashboard: it equals Host, or it is the name of a proxy without a port."""
         name = _name(origin)
         proxied = name not in LOCAL_NAMES and ":" not in origin
         return name in self._names and (proxied or origin.lower() == host.lower())
@@ -98,9 +99,9 @@ def security_headers() -> dict[str, str]:
 
 
 def content_policy() -> str:
-    """Return the Content-Security-Policy: scripts only from this server, inline ones only Streamlit's, by digest.
+    """Return the Content-Security-Policy: scripts only from this server, and inline only Streamlit's, by their digests.
 
-    Components are loaded as blobs, and the data grid as WebAssembly; pages have inline styles.
+    It also allows blobs (components), WebAssembly (the data grid) and inline styles.
     """
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

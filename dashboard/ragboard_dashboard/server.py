@@ -45,7 +45,7 @@ SERVER = {
     "server.enableStaticServing": False,
     "server.enableAgentApi": False,
     "browser.gatherUsageStats": False,
-    # Keys pressed quickly interrupt runs: a browser that forgets after 2 has forgotten what the server refers to.
+    # Keys pressed quickly interrupt script runs: after only 2 runs, a browser would drop messages it still needs.
     "global.maxCachedMessageAge": 30,
     "client.toolbarMode": "minimal",
     "client.showErrorLinks": False,
@@ -61,24 +61,24 @@ LOADING = f"""<style>
   background: light-dark({LIGHT["backgroundColor"]}, {DARK["backgroundColor"]});
   color: light-dark({LIGHT["textColor"]}, {DARK["textColor"]}); }}
 </style><div class="loading"><b>ragboard</b><p>Loading…</p></div>"""
-"""What a browser shows until Streamlit's scripts are loaded and replace it."""
+"""Content that a browser shows until Streamlit's scripts are loaded and replace it."""
 
 START_SECONDS = 60.0
-"""Maximum seconds until the server answers."""
+"""Maximum number of seconds to wait until the server answers."""
 WAIT_SECONDS = 5.0
-"""Seconds to wait for a store that another process has open, before it counts as busy."""
+"""A store that another process has had open for this many seconds counts as busy."""
 
 
 def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> None:
-    """Serve the dashboard until interrupted; prints the URL.
+    """Print the URL, and serve the dashboard until interrupted.
 
-    Without `port`, uses the first free one from 8501. Raises SettingError if the port is in use, StoreError if the
-    store cannot be read.
+    `port`: None uses the first free port from 8501. Raises SettingError if the port is in use, StoreError if the store
+    cannot be read.
     """
     chosen = free_port(port, given.host)
     if given.read_only:
         Store(given.store).check()
-    address = f"http://{_shown(given.host)}:{chosen}"
+    address = f"http://{_url_host(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
     threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
@@ -87,16 +87,16 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
 
 
 def _import_first_page(address: str) -> None:
-    """Import what the first page needs, which takes seconds, while a browser is still loading its scripts.
+    """Import the modules of the first page, which takes seconds, while the browser is still loading its scripts.
 
-    Not before the server runs: without it, Streamlit warns about each cached function that is imported.
+    It waits for the server, because before that Streamlit warns about each cached function that is imported.
     """
     if wait_until_healthy(address, START_SECONDS):
         import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
 
 
 def app_of(given: ServerSettings, script: Path = APP) -> st.App:
-    """Build the dashboard as an ASGI application, with its request guard and health route."""
+    """Build the dashboard as an ASGI application, with request guard and health route."""
     keep_settings(given)
     guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
     start, *others = (page.slug for page in PAGES)
@@ -106,7 +106,7 @@ def app_of(given: ServerSettings, script: Path = APP) -> st.App:
 
 
 def _first_paint(_request: Request) -> HTMLResponse:
-    """Return Streamlit's page with a title and a first line: its own is blank until its scripts are loaded."""
+    """Return Streamlit's page with a title and a first line. Streamlit's own is blank until its scripts are loaded."""
     return HTMLResponse(_first_page(), headers={"Cache-Control": "no-cache"})
 
 
@@ -123,7 +123,7 @@ def _health(_request: Request) -> JSONResponse:
     try:
         Store(settings().store, wait=WAIT_SECONDS).check()
     except StoreBusyError:
-        return _unavailable("the store is busy: another process has kept it open")
+        return _unavailable("the store is busy: another process has it open")
     except StoreError:
         return _unavailable("the store cannot be read: see the server's log, or run `ragboard doctor`")
     return JSONResponse({"status": "ok"})
@@ -155,27 +155,27 @@ def server_options(given: ServerSettings) -> dict[str, Any]:
 
 
 def free_port(wanted: int | None, host: str = LOOPBACK) -> int:
-    """Return the wanted port, or the first free one. Raises SettingError if it is in use, or if none is free."""
+    """Return the port `wanted` or, if that is None, the first free port. Raises SettingError if no port is free."""
     for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             if probe.connect_ex((_local_address(host), port)) != 0:
                 return port
     what = f"port {wanted} is" if wanted is not None else f"ports {FIRST_PORT} to {FIRST_PORT + 99} are"
-    raise SettingError(f"{what} in use; name a free one with --port")
+    raise SettingError(f"{what} in use; choose a free port with --port")
 
 
 def _local_address(host: str) -> str:
-    """Return the address at which this machine itself reaches a server that listens on `host`."""
+    """Return the address at which this machine reaches a server that listens on `host`."""
     return {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104 - looked up, not bound
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     address = _local_address(host)
     return f"[{address}]" if ":" in address else address
 
 
 def wait_until_healthy(address: str, seconds: float) -> bool:
-    """Wait until the server at this address is healthy; False after this many seconds."""
+    """Wait until the server at this address is healthy; return False if it is not after this many seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:

@@ -26,9 +26,9 @@ class ServerSettings:
     """Files of user-defined metrics."""
     prices: Path | None = None
     host: str = LOOPBACK
-    """The address it listens on."""
+    """The address that the server listens on."""
     allowed_hosts: tuple[str, ...] = ()
-    """Host names that it accepts, besides those of this machine."""
+    """Host names that the server accepts, besides the names of this machine."""
     read_only: bool = False
     evaluates: bool = True
     """Whether its pages can start evaluations."""
@@ -37,7 +37,7 @@ class ServerSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the address is reachable only from this machine; of host names, only `localhost` is."""
+    """Return whether an address is reachable only from this machine. The only such host name is `localhost`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

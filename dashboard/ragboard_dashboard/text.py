@@ -1,4 +1,4 @@
-"""Text and numbers on pages; text of users and models is never markup."""
+"""Draw text and numbers on pages; text from users and models is never interpreted as markup."""
 
 from __future__ import annotations
 
@@ -53,12 +53,13 @@ UNSCORED_REASONS: Mapping[str, str] = {
     "failed": "failed",
     "skipped": "without a column that the metric needs",
 }
-"""Completes a count of unscored samples."""
+"""The reasons in words, after a number of unscored samples."""
 
-TURNS_IN_SIGHT = 2
-"""Most earlier turns that are not folded."""
-TURN_CHARS_IN_SIGHT = 600
-"""Most characters of earlier turns that are not folded: longer ones push the question out of sight."""
+MAX_OPEN_TURNS = 2
+"""Maximum number of earlier turns that are shown without a click."""
+MAX_OPEN_TURN_CHARS = 600
+"""Maximum number of characters of earlier turns that are shown without a click. Longer turns would push the question
+out of sight."""
 Fact: TypeAlias = tuple[str, str, str]
 """A number, its name, and a note."""
 Style = Literal["title", "line", "note"]
@@ -70,17 +71,17 @@ _STYLES: dict[Style, str] = {
 
 
 def html_escaped(text: str) -> str:
-    """Escape text of users and models for HTML."""
+    """Escape text from users and models for HTML."""
     return escape(strip_bidi_controls(text))
 
 
 def shortened(text: str, length: int = 40) -> str:
-    """Cut a long name of a user's, for where it stands beside other things."""
+    """Cut a long text to `length` characters."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
-    """Draw text of users or models as it is, without markup."""
+    """Draw text from users or models unchanged, without interpreting markup."""
     tag = "h1" if style == "title" else "div"
     bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
@@ -88,18 +89,18 @@ def plain(text: str, style: Style = "line", width: Literal["content", "stretch"]
 
 
 def earlier_turns(history: Sequence[Turn]) -> None:
-    """Draw what was said before a question; a long conversation is folded."""
+    """Draw the earlier turns of a conversation; a long conversation is collapsed."""
     if not history:
         return
     count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
-    short = len(history) <= TURNS_IN_SIGHT and sum(len(turn.text) for turn in history) <= TURN_CHARS_IN_SIGHT
+    short = len(history) <= MAX_OPEN_TURNS and sum(len(turn.text) for turn in history) <= MAX_OPEN_TURN_CHARS
     with st.expander(count, icon=":material/forum:", expanded=short):
         for turn in history:
             plain(f"{turn.role}: {turn.text}", "note")
 
 
 def facts(items: Sequence[Fact]) -> None:
-    """Draw a row of figures."""
+    """Draw a row of numbers, each with a name and a note."""
     pieces = "".join(
         '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
         f"{escape(number)}</b> {html_escaped(title)}</div>"
@@ -112,7 +113,7 @@ def facts(items: Sequence[Fact]) -> None:
 
 
 def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambda: None) -> None:
-    """Draw the figures of the headline metrics, then the others, collapsed, followed by what `more` draws."""
+    """Draw the headline metrics, then the other metrics, collapsed, together with what `more` draws."""
     first = headline(list(by_metric))
     facts([by_metric[spec] for spec in first])
     rest = [fact for spec, fact in by_metric.items() if spec not in first]
@@ -123,14 +124,14 @@ def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambd
 
 
 def file_facts(items: Sequence[Fact]) -> None:
-    """Draw figures of scores from the run file, separate from computed ones."""
+    """Draw scores from the run file, separate from computed scores."""
     if items:
         plain("Scores from the run file, not computed by ragboard:", "note")
         facts(items)
 
 
 def column_title(column: str) -> str:
-    """Return the name of a metric or metadata column on pages; a column with the name of a metric keeps its prefix."""
+    """Return the name of a metric or metadata column on pages; `metadata.` is left out if the name is unambiguous."""
     metrics = get_metrics()
     if column in metrics:
         return metrics[column].label
@@ -141,14 +142,14 @@ def column_title(column: str) -> str:
 
 
 def column_label(column: str) -> str:
-    """`column_title`, escaped for a widget that renders Markdown in its options."""
+    """Return `column_title`, escaped for a widget that renders Markdown in its options."""
     return markdown_escaped(column_title(column))
 
 
 def markdown_escaped(text: str) -> str:
-    """Escape text of users and models for a widget that renders Markdown.
+    """Escape text from users and models for a widget that renders Markdown.
 
-    Names of icons and emoji are found after escapes are resolved: a word joiner after a colon breaks them.
+    Streamlit replaces names of icons and emoji after it resolves escapes. A word joiner after the colon prevents this.
     """
     return _NAME_OF_ICON.sub(":\N{WORD JOINER}", strip_bidi_controls(text)).translate(_MARKUP)
 
@@ -158,7 +159,7 @@ _NAME_OF_ICON = re.compile(r":(?=[\w+-])")
 
 
 def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
-    """Return a sample's score as a fact, with a further note; if unscored, with the reason."""
+    """Return a sample's score as a fact: with what was counted and the note `more` or, if unscored, with the reason."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
@@ -179,9 +180,9 @@ def grade_facts(grades: Mapping[str, HumanGrades]) -> list[Fact]:
 def summary_facts(
     metrics: Mapping[str, MetricSummary], overruled: OverruledVerdicts | None = None, run: RunSummary | None = None
 ) -> dict[str, Fact]:
-    """Metrics as facts: mean, interval, number of scored samples, and the mean with overruled verdicts.
+    """Return metrics as facts: mean, interval, number of scored samples, and the mean with annotators' labels.
 
-    With `run`, a metric from another evaluation than the run's main one names its judge.
+    With `run`, a metric that is not from the run's main evaluation names its judge.
     """
     return {
         spec: _summary_fact(metric, _overruled_note(spec, overruled), run.other_judge_note(spec) if run else "")
@@ -210,7 +211,7 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
 
 
 def mean_shown(summary: MetricSummary) -> str:
-    """`0.74`; under worst-case bounds `0.62 to 0.81`; `unscored` without a mean."""
+    """Return a mean as text: `0.74`, under worst-case bounds `0.62 to 0.81`, without a mean `unscored`."""
     if summary.bounds:
         return range_text(*summary.bounds, ".2f")
     return "unscored" if summary.mean is None else f"{summary.mean:.2f}"

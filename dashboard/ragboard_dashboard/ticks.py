@@ -1,9 +1,9 @@
-"""Middleware that prevents a blank page after a change of pages during an evaluation.
+"""Middleware that prevents a blank page after the user changes pages during an evaluation.
 
-A page that follows an evaluation redraws a fragment every second: its browser requests the fragment, with the name of
-the page. If the user has opened another page meanwhile (likely on a slow connection), Streamlit still starts a run of
-the fragment, does not find it, and tells the browser that a run of the former page has started. The browser then clears
-the current page, and nothing redraws it.
+A page that shows a running evaluation redraws a fragment every second: the browser requests the fragment with the name
+of the page. If the user has opened another page in the meantime (likely on a slow connection), Streamlit still starts a
+run of the fragment, does not find it, and tells the browser that a run of the previous page has started. The browser
+then clears the current page, and nothing redraws it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["PageKeeper"]
 
 
 class PageKeeper:
-    """ASGI middleware: runs of a fragment are announced with the page that was opened last."""
+    """ASGI middleware: when Streamlit announces a run of a fragment, replace its page by the page opened last."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow one socket."""
-        await self._app(scope, receive, _keeping(send) if scope["type"] == "websocket" else send)
+        """Answer one request, or handle one socket."""
+        await self._app(scope, receive, _with_open_page(send) if scope["type"] == "websocket" else send)
 
 
-def _keeping(send: Send) -> Send:
+def _with_open_page(send: Send) -> Send:
     page = ""
 
     async def sending(message: MutableMapping[str, Any]) -> None:

@@ -51,7 +51,7 @@ def test_the_list_can_hold_only_statements_that_their_citations_do_not_support(
 ) -> None:
     page = settled(open_page(f"{dashboard}/hallucinations"))
     page.get_by_role("button", name="Filters").click()
-    page.get_by_text("Cites a passage that does not say so").click()
+    page.get_by_text("Cites a passage that does not support it").click()
     heading = "2 statements cite a passage that does not say so (rule-based)"
     expect(page.get_by_role("heading", name=heading)).to_be_visible()
     expect(page).to_have_url(f"{dashboard}/hallucinations?miscited=true")

@@ -77,7 +77,7 @@ def test_the_interval_moves_with_the_next_sample_that_is_finished(
     estimate = settled(open_page(f"{dashboard}/estimate?runs=rows"))
     before = powered(estimate)
     assert f"{LABELLED} labels" in before
-    expect(estimate.get_by_text(re.compile(r"more labels for a 95% CI 0\.1 wide"))).to_be_visible()
+    expect(estimate.get_by_text(re.compile(r"more labels for a 95% CI of width 0\.1"))).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/annotate?run=rows&annotator=ada"))
     expect(page.get_by_text(re.compile(rf"^{2 * LABELLED} of {2 * DRAWN} statements"))).to_be_visible()

@@ -153,7 +153,7 @@ def test_an_evaluation_outlives_the_server_and_one_that_was_killed_is_resumed(
         page.wait_for_url("**/run?*")
         (live,) = live_evaluations(store)
         os.kill(live.progress.pid, signal.SIGTERM)
-        expect(page.get_by_text("interrupted: its process is gone")).to_be_visible()
+        expect(page.get_by_text("interrupted: its process ended unexpectedly")).to_be_visible()
         server.delay = lambda: 0.0
         page.get_by_role("button", name="Resume").click()
         finished(page)

@@ -85,7 +85,7 @@ def test_a_question_without_nuggets_takes_some_by_hand(judged: Store, dashboard:
     edit_first_nugget(page, "Ines Dahl built it")
     page.get_by_role("textbox", name="Your name").fill("Ada")
     page.get_by_role("button", name="Save without approving").click()
-    expect(page.get_by_text("No such question.")).to_be_visible()
+    expect(page.get_by_text("There are no such questions.")).to_be_visible()
     found = dataset_of(judged, "bridges").questions[1].nuggets
     assert found is not None
     assert (found.nuggets, found.approved) == ((Nugget(text="Ines Dahl built it", importance="vital"),), False)

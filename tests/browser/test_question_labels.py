@@ -26,7 +26,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     expect(page.get_by_text("1 answer is wrong about refusing: 1 refuses an answerable question")).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
-    page.get_by_text("Say whether it can be answered").click()
+    page.get_by_text("Label whether it can be answered").click()
     choose(page, "Can it be answered?", "Unanswerable")
     form = page.get_by_test_id("stForm").first
     form.get_by_role("button", name="Save").click()

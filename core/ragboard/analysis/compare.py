@@ -383,7 +383,7 @@ def in_words(compared: MetricComparison) -> str:
 
 
 def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
-    """Say which difference this many questions can detect, and how many are needed to detect a difference of `points`.
+    """Return which difference can be detected with these questions, and how many are needed to detect `points`.
 
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
@@ -427,14 +427,14 @@ def verdict_in_words(compared: Comparison) -> str:
     parts = [f"{b} is {' and '.join(significant)}"] if significant else []
     if undecided := by_change.get("no significant difference"):
         between = "" if significant else f" between {b} and {a}"
-        parts.append(f"no significant difference{between} on {_counted(undecided)}")
+        parts.append(f"no significant difference{between} on {_metric_count(undecided)}")
     if explained := by_change.get("explained by passages"):
-        parts.append(_explained(explained, compared))
+        parts.append(_explanation_by_passages(explained, compared))
     others: dict[Change, str] = {
         "different judges": "different judges, so no result, on",
         "not compared": "no question scored in both on",
     }
-    parts += [f"{words} {_counted(by_change[change])}" for change, words in others.items() if change in by_change]
+    parts += [f"{words} {_metric_count(by_change[change])}" for change, words in others.items() if change in by_change]
     if not parts and compared.metrics:
         return f"No metric can tell {b} from {a}"
     if not parts:
@@ -482,7 +482,7 @@ def grades_in_words(compared: Comparison) -> str:
     text = f"Annotators grade {b} {' and '.join(decided)}" if decided else "Annotators' grades"
     if not others:
         return f"{text}."
-    same = f"no significant difference on {_listed([metric.label for metric in others])}"
+    same = f"no significant difference on {_joined([metric.label for metric in others])}"
     return f"{text}{'; ' if decided else ': '}{same}."
 
 
@@ -491,13 +491,13 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
-def _explained(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
-    """Say that the number of passages alone can explain the difference of these metrics."""
+def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
+    """Return in words that the number of passages alone can explain the difference of these metrics."""
     lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
     differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
     more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
     return (
-        f"{_counted(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
+        f"{_metric_count(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
         f" ({compared.passages_a:.1f} → {compared.passages_b:.1f})"
     )
 
@@ -510,10 +510,10 @@ def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> st
         if metric.pairs
     ]
     rest = len(metrics) - MAX_NAMED
-    return _listed([*texts, f"{rest} more"] if rest > 0 else texts)
+    return _joined([*texts, f"{rest} more"] if rest > 0 else texts)
 
 
-def _listed(words: Sequence[str]) -> str:
+def _joined(words: Sequence[str]) -> str:
     """Return `faithfulness, recall and precision`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
@@ -524,12 +524,12 @@ def _difference(pairs: PairedDifference) -> str:
     return f"{pairs.difference:+.2f}{interval}"
 
 
-def _counted(metrics: Sequence[MetricComparison]) -> str:
+def _metric_count(metrics: Sequence[MetricComparison]) -> str:
     return metrics[0].label if len(metrics) == 1 else f"{len(metrics)} metrics"
 
 
 def methods_in_words(compared: Comparison) -> tuple[str, ...]:
-    """Say how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
+    """Return how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"

@@ -469,7 +469,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
 """The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
 
 
-def _unchanged(values: FloatArray) -> FloatArray:
+def _identity(values: FloatArray) -> FloatArray:
     return values
 
 
@@ -483,7 +483,7 @@ def _read_rules() -> tuple[dict[str, Quantity], tuple[Rule, ...]]:
             label=entry["label"],
             text=entry["text"],
             inputs=tuple(entry["inputs"]),
-            compute=COMPUTATIONS.get(key, _unchanged),
+            compute=COMPUTATIONS.get(key, _identity),
             bounds=DIFFERENCE_BOUNDS if entry.get("difference") else SHARE_BOUNDS,
             unit=entry["unit"],
             reference=entry.get("reference", False),
@@ -559,7 +559,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
-    suspected = list(_suspected(not_triggered, run, columns))
+    suspected = list(_suspected_findings(not_triggered, run, columns))
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)
@@ -645,7 +645,7 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
 
 
 def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
-    """Say how many of the references' claims the retriever and the generator lose, or why this is not known."""
+    """Return how many of the references' claims the retriever and the generator lose, or why this is not known."""
     if not references:
         return (
             "The samples have no reference answers. Without them, it is not certain whether the retriever or the"
@@ -727,7 +727,7 @@ def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> 
     return result
 
 
-def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
+def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
     """Return inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     suspected: list[Finding] = []
     for result in not_triggered:
@@ -931,7 +931,7 @@ def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
 
 
 def why_not_triggered(result: NotTriggered) -> str:
-    """Say why a rule was not triggered."""
+    """Return in words why a rule was not triggered."""
     if result.state == "not evaluated":
         return f"not evaluated: {metric_names(result.missing)}"
     if result.state == "not shown":
@@ -981,7 +981,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
 
 
 def _nothing_shown(diagnosis: Diagnosis) -> str:
-    """Say that no rule shows a fault, how many statements are not supported, and where to look."""
+    """Return in words that no rule shows a fault, how many statements are not supported, and where to look."""
     no_rule = "No rule shows a fault."
     if not diagnosis.statements:
         return no_rule
@@ -996,7 +996,7 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Say how many rules need metrics that were not evaluated, and which; empty if no such metric can be evaluated."""
+    """Return how many rules need metrics that were not evaluated, and which; empty if none can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
@@ -1011,7 +1011,7 @@ def missing_in_words(diagnosis: Diagnosis) -> str:
 
 
 def top_questions_in_words(diagnosis: Diagnosis) -> str:
-    """Say which share of the unsupported statements the top questions account for; empty without such statements."""
+    """Return the share of the unsupported statements that the top questions have; empty without such statements."""
     if diagnosis.top_questions_share is None:
         return ""
     count, total = len(diagnosis.questions), diagnosis.question_count
@@ -1071,7 +1071,7 @@ def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, st
 
 
 def groups_compared_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
-    """Say which groups were compared, and how. `labels`: labels of the metrics."""
+    """Return in words which groups were compared, and how. `labels`: labels of the metrics."""
     if not comparisons.groups:
         return f"No metadata column has groups of at least {MIN_GROUP_SIZE} scored samples."
     columns = ", ".join(column.removeprefix("metadata.") for column in comparisons.columns)

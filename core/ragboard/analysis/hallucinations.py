@@ -145,7 +145,7 @@ class HallucinationGroups:
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
     """Return a page of statements: contradicted before unsupported, and among these, with numbers or names first."""
     with store.database.read() as connection:
-        shown = _shown(connection, query)
+        shown = _covered_evaluations(connection, query)
         create_matches(connection, query, list(shown))
         labels = matched_labels(connection)
         page = matched_page(connection, query)
@@ -198,7 +198,7 @@ def _variants(connection: Connection, run_id: str, positions: Collection[int]) -
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
     """Return the SQL query that selects a page of statements."""
     with store.database.read() as connection:
-        shown = list(_shown(connection, query))
+        shown = list(_covered_evaluations(connection, query))
         return str(statements_query(query, shown, separately_judged(connection, shown)))
 
 
@@ -218,7 +218,7 @@ def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = Fals
     `each_judge`: whether to use one evaluation per run and judge, instead of one evaluation per run.
     """
     with store.database.read() as connection:
-        create_matches(connection, query, list(_shown(connection, query, each_judge=each_judge)))
+        create_matches(connection, query, list(_covered_evaluations(connection, query, each_judge=each_judge)))
         yield connection
 
 
@@ -254,7 +254,7 @@ def judges_of(store: Store) -> tuple[str, ...]:
         return judge_names(connection)
 
 
-def _shown(
+def _covered_evaluations(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy, str]]:
     """Return the evaluations that a query covers: {id: (name of the run in commands, judge, id of the run)}."""

@@ -204,7 +204,7 @@ def mean_of(
             imputed_value=fill[0],
             note=f"{missing:,} unscored count as {fill[0]:g}" + (", the worst value" if fill[0] else ""),
         )
-    return _bounded(metric, plain, low, high, missing)
+    return _mean_with_bounds(metric, plain, low, high, missing)
 
 
 def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
@@ -212,7 +212,7 @@ def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
     return None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
 
 
-def _bounded(
+def _mean_with_bounds(
     metric: MetricDescription | None, plain: Mean, low: AnyMoments | None, high: AnyMoments | None, missing: int
 ) -> Mean:
     if low is None or high is None:

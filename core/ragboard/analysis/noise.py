@@ -79,7 +79,7 @@ def _noise(
     )  # other seed, prompts or version
     if other is None:
         return None
-    pairs = _paired(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
+    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
     if pairs is None:
         return None
     return JudgeNoise(
@@ -120,7 +120,7 @@ def _parameter_changes(shown: Mapping[str, JsonValue], other: Mapping[str, JsonV
             yield f"{key} {values[0]}, {values[1]}"
 
 
-def _paired(
+def _difference(
     connection: Connection,
     run_id: str,
     shown: str,

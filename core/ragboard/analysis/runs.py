@@ -79,7 +79,7 @@ class TotalUsage:
 
     def __str__(self) -> str:
         """`41 calls, 12,300 tokens, $0.0042; 100% of the calls and 108% of the tokens planned`."""
-        return f"{self._counts()}, {self._dollars()}{self._planned()}"
+        return f"{self._counts()}, {self._dollars()}{self._shares_of_plan()}"
 
     def _counts(self) -> str:
         counts = f"{self.calls:,} calls, {self.prompt_tokens + self.completion_tokens:,} tokens"
@@ -88,7 +88,7 @@ class TotalUsage:
     def _dollars(self) -> str:
         return f"cost unknown ({', '.join(self.unpriced)})" if self.cost is None else f"${self.cost:,.4f}"
 
-    def _planned(self) -> str:
+    def _shares_of_plan(self) -> str:
         if self.calls_to_plan_ratio is None:
             return ""
         tokens = (

@@ -175,8 +175,8 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
             position=row.position,
             sample_id=row.sample_id,
             question=row.question,
-            scores=_ordered(scores.get(row.position, {})),
-            file_scores=_ordered(file_scores.get(row.position, {})),
+            scores=_in_metric_order(scores.get(row.position, {})),
+            file_scores=_in_metric_order(file_scores.get(row.position, {})),
             labels={label: count for label, count in labels.items() if count},
             refuses=row.refuses,
             flips=flipped.get(row.position),
@@ -213,7 +213,7 @@ def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["bel
     return (threshold.fail, threshold.value) if threshold else None
 
 
-def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+def _in_metric_order(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
     return {metric: outcomes[metric] for metric in in_order(outcomes)}
 
 
@@ -253,8 +253,8 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     """Load one sample with all its results. Raises NotFoundError if the run has no such sample."""
     with store.database.read() as connection:
         position, sample = find_sample(connection, run, sample_id)
-        scores = _ordered(sample_outcomes(connection, run, [position]).get(position, {}))
-        file_scores = _ordered(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
+        scores = _in_metric_order(sample_outcomes(connection, run, [position]).get(position, {}))
+        file_scores = _in_metric_order(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
         statements, refuses = answer_statements(connection, run.evaluation_id, position)
         sentences = sample_sentences(connection, run.evaluation_of("ragas.context_relevance"), position)
         neighbours = sample_texts(connection, run.run_id, [position - 1, position + 1])

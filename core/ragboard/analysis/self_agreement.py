@@ -104,7 +104,7 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
             for replies_of_kind in compared_replies(connection, evaluation)
         }
         metrics = [
-            _drawn(
+            _metric_of_draws(
                 spec,
                 descriptions[spec].label if spec in descriptions else spec,
                 drawn_scores(connection, evaluation, spec),
@@ -128,7 +128,7 @@ def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> Re
     )
 
 
-def _drawn(metric: str, label: str, drawn: DrawnScores) -> DrawnMetric:
+def _metric_of_draws(metric: str, label: str, drawn: DrawnScores) -> DrawnMetric:
     draws = int(drawn.draws.max()) + 1
     _, first, counts = np.unique(drawn.positions, return_index=True, return_counts=True)
     complete = first[counts == draws]

@@ -134,7 +134,7 @@ def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatemen
 
 
 def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
-    """Say whether the cited passage supports its sentence, with `likely` for a rule-based judge."""
+    """Return in words whether the cited passage supports its sentence, with `likely` for a rule-based judge."""
     if citation.rank is None:
         return f"No retrieved passage has the number or id {citation.name}."
     likely = "likely " if rule_based and citation.support else ""
@@ -196,7 +196,7 @@ _JUDGED_SEPARATELY = "Judged against each passage separately, not against all to
 
 
 def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
-    """Say which passages support or contradict a statement.
+    """Return in words which passages support or contradict a statement.
 
     `ranks`: the passages of which evidence for a joint verdict may be named.
     """
@@ -207,7 +207,7 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def origin_words(judged: JudgedStatement) -> str:
-    """Say whether the reference contains a statement, and whether the passages support it only together.
+    """Return in words whether the reference contains a statement, and whether the passages support it only together.
 
     Empty if this was not judged.
     """
@@ -226,7 +226,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 
 def words_asked(reason: str, asked: Sequence[str]) -> str:
-    """Say which words of a judge's reason `... in no passage.` are in the question or in earlier turns.
+    """Return in words which words of a judge's reason `... in no passage.` are in the question or in earlier turns.
 
     `asked`: the question, then the texts of earlier turns. Empty if no word is, or if the reason is of another kind.
     """

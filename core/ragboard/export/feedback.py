@@ -134,15 +134,17 @@ def feedback_bytes(store: Store, run: RunRef, kind: str) -> bytes:
     Raises SettingError if the run was not evaluated, or if a sample has no trace id of that tool.
     """
     form = FEEDBACK_FORMATS[kind]
-    lines = [json.dumps(form.line(sample_score), ensure_ascii=False) for sample_score in _scored(store, run, form)]
+    lines = [
+        json.dumps(form.line(sample_score), ensure_ascii=False) for sample_score in _sample_scores(store, run, form)
+    ]
     if not lines:
         raise SettingError(f"{run.name}: no sample has a score; evaluate the run first")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _scored(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[SampleScore]:
+def _sample_scores(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[SampleScore]:
     judged = {spec: summary.judged for spec, summary in run_summary(store, run).metrics.items()}
-    unsupported = _unsupported(store, run)
+    unsupported = _unsupported_statements(store, run)
     for sample, outcomes in scored_samples(store, run):
         for spec, score in outcomes.items():
             if not isinstance(score, Score):
@@ -180,7 +182,7 @@ def _trace(sample: Sample, run: RunRef, form: FeedbackFormat) -> str:
     return trace
 
 
-def _unsupported(store: Store, run: RunRef) -> dict[str, list[str]]:
+def _unsupported_statements(store: Store, run: RunRef) -> dict[str, list[str]]:
     """Return the first unsupported statements of each answer, with their verdicts, by sample id."""
     with store.database.read() as connection:
         frame = statement_frame(connection, run)

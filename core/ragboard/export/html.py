@@ -136,7 +136,7 @@ def cut(text: str) -> str:
 
 
 def cut_note(text: str) -> str:
-    """Say how much of a text is shown; empty if the whole text is."""
+    """Return in words how much of a text is shown; empty if the whole text is."""
     return f"The first {MAX_CHARACTERS:,} of {len(text):,} characters are shown." if len(text) > MAX_CHARACTERS else ""
 
 

@@ -20,12 +20,14 @@ def junit_xml(run: str, gated: Sequence[GateResult]) -> str:
     skipped = sum(result.verdict == "inconclusive" for result in gated)
     counts = {"tests": str(len(gated)), "failures": str(failed), "errors": "0", "skipped": str(skipped), "time": "0"}
     suites = ET.Element("testsuites", {"name": "ragboard", **counts})
-    suite = ET.SubElement(suites, "testsuite", {"name": _allowed(run), **counts})
+    suite = ET.SubElement(suites, "testsuite", {"name": _without_forbidden(run), **counts})
     for result in gated:
         sign = ">=" if result.fail == "below" else "<="
-        name = _allowed(f"{result.metric} {sign} {result.threshold:g}")
-        case = ET.SubElement(suite, "testcase", {"classname": _allowed(f"ragboard.{run}"), "name": name, "time": "0"})
-        text = _allowed(gate_text(result))
+        name = _without_forbidden(f"{result.metric} {sign} {result.threshold:g}")
+        case = ET.SubElement(
+            suite, "testcase", {"classname": _without_forbidden(f"ragboard.{run}"), "name": name, "time": "0"}
+        )
+        text = _without_forbidden(gate_text(result))
         if result.verdict == "fail":
             ET.SubElement(case, "failure", {"message": text, "type": "QualityGate"}).text = text
         elif result.verdict == "inconclusive":
@@ -36,5 +38,5 @@ def junit_xml(run: str, gated: Sequence[GateResult]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _allowed(text: str) -> str:
+def _without_forbidden(text: str) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

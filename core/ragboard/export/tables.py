@@ -84,7 +84,7 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 def comparison_frame(compared: Comparison) -> pd.DataFrame:
     """Return one row per metric of a comparison; differences are B minus A."""
     about = {"a": compared.a.name, "b": compared.b.name, "unscored_count_as": compared.policy}
-    return _frame([about | _compared(metric) for metric in compared.metrics], _COMPARED)
+    return _frame([about | _comparison_row(metric) for metric in compared.metrics], _COMPARED)
 
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
     )
 
 
-def _compared(metric: MetricComparison) -> dict[str, Any]:
+def _comparison_row(metric: MetricComparison) -> dict[str, Any]:
     about = {
         "metric": metric.metric,
         "label": metric.label,
@@ -248,8 +248,8 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
     if kind == "csv":
         safe = frame.copy(deep=False)
         for name in frame.select_dtypes(include=["object", "string"]).columns:
-            safe[name] = frame[name].map(_defused, na_action="ignore")
-        safe.columns = [_defused(name) for name in frame.columns]
+            safe[name] = frame[name].map(_without_formula, na_action="ignore")
+        safe.columns = [_without_formula(name) for name in frame.columns]
         rows = _Rows(newline="")
         safe.to_csv(rows, index=False, lineterminator=_Rows.END)
         return rows.getvalue().encode()
@@ -275,7 +275,7 @@ class _Rows(StringIO):
         return super().write(f"{row.removesuffix(self.END)}\n")
 
 
-def _defused(cell: object) -> object:
+def _without_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_PREFIXES) else cell
 
 

@@ -311,7 +311,7 @@ async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: Tas
     texts = tuple(item.sides[0].answer or "" for _, item in group)
     ask = runner.for_sample(sample.id)
     reply = await ask(GradePassages(question=sample.question, passages=texts, history=sample.history))
-    outcomes: list[Outcome] = [_unanswered(reply)] * len(texts)
+    outcomes: list[Outcome] = [_unscored_outcome(reply)] * len(texts)
     if isinstance(reply, PassageGrades):
         outcomes = [
             Score(value=grade, counted=f"grade {grade}: {reason}" if reason else f"grade {grade}")
@@ -336,7 +336,7 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
     reply = await ask(ExtractStatements(question=sample.question, text=sample.answer or "", history=sample.history))
     both: TextOutcomes
     if not isinstance(reply, Extraction):
-        both = _unanswered(reply), None
+        both = _unscored_outcome(reply), None
     elif not reply.statements:
         both = Unscored(reason="undefined", detail="the answer has no statements"), None
     else:
@@ -365,7 +365,7 @@ async def ask_about_texts(
     if helping:
         selected = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
         if not isinstance(selected, Selection):
-            return [(_unanswered(selected), None)] * len(texts)
+            return [(_unscored_outcome(selected), None)] * len(texts)
         chosen = [index in selected.chosen for index in range(len(texts))]
         scores = selected.scores or [None] * len(texts)
         return [
@@ -384,7 +384,7 @@ async def ask_about_texts(
         )
     )
     if not isinstance(reply, Verification):
-        return [(_unanswered(reply), None)] * len(texts)
+        return [(_unscored_outcome(reply), None)] * len(texts)
     return [
         _outcomes_of(
             f"{verdict.label}: {verdict.reason}" if verdict.reason else verdict.label,
@@ -404,7 +404,7 @@ def _outcomes_of(counted: str, score: float | None, *, yes: bool) -> TextOutcome
     return Score(value=float(yes), counted=counted), None if score is None else Score(value=score, counted=counted)
 
 
-def _unanswered(reply: object) -> Outcome:
+def _unscored_outcome(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge's reply has the wrong type"
     return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
 

@@ -204,7 +204,7 @@ def compare_with_baselines(
     trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
     if data.stored.agreement.form == "pairs":
         return _pairs(data, dimension, main, trivial, ties)
-    return _graded(data, dimension, main, trivial, at_least)
+    return _graded_comparison(data, dimension, main, trivial, at_least)
 
 
 def _pairs(
@@ -251,7 +251,7 @@ def _pairs(
     )
 
 
-def _graded(
+def _graded_comparison(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], at_least: float | None
 ) -> BaselineComparison | None:
     means = data.means(dimension)

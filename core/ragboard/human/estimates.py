@@ -125,7 +125,7 @@ def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
 def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity) -> RunEstimate:
     """Collect the judge's scores and the labels of one run, or the reason why the labels cannot be used."""
     judged = summary.metrics[spec].judged or judged_by(summary)
-    labels = _labelled(store, run, measured)
+    labels = _labels(store, run, measured)
     scores, unscored = judged_scores(store, run, spec, measured)
     usable = [row for row in (labels.leading if labels.draw else labels.rows) if row.position in scores]
     refusal = ""
@@ -184,7 +184,7 @@ def judged_scores(
     return scores, ((note,) if unscored else ())
 
 
-def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
+def _labels(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
     """Return the labels of the random queue; without a draw, imported labels if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
@@ -198,7 +198,7 @@ def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> Labelled
 
 
 def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
-    """Say why there are no labels: no label was given, or all are for another evaluation of the run."""
+    """Return in words why there are no labels: no label was given, or all are for another evaluation of the run."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
     for judge, evaluation in others:
@@ -211,7 +211,7 @@ def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str
 
 
 def not_random(count: int, design: SamplingDesign) -> str:
-    """Say why labels that are not a random sample cannot be used."""
+    """Return in words why labels that are not a random sample cannot be used."""
     problem = "were not drawn at random" if design == "not random" else "are not declared random"
     return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 

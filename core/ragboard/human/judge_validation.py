@@ -44,7 +44,7 @@ class JudgeValidation:
     source: str
     """The name of the stored agreement; empty for labels of this run."""
     own: bool
-    """Whether labels of answers of this run are among them."""
+    """Whether labels of answers of this run are included."""
 
     @property
     def in_words(self) -> str:
@@ -61,9 +61,10 @@ class JudgeValidation:
 
     @property
     def doubt(self) -> str:
-        """Why a difference in the metric may not be one in quality; empty if the judge beats the baseline.
+        """Why a difference in the metric may not be a difference in quality; empty if the judge beats the baseline.
 
-        `its judge's agreement with annotators (AUROC 0.95) is not significantly better than that of word overlap (...)`
+        For example, "its judge's agreement with annotators (AUROC 0.95) is not significantly better than that of word
+        overlap (...)".
         """
         comparison = self.comparison
         if comparison.verdict == "better":
@@ -89,7 +90,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     verdicts = is_verdict_based(metric)
     if verdicts:
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
-        found = _compared(data, SUPPORTED) if data else ()
+        found = _comparisons(data, SUPPORTED) if data else ()
         if data and found:
             return _validation(found, data.stored, source="", own=True)
     with store.database.read() as connection:
@@ -105,7 +106,7 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         dimension = _dimension(stored, metric, verdicts=verdicts)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
-        found = _compared(load_agreement(store, stored), dimension)
+        found = _comparisons(load_agreement(store, stored), dimension)
         if found:
             return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id] > 0)
     return None
@@ -131,7 +132,7 @@ def _verdict_dimension(stored: StoredAgreement) -> str:
     return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
 
 
-def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
+def _comparisons(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
     """Return the result of `baseline_comparisons`; empty if the judge has no scorer, or if all labels are the same."""
     try:
         return baseline_comparisons(data, dimension)

@@ -78,7 +78,7 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
         }
         rows = current_labels(connection, run)
     for (kind, *_), group in groupby(rows, key=_object_key):
-        yield json.dumps(_exported(kind, list(group), answers), ensure_ascii=False)
+        yield json.dumps(_exported_label(kind, list(group), answers), ensure_ascii=False)
 
 
 def import_labels(
@@ -230,7 +230,7 @@ def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
 
 
-def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _exported_label(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = rows[-1]
     answer = answers[key]
     by = {

@@ -249,7 +249,7 @@ def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | N
     several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:
         return None
-    return _correlated(
+    return _correlations(
         data,
         [
             (b - a, vote, position)
@@ -260,7 +260,7 @@ def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | N
     )
 
 
-def _correlated(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
+def _correlations(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
     """Correlate the first two numbers of the rows; the third is the position of the row's item."""
     x, y = [row[0] for row in rows], [row[1] for row in rows]
     return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
@@ -286,6 +286,6 @@ def _annotators(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotato
         undecided=sum(not sum(votes) for votes in votes_by_pair.values()),
         annotators=data.annotators(dimension),
         accuracy=_accuracy(data, one_against_others, ties) if several else None,
-        votes=_correlated(data, with_each_other) if several else None,
+        votes=_correlations(data, with_each_other) if several else None,
         alpha=annotators_alpha(data, dimension),
     )

@@ -129,7 +129,7 @@ def _metrics(
 ) -> list[tuple[str, str]]:
     """Return the metrics, each with the kind of labels that correct it."""
     if metrics:
-        return [_named(text, labelled) for text in metrics]
+        return [_parse_pair(text, labelled) for text in metrics]
     first, *others = ({metric.spec for metric in estimated_metrics(store, run)} for run in runs)
     shared = tuple(first.intersection(*others))
     chosen: list[tuple[str, str]] = []
@@ -145,7 +145,7 @@ def _metrics(
     return chosen
 
 
-def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
+def _parse_pair(text: str, labelled: Sequence[str]) -> tuple[str, str]:
     """Parse `METRIC=QUALITY`, or a metric whose name ends with the quality: `ares.answer_faithfulness`."""
     metric, equals, measured = text.rpartition("=")
     if equals and ")" not in measured:

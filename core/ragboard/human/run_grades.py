@@ -1,4 +1,4 @@
-"""Human grades that came with the answers of imported runs, as labels to compare metrics with."""
+"""Human grades in imported runs, as labels to compare metrics with."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ragboard.store import RunRef, Store
 
 __all__ = ["graded_runs", "grades_of_runs"]
 
-LOOKED_AT = 1_000
-"""Number of samples of each run that `graded_runs` looks at."""
+SEARCHED = 1_000
+"""Number of samples of each run in which `graded_runs` searches for grades."""
 
 
 def graded_runs(store: Store) -> frozenset[str]:
@@ -19,7 +19,7 @@ def graded_runs(store: Store) -> frozenset[str]:
         rows = connection.execute(
             "SELECT DISTINCT run_id FROM samples WHERE position < ?"
             " AND (json_type(metadata, ?) = 'OBJECT' OR json_type(metadata, ?) = 'OBJECT')",
-            [LOOKED_AT, *(f"$.{name}" for name in GRADES)],
+            [SEARCHED, *(f"$.{name}" for name in GRADES)],
         ).fetchall()
     return frozenset(run_id for (run_id,) in rows)
 

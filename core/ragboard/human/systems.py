@@ -208,10 +208,10 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
 def systems_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
     """Estimate all systems, their differences (b minus a), and their ranks."""
     estimates = tuple(estimate_system(system, level=level) for system in systems)
-    return _ordered(estimates, systems, _difference, level=level)
+    return _ranked_report(estimates, systems, _difference, level=level)
 
 
-def _ordered(
+def _ranked_report(
     estimates: tuple[SystemEstimate, ...],
     systems: Sequence[System],
     difference: Callable[[System, System, float], SystemDifference],
@@ -293,11 +293,11 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
         uncorrected = tuple(estimate_system(system, level=level) for system in systems)
         return SystemsReport(systems=uncorrected, differences=(), ranking=(), tau=None, level=level)
     labels, judged = (np.concatenate(side) for side in zip(*pool, strict=True))
-    estimates = tuple(_pooled(system, labels, judged, level) for system in systems)
-    return _ordered(estimates, systems, _pooled_difference, level=level, caution=CAUTION)
+    estimates = tuple(_pooled_estimate(system, labels, judged, level) for system in systems)
+    return _ranked_report(estimates, systems, _pooled_difference, level=level, caution=CAUTION)
 
 
-def _pooled(system: System, labels: FloatArray, judged: FloatArray, level: float) -> SystemEstimate:
+def _pooled_estimate(system: System, labels: FloatArray, judged: FloatArray, level: float) -> SystemEstimate:
     if not system.scores:
         return estimate_system(replace(system, refusal=_UNSCORED), level=level)
     unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()

@@ -159,7 +159,12 @@ class _StagedRun:
         if ids != wanted:
             samples = _with_column(samples, "sample_id", pa.array(ids))
             content = b"".join(map(_with_id, content.splitlines(), ids))
-        return replace(block, samples=_moved(samples, first), passages=_moved(block.passages, first), content=content)
+        return replace(
+            block,
+            samples=_with_later_positions(samples, first),
+            passages=_with_later_positions(block.passages, first),
+            content=content,
+        )
 
     def _id(self, wanted: str, key: str | None, line: int) -> str:
         if key is not None:
@@ -186,7 +191,7 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
     return f"{as_json(json.loads(line) | {'id': sample_id})}\n".encode()
 
 
-def _moved(table: Any, first: int) -> Any:
+def _with_later_positions(table: Any, first: int) -> Any:
     """Return an Arrow table with `first` added to its positions."""
     positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
     return _with_column(table, "position", positions)

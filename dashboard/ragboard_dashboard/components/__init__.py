@@ -1,4 +1,4 @@
-"""Browser widgets: a component is built from the files of a widget; widgets of several pages are in this folder."""
+"""Build browser widgets from their script and style files. Widgets that several pages use are in this folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def widget(name: str, root: str, script: Path, *styles: Path) -> Any:
 
 
 def safe_key(what: str, *names: str | None) -> str:
-    """Return `what` with a digest of the names; Streamlit forbids two underscores in a row in component keys."""
+    """Return `what` with a digest of the names, as a widget key. Streamlit forbids `__`, which names may contain."""
     return f"{what}-{blake2b(json.dumps(names).encode(), digest_size=8).hexdigest()}"
 
 

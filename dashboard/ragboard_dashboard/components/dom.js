@@ -1,5 +1,5 @@
-// What every widget draws with. It is put before a widget's own code: both are one module to the browser.
-// All text enters as text nodes, so nothing that a model or a person wrote is markup.
+// Drawing functions for all widgets. This file is put before a widget's code; for the browser, both are one module.
+// All text is inserted as text nodes, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg"
 
@@ -17,7 +17,7 @@ function shape(tag, attributes, text) {
   return node
 }
 
-// A plain click opens the item in this session; with a key held the browser follows the address itself.
+// A plain click opens the item in this session; with a modifier key, the browser follows the link itself.
 function link(className, text, href, open) {
   const node = element("a", className, text)
   node.href = href
@@ -35,7 +35,7 @@ function headerCell(scope, className, text) {
   return node
 }
 
-// A cell that names its column, for where a narrow page shows each row as a block.
+// A cell that names its column, because a narrow page shows each row as a block.
 function cell(title, className, text, note) {
   const node = element("td", className)
   node.dataset.title = title
@@ -44,7 +44,7 @@ function cell(title, className, text, note) {
   return node
 }
 
-// `titles` are words, or header cells that are ready.
+// `titles`: texts or finished header cells.
 function table(caption, titles, rows) {
   const node = element("table")
   const [top, head, body] = ["thead", "tr", "tbody"].map((tag) => element(tag))

@@ -1,5 +1,5 @@
-// Where the menu is a drawer, a page that is chosen in it closes it; what is opened is shown from its top; and where
-// Streamlit says that its server is gone, the page says what to do.
+// Corrections of Streamlit's frame: choosing a page closes the drawer menu, a new page is scrolled to its top, and the
+// message that the server is gone says what to do.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
@@ -12,22 +12,22 @@ function attributes(selector, given) {
   }
 }
 
-function mend() {
+function correct() {
   attributes("[data-testid=stLogoLink]", { "aria-label": "ragboard, all runs" })
   attributes("[data-testid=stExpandSidebarButton]", { "aria-label": "Menu" })
   attributes("[data-testid=stSidebarCollapseButton] button", { "aria-label": "Close the menu" })
-  // Headings stand between the items of this list, which a list must not have.
+  // This list contains headings between its items, which the role of a list does not allow.
   attributes("[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li", { role: "none" })
   for (const title of document.querySelectorAll("[role=dialog] [slot=title]")) {
-    const said = title.nextElementSibling
-    if (title.textContent === "Connection error" && said.textContent !== STOPPED) said.textContent = STOPPED
+    const message = title.nextElementSibling
+    if (title.textContent === "Connection error" && message.textContent !== STOPPED) message.textContent = STOPPED
   }
 }
 
 let shown = null
 
 export default function ({ data }) {
-  // Streamlit keeps the place in a list when what was opened from it is drawn instead.
+  // Streamlit keeps the scroll position when an item that was opened from a list replaces the list.
   if (shown !== null && shown !== data.shown) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
   shown = data.shown
   const close = (event) => {
@@ -35,9 +35,9 @@ export default function ({ data }) {
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click())
   }
   document.addEventListener("click", close)
-  const watch = new MutationObserver(mend)
+  const watch = new MutationObserver(correct)
   watch.observe(document.body, { childList: true, subtree: true })
-  mend()
+  correct()
   return () => {
     document.removeEventListener("click", close)
     watch.disconnect()

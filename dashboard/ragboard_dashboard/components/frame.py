@@ -1,4 +1,4 @@
-"""What surrounds every page: the menu of a narrow page, and what is said when the server stops."""
+"""Corrections of Streamlit's frame around every page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _mount = widget("frame", "frame", COMPONENTS / "frame.js")
 
 
 def page_frame(shown: str) -> None:
-    """Mend Streamlit's frame: its narrow menu stays open after a choice, and its errors name commands of its own.
+    """Correct Streamlit's frame: close the narrow menu after a choice, and name ragboard's commands in its errors.
 
-    If `shown`, what the address opens, changes, the page is shown from its top.
+    `shown`: what the URL opens; if it changes, the page is scrolled to its top.
     """
     _mount(data={"shown": shown}, key="frame")

@@ -1,4 +1,4 @@
-// Statements that the passages do not support, or groups of them, each a way to more.
+// Links to unsupported statements, to groups of statements, or to other pages.
 
 function finding(item, open) {
   const node = element("li")

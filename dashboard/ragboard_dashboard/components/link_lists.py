@@ -1,4 +1,4 @@
-"""Lists of links to statements, groups of statements, and other texts; they report which link was opened."""
+"""Draw lists of links to statements, groups of statements, and other pages; report which link was opened."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucinatio
 
 Shown = TypeVar("Shown")
 MAX_QUESTION_CHARS = 300
-"""Maximum characters of a question shown below a statement; a longer one is shortened."""
+"""Maximum number of characters of a question below a statement; a longer question is cut."""
 
 _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
 
 def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str) -> UnsupportedStatement | None:
-    """Draw statements in columns. Returns the one that was just opened, or None."""
+    """Draw statements in columns. Return the statement that was just opened, or None."""
     items = [
         _item(index, VERDICT_STYLES[one.verdict.label], one.words, one.run, one.sample_id, one.number)
         | {
@@ -40,13 +40,13 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
         }
         for index, one in enumerate(found)
     ]
-    return _opened(found, items, name=name, key=key, layout="columns")
+    return _draw_and_get_opened(found, items, name=name, key=key, layout="columns")
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
-    """Draw a page of statements, one per row; `opened_hallucination` returns the one that was opened.
+    """Draw a page of statements, one per row; `opened_hallucination` returns the statement that was opened.
 
-    Run and judge are named where they are not the same in all rows.
+    Run and judge are shown only if they are not the same in all rows.
     """
     several_runs = len({row.run for row in found}) > 1
     several_judges = len({row.judged.in_words for row in found}) > 1
@@ -55,20 +55,23 @@ def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -
 
 
 def opened_hallucination(key: str) -> tuple[str, str, int] | None:
-    """Run, sample and number of the statement just opened in a list, or None. Call it before drawing."""
+    """Return run, sample and number of the statement just opened in a list, or None. Call this before drawing."""
     drawn = st.session_state.get(key)
     opened = drawn.get("open") if drawn else None
     return (str(opened[0]), str(opened[1]), int(opened[2])) if opened else None
 
 
 def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
-    """Draw groups of statements, one per row; `query` is the URL parameter that filters by group."""
+    """Draw groups of statements, one per row. Return the group that was just opened, or None.
+
+    `query`: the URL parameter that filters by group.
+    """
     items = [_group(index, group, query) for index, group in enumerate(found)]
-    return _opened(found, items, name=name, key=key, layout="rows")
+    return _draw_and_get_opened(found, items, name=name, key=key, layout="rows")
 
 
 def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
-    """Draw links to pages. Returns the one that was just opened, or None."""
+    """Draw links to pages. Return the link that was just opened, or None."""
     items = [
         {
             "key": index,
@@ -81,10 +84,12 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
         }
         for index, link in enumerate(links)
     ]
-    return _opened(links, items, name=name, key=key, layout="columns")
+    return _draw_and_get_opened(links, items, name=name, key=key, layout="columns")
 
 
-def _opened(found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Shown | None:
+def _draw_and_get_opened(
+    found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str
+) -> Shown | None:
     opened: int | None = _draw(items, name=name, key=key, layout=layout).open
     return found[opened] if opened is not None and 0 <= opened < len(found) else None
 

@@ -1,4 +1,4 @@
-// Questions of two runs by how one metric changed, each a way into both answers.
+// Questions of two runs, by how one metric changed. Each links to both answers.
 
 function score(title, side) {
   const node = cell(title)

@@ -1,4 +1,4 @@
-"""Pairs of answers to one question: a list of pairs, and one pair in full."""
+"""Draw pairs of answers to one question: a list of pairs, and one pair in full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _draw_pair = widget("pair", "compare", COMPONENTS / "pair.js", _STYLES)
 
 
 def pair_list(data: Mapping[str, Any], *, key: str) -> str | None:
-    """Draw a list of pairs. Returns the key of the pair that was just opened, or None."""
+    """Draw a list of pairs. Return the key of the pair that was just opened, or None."""
     opened: str | None = _draw_list(key=key, data=data, on_open_change=lambda: None).open
     return opened
 
@@ -28,12 +28,12 @@ def pair_view(data: Mapping[str, Any], *, key: str) -> None:
 
 
 def changed_words(changes: Sequence[Change], side: Literal["A", "B"]) -> list[dict[str, str]]:
-    """Return one side's text in pieces; each piece is on both sides, or only on this one."""
+    """Return one side's text in pieces. A piece is on both sides (`same`) or only on this side."""
     return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in side_of(changes, side)]
 
 
 def passage_group(title: str, passages: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Passages with a title, each with its source."""
+    """Return the data of a list of passages: its title, and each passage (source, text)."""
     return {
         "title": title,
         "passages": [

@@ -20,11 +20,11 @@ def statements(kept: Store) -> str:
     return agree(kept, opinions, Panel(judge=EmbeddedJudge())).agreement.id
 
 
-def choose(page: AppTest, contender: str) -> None:
-    next(box for box in page.selectbox if box.key == "agreement-contender").set_value(contender).run()
+def choose(page: AppTest, scorer: str) -> None:
+    next(box for box in page.selectbox if box.key == "agreement-contender").set_value(scorer).run()
 
 
-def test_a_cut_chosen_for_one_contender_is_not_taken_for_another(draw: Draw, statements: str) -> None:
+def test_a_cut_chosen_for_one_scorer_is_not_taken_for_another(draw: Draw, statements: str) -> None:
     page = draw("agreement", agreement=statements, cut="0.4")
     choose(page, "word overlap")
     assert "cut" not in page.query_params
@@ -56,7 +56,7 @@ def test_the_answer_is_a_word_about_the_marks_and_the_score(draw: Draw, statemen
     assert "another judge" not in said
 
 
-def test_another_contender_is_listed_from_its_first_page(draw: Draw, statements: str) -> None:
+def test_another_scorer_is_listed_from_its_first_page(draw: Draw, statements: str) -> None:
     page = draw("agreement", agreement=statements, part="2")
     choose(page, "word overlap")
     assert not page.exception

@@ -118,7 +118,7 @@ def test_every_field_that_the_command_line_maps_is_mapped_here() -> None:
     assert {*MEANINGS} == {*FIELDS}
 
 
-SAME = "The columns are matched as you chose for first.jsonl."
+SAME = "The columns are matched as for first.jsonl."
 
 
 def test_a_column_is_asked_for_and_the_choice_is_kept_for_files_with_the_same_columns(kept: Store) -> None:
@@ -164,7 +164,7 @@ def test_what_stays_metadata_is_not_asked_about_again_nor_reported_in_the_comman
 def test_passages_are_asked_about_before_an_import_is_offered(kept: Store, passages: object) -> None:
     page = uploaded("open.jsonl", {"question": "Q", "answer": "A", "retrieved": passages, "cost": 3})
     assert [warning.value for warning in page.warning] == [
-        "To continue, choose the column with the passages: statements are checked against them."
+        "To continue, choose the column with the passages. Statements are checked against them."
     ]
     assert not {"Import and evaluate", "Import only"} & {*labels(page)}
     assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
@@ -258,7 +258,7 @@ def test_a_file_is_understood_and_offered_to_the_judge_that_needs_no_key(
 
 def test_what_cannot_be_scored_is_not_offered() -> None:
     page = uploaded("bare.jsonl", {"question": "Q"})
-    assert "None of the usual metrics can be scored" in said(page)
+    assert "None of the default metrics can be scored" in said(page)
     assert "Import and evaluate" not in labels(page)
     assert "Import only" in labels(page)
 
@@ -269,7 +269,7 @@ GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grade
 def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store) -> None:
     page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
     assert "**2 answers to 1 question, with 1 passage each.**" in said(page)
-    assert "It has human grades for faithfulness." in said(page).replace("&#x27;", "'")
+    assert "The file has human grades for faithfulness." in said(page).replace("&#x27;", "'")
     assert [(button.label, button.proto.type) for button in page.button][:3] == [
         ("Import and evaluate", "primary"),
         ("Import and choose metrics", "secondary"),
@@ -305,7 +305,7 @@ PREFERENCE = {"question": "When?", "a": "In 1890.", "b": "In 1900.", "contexts":
 
 def test_a_file_of_preferences_is_no_run(kept: Store) -> None:
     page = uploaded("pairs.jsonl", PREFERENCE | {"dimension": "faithfulness", "preferred": "a"})
-    assert "**People's preferences: 1 pair of answers or passages to 1 question.**" in said(page)
+    assert "**Human preferences: 1 pair of answers or passages to 1 question.**" in said(page)
     assert not [label for label in labels(page) if label.startswith("Import")]
     press(page, "Measure agreement")
     assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
@@ -318,7 +318,7 @@ def test_preferences_among_several_files_are_measured_and_not_imported(kept: Sto
     files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]
     page = page.file_uploader[0].set_value(files).run()
     assert "**1 run file to import.**" in said(page)
-    assert "pairs.jsonl: People's preferences: 1 pair" in said(page).replace("&#x27;", "'")
+    assert "pairs.jsonl: Human preferences: 1 pair" in said(page).replace("&#x27;", "'")
     press(page, "Import only")
     assert [run.name for run in list_runs(kept)] == ["a"]
     assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]

@@ -158,7 +158,7 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
         " GROUP BY ALL ORDER BY made DESC, name",
         [name],
     ).fetchall()
-    return tuple(map(_stored, rows))
+    return tuple(map(_stored_agreement, rows))
 
 
 def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
@@ -245,7 +245,7 @@ def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str,
     return row
 
 
-def _stored(row: tuple[Any, ...]) -> StoredAgreement:
+def _stored_agreement(row: tuple[Any, ...]) -> StoredAgreement:
     *columns, contenders, notes, made, items, clusters, dimensions = row
     names = ("id", "name", "form", "source", "judge", "heuristic", "seed")
     agreement = Agreement(

@@ -17,7 +17,7 @@ class QuestionLabel(NamedTuple):
 
     answerability: Answerability
     annotator: str
-    said: datetime
+    labelled_at: datetime
     """UTC."""
 
 

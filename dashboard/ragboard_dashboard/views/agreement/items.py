@@ -1,4 +1,4 @@
-"""The labelled items: their list, disagreements first, and one item opened."""
+"""The list of labelled items, with disagreements first, and the page of one item."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pa
 
 PAGE_SIZE = 15
 SHOWN = ("word overlap",)
-"""The trivial baselines whose scores are shown of one item: from 0 to 1, as scores of metrics are."""
-LONGEST = 300
-"""Most characters of a text in the list."""
+"""The trivial baselines whose scores are shown for one item: they are from 0 to 1, as the scores of metrics."""
+MAX_TEXT = 300
+"""Maximum number of characters of a text in the list."""
 MAX_ANSWER = 160
-"""Most characters of an answer in the list."""
+"""Maximum number of characters of an answer in the list."""
 
 
 TIES: dict[Ties, str] = {
@@ -43,28 +43,28 @@ TIES: dict[Ties, str] = {
 }
 
 
-def list_pairs(stored: StoredAgreement, dimension: str, contender: str, ties: Ties) -> None:
-    """Draw the pairs that annotators decided, those that the scorer got wrong first."""
-    verdicts = get_pair_verdicts(stored.agreement.id, dimension, contender)
+def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties) -> None:
+    """List the pairs on which annotators prefer a side; pairs that the scorer got wrong come first."""
+    verdicts = get_pair_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
     tied = sum(verdict.difference == 0 for verdict in verdicts)
     how = f", {tied:,} tied ({TIES[ties][0].lower()}{TIES[ties][1:]})" if tied else ""
-    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong{how}; these come first. Click one to see both sides."
+    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong{how}; wrong pairs come first. Click one to see both sides."
     _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
 
-def list_grades(stored: StoredAgreement, dimension: str, contender: str) -> None:
-    """Graded items, those first on which the scorer is farthest from the annotators."""
-    verdicts = get_grade_verdicts(stored.agreement.id, dimension, contender)
+def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
+    """List the graded items; items on which the scorer is farthest from the annotators come first."""
+    verdicts = get_grade_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
-    caption = "Largest gap between score rank and grade rank first; gaps are from -1 to 1."
+    caption = "The largest gaps between score rank and grade rank come first. Gaps are from -1 to 1."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
@@ -79,7 +79,7 @@ def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption:
 def pair_rows(
     verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Pairs as rows of the list: the result, what annotators prefer, the score difference."""
+    """Return the rows of the list of pairs: the result, what annotators prefer, and the score difference."""
     return [
         _row(
             verdict.item_id,
@@ -103,7 +103,7 @@ def _outcome(one: PairVerdict) -> tuple[str, str]:
 
 
 def preferred(vote: float) -> str:
-    """Return the side that a vote prefers."""
+    """Return the side that a vote prefers: "A", "B" or "neither"."""
     return "neither" if vote == 0 else "B" if vote > 0 else "A"
 
 
@@ -120,7 +120,7 @@ def grade_rows(
     *,
     statements: bool = False,
 ) -> list[dict[str, Any]]:
-    """Graded items as rows of the list; of labelled statements, the statement comes before its question."""
+    """Return the rows of the list of graded items. With `statements`, a statement comes before its question."""
     return [
         _row(
             verdict.item_id,
@@ -135,14 +135,14 @@ def grade_rows(
 
 
 def _item_texts(question: str, text: str, *, statements: bool) -> tuple[str, str]:
-    """Return the first line of a row and the second: a statement and its question, or a question and its answer."""
+    """Return the two lines of a row: a statement and its question, or a question and its answer."""
     if statements and text:
         return text, question
     return question or text, shortened(text.strip(), MAX_ANSWER) if question else ""
 
 
-def _ratings(said: Sequence[HumanRating]) -> str:
-    return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in said)}" if len(said) > 1 else ""
+def _ratings(grades: Sequence[HumanRating]) -> str:
+    return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in grades)}" if len(grades) > 1 else ""
 
 
 def _gap(gap: float | None) -> tuple[str, str]:
@@ -158,25 +158,25 @@ def _row(
     text: str,
     where: str,
     outcome: tuple[str, str],
-    people: dict[str, str],
-    contender: dict[str, str],
+    annotators: dict[str, str],
+    scorer: dict[str, str],
     query: Mapping[str, str],
 ) -> dict[str, Any]:
     change, look = outcome
     return {
         "key": item_id,
         "href": address("agreement", {**query, "item": item_id}),
-        "question": strip_bidi_controls(shortened(text, LONGEST)),
+        "question": strip_bidi_controls(shortened(text, MAX_TEXT)),
         "where": strip_bidi_controls(where),
         "change": change,
         "look": look,
-        "a": people,
-        "b": contender,
+        "a": annotators,
+        "b": scorer,
     }
 
 
 def show_item(stored: StoredAgreement, wanted: str) -> None:
-    """Draw one item: its texts, its labels, and the score of every scorer."""
+    """Draw one item: its texts, its labels, and its scores."""
     if st.button("Back to agreement", icon=":material/arrow_back:"):
         del st.query_params["item"]
         st.rerun()
@@ -188,17 +188,17 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         return
     earlier_turns(found.sides[0].history)
     plain(found.sides[0].question or found.item_id, "title")
-    facts([_people(dimension, said, pair=len(found.sides) == 2) for dimension, said in found.human_ratings.items()])
+    facts([_labels(name, ratings, pair=len(found.sides) == 2) for name, ratings in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain(diff_note(found.changes), "note")
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
-        _alone(found)
+        _draw_answer(found)
         if at := get_item_sample(stored.agreement.id, wanted):
             link = {"run": at[0], "sample": at[1]}
             link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
         else:
-            plain("Import these answers as a run and evaluate it to see the statements and verdicts of each.", "note")
+            plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
     for dimension in found.human_ratings:
         scores = _scores(stored, found, dimension)
         if scores:
@@ -206,11 +206,11 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
             facts(scores)
 
 
-def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
-    given = [opinion for opinion in said if opinion is not None]
+def _labels(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
+    given = [rating for rating in ratings if rating is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
-    note = ", ".join("\N{EN DASH}" if opinion is None else f"{opinion:g}" for opinion in said)
+    note = ", ".join("\N{EN DASH}" if rating is None else f"{rating:g}" for rating in ratings)
     if pair:
         note = f"{len(given):,} vote{'' if len(given) == 1 else 's'}"
     elif len(given) < 2:
@@ -219,9 +219,9 @@ def _people(dimension: str, said: Sequence[HumanRating], *, pair: bool) -> tuple
 
 
 def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    """Return what the scorers gave; nothing where only trivial baselines did, whose scores say nothing alone."""
+    """Return the scores of the item; nothing if only trivial baselines scored it, which alone mean nothing."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
-    scorers = [contender for contender in stored.agreement.scorers if contender.name in given]
+    scorers = [scorer for scorer in stored.agreement.scorers if scorer.name in given]
     if all(one.kind == "trivial" for one in scorers):
         return []
     return [
@@ -231,17 +231,17 @@ def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[
     ]
 
 
-def _fact(contender: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[str, str, str]:
+def _fact(scorer: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[str, str, str]:
     letters = "AB" if len(outcomes) == 2 else " "
     values = [f"{one.value:.3g}" if isinstance(one, Score) else "unscored" for one in outcomes]
     words = [outcome.counted if isinstance(outcome, Score) else outcome.detail for outcome in outcomes]
-    if len(set(words)) > 1:  # of a pair: what each side's score counts
+    if len(set(words)) > 1:  # a pair whose sides have different counts
         words = [f"{letter}: {word}" for letter, word in zip(letters, words, strict=True) if word]
     shown = " · ".join(f"{letter} {value}".strip() for letter, value in zip(letters, values, strict=True))
-    return shown, contender.title(dimension), " · ".join(dict.fromkeys(filter(None, words)))
+    return shown, scorer.title(dimension), " · ".join(dict.fromkeys(filter(None, words)))
 
 
-def _alone(found: ItemDetail) -> None:
+def _draw_answer(found: ItemDetail) -> None:
     side = found.sides[0]
     st.subheader("Answer", anchor=False)
     plain(side.answer or "(empty)")
@@ -254,7 +254,7 @@ def _alone(found: ItemDetail) -> None:
 
 
 def opened_data(found: ItemDetail) -> dict[str, Any]:
-    """Both sides of a pair, as JSON-ready data."""
+    """Return both sides of a pair as data for JSON."""
     shared = found.sides[0].contexts == found.sides[1].contexts
     of_passages = found.sides[0].answer is None
     passages = [] if of_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]

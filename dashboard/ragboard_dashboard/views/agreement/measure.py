@@ -1,4 +1,4 @@
-"""Compares the embedded judge with human labels: those of a file, or the grades of runs."""
+"""Compare the embedded judge with human labels: from a file, or the grades of runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ __all__ = ["measure"]
 
 
 def measure(labels: Path | LabelFile, *, keep: bool = False) -> str | None:
-    """Measure the agreement with labels, or those in a file, with a progress bar; return its id, or None and say why.
+    """Measure agreement with labels, or with those in a file, with a progress bar. Return the id of the agreement.
 
-    `keep`: keep the file in the store, as an upload that is deleted with the agreement.
+    If the labels cannot be used, show why and return None. With `keep`, the store keeps the file as an upload and
+    deletes it with the agreement.
     """
     bar = st.progress(0.0, "Reading")
 

@@ -1,4 +1,4 @@
-"""Agreement: can a metric be trusted? Scorers compared with human labels."""
+"""The Agreement page: scorers compared with human labels, to see which metrics can be trusted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ragboard_dashboard.data import (
     get_baselines,
     get_graded_runs,
     get_grades,
-    get_own_answers,
+    get_items_per_run,
     get_passage_agreement,
     get_preferences,
     get_run,
@@ -39,12 +39,12 @@ from ragboard_dashboard.text import html_escaped, markdown_escaped, plain, short
 from ragboard_dashboard.views.agreement.items import TIES, list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.agreement.tables import (
-    contender_pictures,
-    contender_table,
     grades_data,
     grades_method,
     pairs_data,
     pairs_method,
+    scorer_plots,
+    scorer_table,
     votes_data,
 )
 
@@ -53,11 +53,11 @@ __all__ = ["answers_html", "draw"]
 EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
 MAX_GRADED = 3
-"""Number of datasets whose grades are offered."""
+"""Maximum number of datasets whose grades are offered."""
 KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
-BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
-"""What is reset with the scorer or the dimension."""
+RESETS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
+"""The choices that are reset if another scorer or dimension is chosen."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -81,25 +81,26 @@ def draw() -> None:
     if item is not None:
         show_item(stored, item)
     elif stored.agreement.form == "pairs":
-        _pairs(every, stored)
+        _draw_pairs(every, stored)
     else:
-        _graded(every, stored)
+        _draw_graded(every, stored)
 
 
 def _empty() -> None:
     st.header("Can a metric be trusted?", anchor=False)
     st.markdown(
         "Compare it with human labels: preferences between two answers, grades of answers, or labels of statements."
-        " The page says whether the metric beats counting words. Label a run on the Annotate page, or bring a file:"
+        " This page says whether the metric does better than counting words. Label a run on the Annotate page, or"
+        " upload a file:"
     )
     offer_files()
 
 
 def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
-    """Draw the choice of an agreement, and where another can be made."""
+    """Draw the choice of an agreement and, if pages may write to the store, the controls that add another."""
     choice, more = st.columns([6, 2], vertical_alignment="bottom")
     there = stored is None or any(one.agreement.id == stored.agreement.id for one in every)
-    names = {one.agreement.id: _called(one) for one in (every if there or stored is None else (stored, *every))}
+    names = {one.agreement.id: _option(one) for one in (every if there or stored is None else (stored, *every))}
     if names:
         others = [name for name in st.query_params if name != "agreement"]
         shown = stored.agreement.id if stored else next(iter(names))
@@ -110,47 +111,47 @@ def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) ->
             **bound("agreement", shown, key="agreement-agreement", drops=others),
         )
     if writable():
-        shown = stored.agreement.id if stored else ""  # a new key closes it once a file has been measured
+        shown = stored.agreement.id if stored else ""  # with a new key, it closes after a file was measured
         with more, st.popover("Another file", icon=":material/add:", width="stretch", key=f"another-{shown}"):
             offer_files()
 
 
-def _called(stored: StoredAgreement) -> str:
-    made = stored.agreement
-    return f"{made.name}: {stored.items:,} {KINDS.get(made.form, 'graded answers')}, {made.judge}"
+def _option(stored: StoredAgreement) -> str:
+    found = stored.agreement
+    return f"{found.name}: {stored.items:,} {KINDS.get(found.form, 'graded answers')}, {found.judge}"
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
-    """Return a choice that the address has; what does not fit is the first."""
-    chosen: str = st.selectbox(label, options, **_bound(key, _wanted(key, options)), **more)
+    """Draw a choice that is kept in the URL, and return it. The first option replaces one that does not exist."""
+    chosen: str = st.selectbox(label, options, **_bound(key, _value_in_url(key, options)), **more)
     return chosen
 
 
-def _wanted(key: str, options: Sequence[str]) -> str:
+def _value_in_url(key: str, options: Sequence[str]) -> str:
     wanted = st.query_params.get(key, "")
     return wanted if wanted in options else options[0]
 
 
 def _bound(key: str, value: Any) -> dict[str, Any]:
-    return bound(key, value, key=f"agreement-{key}", drops=(*BELONGS.get(key, ()), "part"))
+    return bound(key, value, key=f"agreement-{key}", drops=(*RESETS.get(key, ()), "part"))
 
 
-def _answer(stored: StoredAgreement, compared: Sequence[BaselineComparison], said: str, dimension: str = "") -> None:
-    """Draw what the labels show about the judge: the answer, one sentence each, and the figures behind it."""
+def _answer(stored: StoredAgreement, compared: Sequence[BaselineComparison], basis: str, dimension: str = "") -> None:
+    """Draw whether the metrics can be trusted: for each, the answer, a sentence, the figures, and the basis."""
     st.html(STYLES)
-    if not compared and any(contender.kind == "metric" for contender in stored.agreement.scorers):
+    if not compared and any(scorer.kind == "metric" for scorer in stored.agreement.scorers):
         quality = dimension.replace("_", " ")
         plain(f"No metric of {stored.agreement.judge_in_words} measures {quality}", "title")
-        plain("The table shows what trivial baselines reach. Choose another dimension below.", "note")
+        plain("The table shows only trivial baselines. Choose another dimension below.", "note")
         return
     st.html(answers_html(stored.agreement.judge_in_words, compared))
-    plain(f"{said}{_judged_elsewhere(stored)}", "note")
+    plain(f"{basis}{_other_judge(stored)}", "note")
 
 
-def _judged_elsewhere(stored: StoredAgreement) -> str:
+def _other_judge(stored: StoredAgreement) -> str:
     """Return a sentence if the newest run with these answers was evaluated by another judge."""
-    answers = get_own_answers()
-    newest = next((run for run in get_runs() if run.evaluated and (stored.agreement.id, run.run_id) in answers), None)
+    items = get_items_per_run()
+    newest = next((run for run in get_runs() if run.evaluated and (stored.agreement.id, run.run_id) in items), None)
     judged = get_run(resolve(newest.name)).judged if newest else None
     if newest is None or judged is None or judged.judge == stored.agreement.judge:
         return ""
@@ -158,37 +159,37 @@ def _judged_elsewhere(stored: StoredAgreement) -> str:
 
 
 def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Return each comparison: the answer, the sentence, the figures with the interval of their difference."""
+    """Return the HTML of all comparisons: for each, the answer, a sentence, and the figures with their CI."""
     dimensions = {one.dimension for one in found}
     rows = "".join(
-        f"<div>{_about(one, len(dimensions))}<b>{html_escaped(one.answer)}</b><p>{html_escaped(one.sentence)}</p>"
-        f"<small>{html_escaped(one.details)}</small></div>"
+        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.answer)}</b>"
+        f"<p>{html_escaped(one.sentence)}</p><small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
-    nobody = "<p>The labels are compared with scores from the file alone, not with a judge.</p>"
+    no_judge = "<p>These labels are compared only with scores from the file, not with a judge.</p>"
     many = " rb-many" if len(found) > 1 else ""
     title = found[0].title if len(found) == 1 else judge if len(dimensions) == 1 else f"the metrics by {judge}"
-    return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or nobody}</div>'
+    return f'<div class="rb-answer{many}"><h1>Can {html_escaped(title)} be trusted?</h1>{rows or no_judge}</div>'
 
 
-def _about(one: BaselineComparison, dimensions: int) -> str:
-    """Return the heading of an answer if there are several dimensions."""
+def _dimension_heading(one: BaselineComparison, dimensions: int) -> str:
+    """Return the heading of a comparison if there are several dimensions."""
     if dimensions == 1:
         return ""
     return f"<h2>{html_escaped(one.dimension.replace('_', ' ').capitalize())}</h2>"
 
 
-def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
+def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     names = [one.name for one in stored.agreement.scorers]
-    ties = next(one for one in get_args(Ties) if one == _wanted("ties", get_args(Ties)))
+    ties = next(one for one in get_args(Ties) if one == _value_in_url("ties", get_args(Ties)))
     _answer(
         stored,
         [one for dimension in stored.dimensions for one in get_baselines(stored.agreement.id, dimension, ties)],
         f"{stored.items:,} pairs of {stored.agreement.source}.",
     )
     _choose(every, stored)
-    found = get_preferences(stored.agreement.id, ties, _wanted("against", names))
-    contender_table(pairs_data(found), key="pairs")
+    found = get_preferences(stored.agreement.id, ties, _value_in_url("against", names))
+    scorer_table(pairs_data(found), key="pairs")
     with st.expander("Method"):
         policy, against = st.columns(2)
         with policy:
@@ -198,27 +199,27 @@ def _pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
         _method(stored, pairs_method(found))
         if any(cell.votes for line in found.lines for cell in line.cells.values()):
             kind = _select("Correlation with votes", "correlation", CORRELATIONS, format_func=str.capitalize)
-            contender_table(votes_data(found, kind) or {}, key="votes")
+            scorer_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
     first, second = st.columns(2)
     with first:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
-        contender = _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-    list_pairs(stored, dimension, contender, ties)
+        scorer = _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
+    list_pairs(stored, dimension, scorer, ties)
     offer_deletion(stored)
 
 
 def _titles(stored: StoredAgreement) -> dict[str, str]:
-    return {contender.name: strip_bidi_controls(contender.title()) for contender in stored.agreement.scorers}
+    return {scorer.name: strip_bidi_controls(scorer.title()) for scorer in stored.agreement.scorers}
 
 
-def _method(stored: StoredAgreement, said: str) -> None:
-    plain("\n".join((said, *stored.agreement.notes)), "note")
+def _method(stored: StoredAgreement, text: str) -> None:
+    plain("\n".join((text, *stored.agreement.notes)), "note")
 
 
-def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
-    dimension, at_least = _wanted("dimension", stored.dimensions), _number("at_least")
+def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
+    dimension, at_least = _value_in_url("dimension", stored.dimensions), _number("at_least")
     try:
         compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
@@ -240,20 +241,20 @@ def _graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
-    report = get_grades(stored.agreement.id, dimension, at_least, {})  # seconds, so after what is known at once
+    report = get_grades(stored.agreement.id, dimension, at_least, {})  # takes seconds, so the answer is drawn first
     names = [line.scorer.name for line in report.lines]
-    contender = _wanted("contender", names) if names else ""
-    found = get_grades(stored.agreement.id, dimension, at_least, _cuts(contender))
-    contender_table(grades_data(found), key="grades")
+    scorer = _value_in_url("contender", names) if names else ""
+    found = get_grades(stored.agreement.id, dimension, at_least, _cuts(scorer))
+    scorer_table(grades_data(found), key="grades")
     with st.expander("Method"):
         _method(stored, grades_method(found))
         st.number_input("Good from grade", format="%g", width=220, **_bound("at_least", found.at_least))
-    if contender:
+    if scorer:
         st.subheader("Errors of one scorer", anchor=False)
         _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
-        _one(found, next(one for one in found.lines if one.scorer.name == contender))
+        _draw_scorer(found, next(one for one in found.lines if one.scorer.name == scorer))
         st.subheader("Disagreements", anchor=False)
-        list_grades(stored, dimension, contender)
+        list_grades(stored, dimension, scorer)
     offer_deletion(stored)
 
 
@@ -266,34 +267,34 @@ def _grade_by_grade(stored: StoredAgreement) -> None:
 
 
 def _number(key: str) -> float | None:
-    """Return a number of the address; None if there is none."""
+    """Return a number from the URL, or None if there is none."""
     try:
         return float(st.query_params[key])
     except (KeyError, ValueError):
         return None
 
 
-def _cuts(contender: str) -> dict[str, float]:
+def _cuts(scorer: str) -> dict[str, float]:
     cut = _number("cut")
-    return {} if cut is None else {contender: cut}
+    return {} if cut is None else {scorer: cut}
 
 
-def _one(found: GradeReport, line: GradeLine) -> None:
-    contender_pictures(line, found.annotators, key="one")
+def _draw_scorer(found: GradeReport, line: GradeLine) -> None:
+    scorer_plots(line, found.annotators, key="one")
     if line.cut:
         st.number_input(
             "Good from score",
             format="%.4g",
             step=0.05,
-            help="Choose it before you look: a score fitted to these labels makes the metric look better than it is.",
+            help="Choose it before you look: if it is fitted to these labels, the metric looks better than it is.",
             **_bound("cut", line.cut.threshold),
         )
 
 
 def offer_files() -> None:
-    """Draw where labels come from: the grades of runs, a file, or the sample's. They are compared at once and opened.
+    """Draw the sources of labels: grades of runs, a file, and sample files. The chosen labels are compared and opened.
 
-    Nothing where this server's pages may not change what is kept.
+    Draw nothing if pages may not write to the store.
     """
     if not writable():
         return
@@ -305,7 +306,7 @@ def offer_files() -> None:
     )
     row = st.container(horizontal=True)
     taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
-    st.markdown("The embedded judge (rule-based, no key needed) scores the file here. To use another judge:")
+    st.markdown("Here, the embedded judge (rule-based, no key needed) scores the file. To use another judge, run:")
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
     if file is not None and file.file_id != st.session_state.get("opinions-taken"):
         with uploaded(file) as path:
@@ -320,8 +321,8 @@ def offer_files() -> None:
 
 
 def _offer_grades() -> None:
-    """Draw a button for each dataset whose runs came with human grades that no agreement has yet."""
-    graded = get_graded_runs() - {run_id for _, run_id in get_own_answers()}
+    """Draw a button for each dataset with human grades in its runs that are in no agreement yet."""
+    graded = get_graded_runs() - {run_id for _, run_id in get_items_per_run()}
     by_dataset: dict[str, list[ListedRun]] = {}
     for run in get_runs() if graded else ():
         if run.run_id in graded:
@@ -343,11 +344,11 @@ def _open(agreement_id: str) -> NoReturn:
 
 
 def offer_deletion(stored: StoredAgreement) -> None:
-    """Draw where an agreement can be deleted, once a person has confirmed; an uploaded file goes with it."""
+    """Draw the controls that delete an agreement and its uploaded file, after confirmation."""
     if not writable() or stored.agreement.id.startswith(RUN_LABELS):
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
-        sure = st.checkbox("Delete permanently, with the answers of the judges", key=f"sure-{stored.agreement.id}")
+        sure = st.checkbox("Delete permanently, including all scores", key=f"sure-{stored.agreement.id}")
         if st.button("Delete", icon=":material/delete_forever:", disabled=not sure):
             store().remove_agreement(stored.agreement.id)
             st.query_params.clear()

@@ -1,4 +1,4 @@
-// Small pictures of one contender: curves and points in the unit square, and a table of four counts.
+// Plots of one scorer: curves and points in the unit square, and a table of four counts.
 
 const SIZE = 200
 const LEFT = 30
@@ -31,12 +31,12 @@ function point(mark) {
 
 function picture(plot) {
   const node = element("figure")
-  const drawn = shape("svg", { viewBox: `0 0 ${LEFT + SIZE + 8} ${SIZE + BELOW + 6}`, role: "img", "aria-label": plot.said })
+  const drawn = shape("svg", { viewBox: `0 0 ${LEFT + SIZE + 8} ${SIZE + BELOW + 6}`, role: "img", "aria-label": plot.text })
   drawn.append(...axes(plot))
   const path = plot.line.map(([x, y]) => `${across(x)},${down(y)}`).join(" ")
   drawn.append(shape("polyline", { points: path, class: "line" }))
   for (const mark of plot.marks) drawn.append(...point(mark))
-  node.append(element("figcaption", "", plot.title), drawn, element("div", "note", plot.said))
+  node.append(element("figcaption", "", plot.title), drawn, element("div", "note", plot.text))
   return node
 }
 
@@ -47,7 +47,7 @@ function counts(data) {
     row.append(headerCell("row", "", title), ...numbers.map((number) => element("td", "", number)))
     return row
   })
-  node.append(element("figcaption", "", data.title), table(undefined, data.head, rows), element("div", "note", data.said))
+  node.append(element("figcaption", "", data.title), table(undefined, data.head, rows), element("div", "note", data.text))
   return node
 }
 

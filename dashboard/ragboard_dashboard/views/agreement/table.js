@@ -1,4 +1,4 @@
-// Contenders in rows, what they are held against in columns, every figure with its interval.
+// A table with scorers in rows and dimensions or measures in columns; each figure has its interval.
 
 const WIDTH = 150
 const PAD = 5

@@ -1,4 +1,4 @@
-"""Agreement with annotators: the table of scorers, and plots for one scorer."""
+"""The table of scorers on the Agreement page, and the plots of one scorer."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ragboard_dashboard.components import widget
 
 __all__ = [
     "MEASURES",
-    "contender_pictures",
-    "contender_table",
     "grades_data",
     "grades_method",
     "pairs_data",
     "pairs_method",
-    "pictures_data",
+    "plots_data",
+    "scorer_plots",
+    "scorer_table",
     "votes_data",
 ]
 
@@ -46,33 +46,33 @@ MEASURES: dict[str, Callable[[Ratings], Measure]] = {
     "Kappa": lambda ratings: ratings.kappa,
     "Weighted kappa": lambda ratings: ratings.weighted_kappa,
 }
-"""The columns of the table of grades."""
+"""The columns of the table for graded items."""
 
 
-def contender_table(data: Mapping[str, Any], *, key: str) -> None:
-    """Draw scorers with their figures."""
+def scorer_table(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw a table with a row for each scorer."""
     _draw_table(key=key, data=data)
 
 
-def contender_pictures(line: GradeLine, people: GradeAnnotators, *, key: str) -> None:
+def scorer_plots(line: GradeLine, annotators: GradeAnnotators, *, key: str) -> None:
     """Draw the ROC curve, the calibration and the confusion matrix of one scorer."""
-    _draw_plots(key=key, data=pictures_data(line, people))
+    _draw_plots(key=key, data=plots_data(line, annotators))
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Accuracy by scorer and dimension, as data for JSON."""
+    """Return the accuracy of each scorer in each dimension, as data for JSON."""
     dimensions = found.stored.dimensions
     ceiling = any(people.accuracy for people in found.annotators.values())
-    against = _titled_scorer(found)
+    against = _compared_with(found)
     rows = [
         {
-            "name": _named(line.scorer, found.stored.agreement),
+            "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": _KIND_NOTES[line.scorer.kind],
             "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
         }
         for line in found.lines
-        if line.scorer.name != "coin"  # one lucky or unlucky toss; the dashed line is what to expect
+        if line.scorer.name != "coin"  # one random result says little; the dashed line shows the expected value
     ]
     if ceiling:
         cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
@@ -91,9 +91,15 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     return {
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
-        + (" Solid line: annotators with each other." if ceiling else ""),
+        + (" Solid line: annotators compared with each other." if ceiling else ""),
         "columns": [
-            {"title": _titled(name), "low": 0.0, "high": 1.0, "chance": 0.5, "people": _reached(found.annotators[name])}
+            {
+                "title": _dimension_title(name),
+                "low": 0.0,
+                "high": 1.0,
+                "chance": 0.5,
+                "people": _annotators_accuracy(found.annotators[name]),
+            }
             for name in dimensions
         ],
         "rows": rows,
@@ -101,15 +107,15 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 
 def pairs_method(found: PreferenceReport) -> str:
-    """Say how the table and the sentences above it are computed."""
+    """Return how the table and the sentences above it are computed."""
     undecided = sum(people.undecided for people in found.annotators.values())
     return "\n".join(
         filter(
             None,
             (
-                "The sentences compare the judge with the baseline that is right most often, pair by pair, by the CI of"
-                " the difference and McNemar's exact test, both clustered where pairs share a question.",
-                f"p in the table: McNemar test against {_titled_scorer(found)}, by question where pairs share one,"
+                "The sentences compare the judge with the baseline that is right most often, pair by pair: CI of the"
+                " difference and McNemar's exact test, both clustered by question if pairs share questions.",
+                f"p in the table: McNemar test against {_compared_with(found)}, by question if pairs share questions,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
@@ -117,17 +123,17 @@ def pairs_method(found: PreferenceReport) -> str:
     )
 
 
-def _named(scorer: Scorer, agreement: Agreement) -> str:
-    """Return the title of a scorer; a metric with its judge."""
+def _scorer_name(scorer: Scorer, agreement: Agreement) -> str:
+    """Return the title of a scorer, with the judge if the scorer is a metric."""
     by = f" by {agreement.judge_in_words}" if scorer.metrics else ""
     return strip_bidi_controls(f"{scorer.title()}{by}")
 
 
-def _titled_scorer(found: PreferenceReport) -> str:
+def _compared_with(found: PreferenceReport) -> str:
     return next((line.scorer.title() for line in found.lines if line.scorer.name == found.against), found.against)
 
 
-def _reached(people: PairAnnotators) -> float | None:
+def _annotators_accuracy(people: PairAnnotators) -> float | None:
     return people.accuracy.accuracy if people.accuracy else None
 
 
@@ -169,7 +175,7 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """Return a correlation of score differences with votes, as data for JSON; None if votes only name a side."""
+    """Return a correlation of score differences with votes, as data for JSON; None if votes have no strength."""
     dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
@@ -194,7 +200,8 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
         "caption": f"{kind.capitalize()} correlation between the score difference (B - A) and each vote on the pair."
         " Dashed line: no correlation. Solid line: annotators with each other.",
         "columns": [
-            _correlation_column(_titled(name), getattr(one, kind) if one else None) for name, one in people.items()
+            _correlation_column(_dimension_title(name), getattr(one, kind) if one else None)
+            for name, one in people.items()
         ],
         "rows": rows,
     }
@@ -225,13 +232,13 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Scorers compared with the mean grade, as data for JSON."""
+    """Return the figures of each scorer compared with the mean grade, as data for JSON."""
     people = found.annotators.ratings
     rows = [
         {
-            "name": _named(line.scorer, found.stored.agreement),
+            "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
-            "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored(line)))),
+            "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored_note(line)))),
             "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
         }
         for line in found.lines
@@ -241,9 +248,9 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
         cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
-        "caption": f"Compared with the mean grade of {found.compared:,} of {found.graded:,} items, those that the judge"
-        f" and the baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: chance."
-        + (" Solid line: one annotator beside the mean of the others." if people else ""),
+        "caption": f"Compared with the mean grade of the {found.compared:,} of {found.graded:,} items that the judge"
+        f" and all baselines scored, with 95% CIs. Good: graded {found.at_least:g} or more. Dashed line: chance."
+        + (" Solid line: one annotator compared with the mean of the others." if people else ""),
         "columns": [
             {
                 "title": title,
@@ -259,16 +266,17 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
 
 
 def grades_method(found: GradeReport) -> str:
-    """Say how the table and the sentence above it are computed."""
+    """Return how the table and the sentence above it are computed."""
     alpha = found.annotators.alpha.value if found.annotators.alpha else None
     return "\n".join(
         filter(
             None,
             (
-                "The sentence compares the judge with the baseline of the highest AUROC on the same items; the CI of"
-                f" the difference is by bootstrap over {found.clusters:,} questions or conversations, as all CIs here.",
-                f"Annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}: these are good.",
-                "For weighted kappa, scores become grades with the same distribution as those of annotators.",
+                "The sentence compares the judge with the baseline that has the highest AUROC on the same items. All"
+                f" CIs are computed by bootstrap over {found.clusters:,} questions or conversations.",
+                f"Annotators graded {found.good:,} of {found.graded:,} items at least {found.at_least:g}: these are"
+                " good.",
+                "For weighted kappa, scores are converted to grades with the distribution of the annotators' grades.",
                 f"Krippendorff's alpha of {found.annotators.annotators} annotators: {alpha:.2f}"
                 if alpha is not None
                 else "",
@@ -277,38 +285,38 @@ def grades_method(found: GradeReport) -> str:
     )
 
 
-def _unscored(line: GradeLine) -> str:
+def _unscored_note(line: GradeLine) -> str:
     return f"{line.unscored:,} unscored" if line.unscored else ""
 
 
-def pictures_data(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
-    """ROC curve, calibration and confusion matrix of one scorer, as data for JSON."""
-    plots = [_roc_plot(line, people)] if line.roc else []
+def plots_data(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
+    """Return the ROC curve, the calibration and the confusion matrix of one scorer, as data for JSON."""
+    plots = [_roc_plot(line, annotators)] if line.roc else []
     return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """Return the false positive rate and the true positive rate, which are a point of the ROC plot."""
+    """Return the false positive rate and the true positive rate: the coordinates of a point in the ROC plot."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
-def _roc_plot(line: GradeLine, people: GradeAnnotators) -> dict[str, Any]:
+def _roc_plot(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
     area = line.ratings.auroc.value
-    said = [] if area is None else [f"AUROC {area:.2f}."]
+    texts = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
-        said.append(f"Dot: good from score {line.cut.threshold:.3g}.")
-    if people.ratings and people.ratings.agreement:
-        x, y = _rates(people.ratings.agreement)
+        texts.append(f"Dot: good from score {line.cut.threshold:.3g}.")
+    if annotators.ratings and annotators.ratings.agreement:
+        x, y = _rates(annotators.ratings.agreement)
         marks.append(_mark(x, y, kind="person"))
-        said.append("Ring: one annotator vs the others.")
+        texts.append("Ring: one annotator vs the others.")
     return {
         "title": "ROC",
         "x": "false positive rate",
         "y": "true positive rate",
-        "said": " ".join(said),
+        "text": " ".join(texts),
         "line": [(0.0, 0.0), *(_rates(cut.agreement) for cut in line.roc)],
         "marks": marks,
     }
@@ -323,7 +331,7 @@ def _calibration_plots(line: GradeLine) -> list[dict[str, Any]]:
             "title": "Calibration",
             "x": "mean score",
             "y": "share rated good",
-            "said": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}. On the dashed"
+            "text": f"Expected calibration error {found.error:.2f}, Brier score {found.brier:.2f}. On the dashed"
             " line, a score is a probability.",
             "line": [],
             "marks": [
@@ -349,9 +357,9 @@ def _counts(line: GradeLine) -> dict[str, Any] | None:
             ["scored good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
             ["scored not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
         ],
-        "said": f"Good from score {line.cut.threshold:.3g}{fitted}.",
+        "text": f"Good from score {line.cut.threshold:.3g}{fitted}.",
     }
 
 
-def _titled(dimension: str) -> str:
+def _dimension_title(dimension: str) -> str:
     return strip_bidi_controls(dimension.replace("_", " ").capitalize())

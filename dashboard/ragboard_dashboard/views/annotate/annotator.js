@@ -1,5 +1,5 @@
-// One answer whose statements a person judges by keyboard, beside its passages. What is said here is shown at once and
-// told as a whole; what comes back replaces it only when nothing is still on its way.
+// One answer whose statements a person labels by keyboard, beside its passages. Labels are shown immediately and sent to
+// the server all together; labels from the server replace them only if no message is on its way.
 // Offsets are UTF-16 units.
 
 const annotators = new WeakMap()
@@ -26,7 +26,7 @@ class Annotator {
     this.root.ownerDocument.removeEventListener("keydown", this.listen)
   }
 
-  // The first statement from `place` on that has no verdict yet, else the first of all; null where all have one.
+  // The first statement without a label from `place` on, else the first without a label; null if all have labels.
   open(place) {
     const after = this.labels.findIndex((label, n) => n >= place && !label)
     const found = after >= 0 ? after : this.labels.findIndex((label) => !label)
@@ -129,7 +129,7 @@ class Annotator {
     else this.listbox.setAttribute("aria-activedescendant", `statement-${this.at}`)
   }
 
-  // Keeps the statement that is next in sight; not when the page opens, which is to be read from its top.
+  // Scrolls to the current statement; not called when the page opens, to show the page from its top.
   follow() {
     this.draw()
     this.options[this.at]?.scrollIntoView({ block: "nearest" })
@@ -148,7 +148,7 @@ class Annotator {
     event.preventDefault()
   }
 
-  // The field for a note is the page's own; Enter or Escape leads back to the keys.
+  // The field for a note belongs to the page; Enter or Escape leaves it.
   note() {
     const field = this.root.ownerDocument.querySelector('input[aria-label="Note"]')
     if (!field) return
@@ -173,12 +173,12 @@ class Annotator {
     this.report()
   }
 
-  // What is said again after it was taken back reads as before: the time tells the two apart.
+  // The time distinguishes a label that is given again after it was removed from the first message.
   report() {
-    this.tell({ sample: this.data.sample, said: this.labels, at: this.at, when: Date.now() })
+    this.tell({ sample: this.data.sample, labels: this.labels, at: this.at, when: Date.now() })
   }
 
-  // What the store has. Where something was taken back there, that statement is the next.
+  // Takes over the labels in the store. If a label was removed there, its statement becomes the current one.
   adopt(labels) {
     if (this.told !== undefined && this.told !== JSON.stringify(labels)) return
     this.told = undefined

@@ -1,7 +1,7 @@
-"""One sample to be labelled: its statements by keyboard, the answer as a whole, or two answers side by side.
+"""Draw one sample to label: its statements, labelled by keyboard, the whole answer, or two answers side by side.
 
-Who made the answer and what a judge says of it is not shown. A button's key names its sample: a key pressed twice
-says nothing of the next one.
+Verdicts of judges are not shown. The key of a button contains the id of its sample: if a key is pressed twice, the next
+sample is not labelled.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _draw = widget(
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotationSession:
-    """Who is labelling what."""
+    """Who labels what."""
 
     run: RunRef
     queue: LabelSource
@@ -61,23 +61,23 @@ class AnnotationSession:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnnotatorState:
-    """What a person has said of the statements of a sample so far, as the browser knows it."""
+    """A person's labels of a sample's statements so far, as the browser sends them."""
 
     sample: str
     labels: tuple[Label | None, ...]
     at: int | None
-    """The statement that is next, from 0; None if all have a verdict."""
+    """The current statement, from 0; None if all statements have a label."""
     when: int
-    """In the browser's milliseconds; distinguishes a repeated choice from a redelivered one."""
+    """Time in the browser, in milliseconds; it distinguishes a repeated choice from a message sent twice."""
 
 
 def annotator_state() -> AnnotatorState | None:
-    """Return what the browser last sent; None before the first choice, and for what it could not have sent."""
+    """Return what the browser sent last; None before the first choice, and for data that is not valid."""
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
-        case {"sample": str(sample), "said": [*said], "at": int() | None as at, "when": int(when)}:
+        case {"sample": str(sample), "labels": [*sent], "at": int() | None as at, "when": int(when)}:
             labels: list[Label | None] = [
-                next((label for label in VERDICT_STYLES if label == one), None) for one in said
+                next((label for label in VERDICT_STYLES if label == one), None) for one in sent
             ]
             return AnnotatorState(sample=sample, labels=tuple(labels), at=at, when=when)
         case _:
@@ -85,7 +85,7 @@ def annotator_state() -> AnnotatorState | None:
 
 
 def take_statements(session: AnnotationSession) -> None:
-    """Save what a person said of statements since the last time."""
+    """Save the labels of statements that the browser sent since the last call."""
     now = annotator_state()
     if now is None or now == st.session_state.get("annotator-taken"):
         return
@@ -114,7 +114,7 @@ def _statement_write(
 
 
 def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
-    """Draw the answer with its statements; the keys `1`, `2` and `3` label one."""
+    """Draw the answer with its statements; the keys `1`, `2` and `3` label the current statement."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
     sample, statements = report.sample, [statement.statement for statement in report.statements]
@@ -149,7 +149,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
 
 
 def note_field(session: AnnotationSession, item: QueueItem) -> None:
-    """Draw the field for a note on the next statement. A note on a labelled statement is stored with its label."""
+    """Draw the field for a note on the current statement. A note on a labelled statement is stored with its label."""
     now = annotator_state()
     mine = _own_labels(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
@@ -202,7 +202,7 @@ def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
 
 
 def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> None:
-    """Two answers to one question, in an order by lot; `a`, `b` or `t` for a tie."""
+    """Draw two answers to one question, in random order; the keys are `a`, `b` and `t` for a tie."""
     sides = [get_sample(session.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -238,13 +238,13 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
 
 
 def _own_labels(session: AnnotationSession, sample_id: str) -> list[Label | None]:
-    """Return the person's verdict on each statement, in that queue."""
+    """Return the annotator's latest label of each statement in this queue; None for a statement without a label."""
     mine: list[Label | None] = []
     for each in get_sample(session.run, sample_id).statements:
-        said: list[Label] = [
+        given: list[Label] = [
             one.label for one in each.people if one.annotator == session.name and one.queue == session.queue
         ]
-        mine.append(said[-1] if said else None)
+        mine.append(given[-1] if given else None)
     return mine
 
 
@@ -272,7 +272,7 @@ def _note(item: QueueItem) -> None:
 
 
 def _typed_note(item: QueueItem) -> str:
-    """Return what the field for a note holds, which is drawn behind the buttons that send it."""
+    """Return the text in the field for a note; the field is drawn after the buttons that use its text."""
     return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
 
 

@@ -1,4 +1,4 @@
-"""Annotate: a person judges statements, answers or pairs by keyboard, without seeing what the judge says."""
+"""The Annotate page: a person labels statements, answers or pairs by keyboard, without seeing the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ ASKED: dict[LabelKind, str] = {
     "preference": "Which of two answers is better?",
 }
 LEADS_TO: dict[LabelKind, str] = {
-    "verdict": "From it, Estimate gives the mean of all of them, and Agreement says whether to trust the judge.",
-    "grade": "From it, Estimate gives the mean of all of them.",
+    "verdict": "With its labels, Estimate computes the mean for the whole run, and Agreement checks the judge.",
+    "grade": "With its labels, Estimate computes the mean for the whole run.",
     "preference": "Export them with `ragboard labels export`; `ragboard agree` compares judges with them.",
 }
-"""What a batch of labels is good for."""
+"""What a batch of labels can be used for."""
 
 
 def draw() -> None:
@@ -92,11 +92,11 @@ def draw() -> None:
         dimension=session.dimension,
         against=session.against,
     )
-    _one(actions, session, kind, queue)
+    _draw_item(actions, session, kind, queue)
 
 
 def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
-    """Draw who labels what, folded; all of it is in the address."""
+    """Draw the choice of who labels what, in a popover; all choices are in the URL."""
     in_address: dict[str, Any] = {"bind": "query-params"}
     with row.popover("Setup", icon=":material/tune:"):
         what = st.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
@@ -114,7 +114,7 @@ def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
 
 
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
-    """Draw the choice of the run, and of the one to compare with."""
+    """Draw the choice of the run and, for pairs, of the run to compare with; return the latter."""
     names = [one.name for one in get_runs()]
     st.selectbox("Run", names, **bound("run", run.name, key="annotate-run", drops=("sample",)))
     choose_evaluation(run, "run")
@@ -125,7 +125,7 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
 
 
 def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> None:
-    """Say what labelling takes and gives; draw a batch and take the name of who labels."""
+    """Draw how long labelling takes and what it is for; ask for the annotator's name, and draw the first batch."""
     batch = get_batch(session.run, kind, session.against)
     if not batch.population:
         st.info("This run has nothing to label here.", icon=":material/info:")
@@ -137,7 +137,7 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
         statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
         plain(
             f"{ASKED[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
-            f" {batch.seconds:.0f} seconds each (our guess; later your own pace)."
+            f" {batch.seconds:.0f} seconds each (an assumption; later, your own pace is used)."
         )
         plain(
             f"A batch is a random sample of this run's {batch.population:,} {one}. {LEADS_TO[kind]} You can add batches"
@@ -145,9 +145,9 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
             "note",
         )
     else:
-        plain(f"{ASKED[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} are drawn to be labelled.")
+        plain(f"{ASKED[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} were drawn for labelling.")
     with st.form("start", border=False):
-        name = st.text_input("Your name", value=session.name, width=260, help="Every label is stored with a name")
+        name = st.text_input("Your name", value=session.name, width=260, help="Stored with every label")
         started = st.form_submit_button("Start labelling", type="primary", icon=":material/play_arrow:")
         size, seed = batch.samples, 0
         if session.queue == "random" and drawn is None:
@@ -157,15 +157,15 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
     if not started:
         return
     if not name.strip():
-        st.error("Enter your name: every label is stored with one.", icon=":material/badge:")
+        st.error("Enter your name: it is stored with every label.", icon=":material/badge:")
         return
     st.query_params["annotator"] = name.strip()
     if session.queue == "random" and drawn is None:
-        _drawn(session, kind, size, seed)
+        _draw_batch(session, kind, size, seed)
     st.rerun()
 
 
-def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
+def _draw_batch(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
     try:
         draw_samples(store(), session.run, size=size, seed=seed, kind=kind, against=session.against)
     except RagboardError as error:
@@ -175,8 +175,8 @@ def _drawn(session: AnnotationSession, kind: LabelKind, size: int, seed: int) ->
     st.rerun()
 
 
-def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """Draw the sample that is next, or that the address names, and what goes with it."""
+def _draw_item(actions: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+    """Draw the next sample, or the sample in the URL, with buttons and progress."""
     item = _item(queue)
     if actions.button(
         "Undo", icon=":material/undo:", shortcut="u", disabled=not any(one.labelled for one in queue.items)
@@ -191,7 +191,7 @@ def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: Annot
         st.progress(queue.labelled / queue.required, queue.in_words)
     plain(_design(session, kind, queue, item), "note")
     if item is None:
-        _finished(session, kind, queue)
+        _draw_end(session, kind, queue)
     elif kind == "verdict":
         draw_statements(session, item)
     elif kind == "grade":
@@ -201,7 +201,7 @@ def _one(actions: Any, session: AnnotationSession, kind: LabelKind, queue: Annot
 
 
 def _item(queue: AnnotationQueue) -> QueueItem | None:
-    """Return the sample that the address names as long as it is open, else the next; the address then names that."""
+    """Return the sample in the URL if it is not finished, else the next sample; write it to the URL."""
     wanted = st.query_params.get("sample")
     item = next((one for one in queue.items if one.sample_id == wanted and not one.done), queue.next_item)
     if item is None:
@@ -238,8 +238,8 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 
-def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """Draw what to do with the labels, and the offer of another batch."""
+def _draw_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+    """Draw what to do with the labels, and a button for another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return
@@ -263,10 +263,10 @@ def _finished(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueu
         batch = get_batch(session.run, kind, session.against)
         more = min(left, batch.samples)
         if row.button(f"Another batch: {more:,} more", icon=":material/casino:"):
-            _drawn(session, kind, len(drawn.positions) + more, drawn.seed)
+            _draw_batch(session, kind, len(drawn.positions) + more, drawn.seed)
         if kind != "preference" and len(drawn.positions) < MIN_LABELS:
             plain(
-                f"From {MIN_LABELS} labelled answers on, Estimate uses the judge's scores too, for a narrower"
-                f" interval; this run has {len(drawn.positions):,}.",
+                f"With at least {MIN_LABELS} labelled answers, Estimate also uses the judge's scores, for a narrower"
+                f" interval. This run has {len(drawn.positions):,}.",
                 "note",
             )

@@ -1,4 +1,4 @@
-// One line a metric: the result, the difference with its interval in numbers and on one scale, and both means.
+// One row for each metric: the result, the difference with its interval as text and on one scale, and both means.
 
 const WIDTH = 280
 const PAD = 6
@@ -33,7 +33,7 @@ function line(row, data, open) {
     caution.append(link("", row.caution, row.href, () => open(row.metric)))
     difference.append(caution)
   }
-  for (const said of row.notes) difference.append(element("div", "note", said))
+  for (const note of row.notes) difference.append(element("div", "note", note))
   node.append(name, change, difference)
   if (data.reach !== null) {
     const drawn = element("td", "wide")

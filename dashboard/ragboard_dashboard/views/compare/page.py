@@ -1,4 +1,4 @@
-"""Compare: which of two runs is better, by how much, and on which questions."""
+"""The Compare page: which of two runs is better, by how much, and on which questions."""
 
 from __future__ import annotations
 
@@ -114,13 +114,13 @@ __all__ = ["draw"]
 
 PAGE_SIZE = 20
 MANY_UNPAIRED = 0.1
-"""If a larger share of the questions is unpaired, the page says so first."""
+"""If a larger share of the questions is unpaired, the list of these questions is open."""
 EMBEDDED = JudgeOptions()
-"""The judge of "Evaluate both"."""
+"""The judge of the button "Evaluate both"."""
 MAX_LISTED, MAX_QUESTION_LENGTH = 1000, 300
-"""Maximum number of unpaired questions in the list, and of characters of each."""
+"""Maximum number of unpaired questions in the list, and of characters of each question."""
 MAX_OTHER_RUNS = 10
-"""Maximum number of other runs over the same questions whose means are looked at."""
+"""Maximum number of other runs with the same questions that are searched for a better mean."""
 WHICH: dict[Which, str] = {
     "all": "All",
     "worse": "▼ Worse",
@@ -134,7 +134,7 @@ WHICH_WITHOUT_DIRECTION: dict[Which, str] = {
     "same": "= Same",
     "unscored": "Unscored",
 }
-"""As `WHICH`, for metrics without a better direction, or scored by different judges."""
+"""The same for metrics without a better direction, or metrics scored by different judges."""
 
 
 def draw() -> None:
@@ -189,15 +189,15 @@ def _draw_empty_page() -> None:
 
 
 def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
-    """Draw the choice of A and B; by default the newest two runs over the same questions.
+    """Draw the choice of A and B; by default, the newest two runs with the same questions.
 
-    When only A or only B is changed, to a run over other questions, the other one follows.
+    If only one of them is changed, to a run with other questions, the other one is replaced by a matching run.
     """
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
     wanted = {key: st.query_params.get(key, "").partition("@")[0] for key in ("a", "b")}
     before = st.session_state.get("compared", wanted)
     for changed, other in (("a", "b"), ("b", "a")):
-        if wanted[changed] != before[changed] and wanted[other] == before[other] and not _share(runs, wanted):
+        if wanted[changed] != before[changed] and wanted[other] == before[other] and not _same_questions(runs, wanted):
             partner = default_partner(runs, wanted[changed], "")
             wanted[other] = st.query_params[other] = partner or wanted[other]
     st.session_state["compared"] = wanted
@@ -213,14 +213,14 @@ def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
     return get_comparable(a, b) if a and b else None
 
 
-def _share(runs: tuple[ListedRun, ...], names: Mapping[str, str]) -> bool:
-    """Return whether the runs with these names have the same questions, as far as both are known."""
+def _same_questions(runs: tuple[ListedRun, ...], names: Mapping[str, str]) -> bool:
+    """Return whether the runs with these names have the same questions; True if a name is unknown."""
     keys = {run.dataset_key for run in runs if run.name in names.values()}
     return len(keys) < 2
 
 
 def _evaluation_names(runs: tuple[ListedRun, ...]) -> list[str]:
-    """Return the evaluations of the newest run as addresses name them, the one shown by default first."""
+    """Return the names of the newest run's evaluations as in URLs; the default evaluation comes first."""
     evaluations = get_evaluations().get(runs[0].run_id, ()) if runs else ()
     return [f"{runs[0].name}@{evaluation.judged.evaluation_id}" for evaluation in evaluations]
 
@@ -241,8 +241,8 @@ def _select_run(label: str, key: str, runs: tuple[ListedRun, ...], default: str)
     return run
 
 
-def _name_in_address(run: RunRef) -> str:
-    """Return how an address names this evaluation of a run: by the run's name if that means the same."""
+def _name_in_url(run: RunRef) -> str:
+    """Return the name of this evaluation in URLs: only the run's name if this is the run's default evaluation."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
@@ -251,13 +251,13 @@ def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
 
 
 def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
-    """Draw the difference of each metric, the questions that changed most, costs, cautions and details."""
+    """Draw the difference of each metric, the questions that changed most, grades, costs, and details."""
     many_unpaired = _unpaired_count(compared) > MANY_UNPAIRED * (compared.paired + _unpaired_count(compared))
     if compared.metrics and (metric := _draw_metrics(compared, noise)):
         open_page("metrics", {"q": metric})
     changed_questions = get_most_changed(a, b, shown_metrics(compared))
     if changed_questions:
-        data = changed_data(changed_questions, compared, _address_parameters(compared))
+        data = changed_data(changed_questions, compared, _url_parameters(compared))
         if clicked := pair_list(data, key="changed"):
             _open_pair(clicked)
     changes = {one.change for one in compared.metrics}
@@ -280,7 +280,7 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
 
 
 def _detectable_difference(compared: Comparison) -> str:
-    """Describe the smallest detectable difference of the first metric if no difference is significant; else empty."""
+    """Return the smallest detectable difference of the first metric, if no difference is significant; else empty."""
     if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
         return ""
     detectable = ((one.label, detectable_in_words(one)) for one in compared.metrics)
@@ -288,7 +288,7 @@ def _detectable_difference(compared: Comparison) -> str:
 
 
 def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
-    """Draw a line for each of `shown_metrics`, the others collapsed; return the one clicked."""
+    """Draw the shown metrics and, collapsed, the others; return the metric whose caution was clicked."""
     shown = shown_metrics(compared)
     collapsed = [one for one in compared.metrics if one.metric not in shown]
     clicked = forest(compared, noise, key="forest", shown=shown)
@@ -303,14 +303,14 @@ def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | 
 
 
 def _why_collapsed(one: MetricComparison) -> str:
-    """Return why a metric is not among those shown first, after a number."""
+    """Return why a metric is collapsed, as words that follow a number of metrics."""
     if one.change == ANSWERS_ARE_REFERENCES:
         return "that compare references with themselves"
     return "that cannot differ" if one.same_passages else "without a significant difference"
 
 
 def _summary(compared: Comparison) -> str:
-    """Describe in one line what is compared, the judge, and the difference in configuration."""
+    """Return in one line what is compared, the judge, and the difference in configuration."""
     total = compared.paired + _unpaired_count(compared)
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
@@ -334,7 +334,7 @@ def _all_cautions(compared: Comparison) -> tuple[str, ...]:
 
 
 def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
-    """Yield why a result may not show quality: the judge does not agree with labels better than a baseline does."""
+    """Yield a caution for each result by a judge that does not agree with labels better than a baseline."""
     for one in compared.metrics:
         trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
         if trust and trust.doubt:
@@ -342,7 +342,7 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
-    """Draw a link to a run over the same questions whose mean of the first metric is better than those of A and B."""
+    """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B."""
     first = next((one for one in compared.metrics if one.metric in shown_metrics(compared)), None)
     if first is None or first.better == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
         return
@@ -391,9 +391,9 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
 
 
 def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: frozenset[str]) -> None:
-    """Draw running evaluations; if the runs share no metric, offer to evaluate them.
+    """Draw running evaluations; if the runs share no metric, draw a button that evaluates both.
 
-    `running`: the evaluations that ran before the runs were read. If one of them has ended since, the page is redrawn.
+    `running`: the evaluations that were running before the runs were read. If one has ended, the page is redrawn.
     """
     if not running <= under_way(*(run.run_id for run in get_runs())):
         st.rerun()
@@ -405,7 +405,7 @@ def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: froze
     metrics = {run.run_id: _default_metrics(run) for run in (a, b)} if evaluates() else {}
     if metrics and all(metrics.values()) and compared.a.judged is None and compared.b.judged is None:
         names = ", ".join(dict.fromkeys(metric.title for found in metrics.values() for metric in found))
-        plain(f"{names}: by the embedded judge, which is rule-based and needs no key. Nothing leaves this machine.")
+        plain(f"{names} by the embedded judge, which is rule-based and needs no key. Nothing leaves this machine.")
         if st.button("Evaluate both", icon=":material/play_arrow:", type="primary"):
             _evaluate({run: metrics[run.run_id] for run in (a, b)})
     _draw_links(compared)
@@ -430,7 +430,7 @@ def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:
 
 
 def _draw_links(compared: Comparison) -> None:
-    """Draw links to evaluate what only one run has, and to the refusals if one run refuses significantly more often."""
+    """Draw links to missing evaluations, and to the refusals of a run that refuses significantly more often."""
     names, runs = {"A": st.query_params["a"], "B": st.query_params["b"]}, {"A": compared.a, "B": compared.b}
     missing = missing_evaluations(compared.a, compared.b) if evaluates() else {}
     refusals = compared.refusals
@@ -448,12 +448,12 @@ def _draw_links(compared: Comparison) -> None:
 
 
 def _unpaired_count(compared: Comparison) -> int:
-    """Return the number of unpaired questions of the run that has more of them."""
+    """Return the number of unpaired questions in the run that has more of them."""
     return max(unpaired.only + unpaired.ambiguous for unpaired in (compared.unpaired_a, compared.unpaired_b))
 
 
 def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> None:
-    """List the questions in no pair."""
+    """List the questions without a partner."""
     counts = [unpaired.only + unpaired.ambiguous for unpaired in (compared.unpaired_a, compared.unpaired_b)]
     with st.expander(f"Questions without a partner: {counts[0]:,} in A, {counts[1]:,} in B", expanded=expanded):
         for side, unpaired in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
@@ -483,12 +483,12 @@ def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool
 
 
 def _draw_tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw the buttons to copy, export and share the comparison, and to make a quality gate."""
+    """Draw the buttons that copy, export and share the comparison, or make a quality gate."""
     name = f"{b.name} vs {a.name}"
     pair_query = _pair_query(compared)
     with st.popover("Copy", icon=":material/content_copy:"):
         st.code(strip_bidi_controls(compared.sentence), language=None, wrap_lines=True)
-    if st.button("Gate", icon=":material/verified:", help="Commands and a GitHub workflow that fail on a loss"):
+    if st.button("Gate", icon=":material/verified:", help="Commands and a GitHub workflow that fail if B is worse"):
         _draw_gate(compared, get_judge_options(b))
     metric = pair_query.metric if pair_query else ""
     report_button(name, lambda: comparison_report(store(), a, b, metric=metric, unscored=compared.policy))
@@ -497,23 +497,23 @@ def _draw_tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
 
 @st.dialog("Quality gate", width="large")
 def _draw_gate(compared: Comparison, judge_options: JudgeOptions | None) -> None:
-    """Show the commands that gate on this comparison, and a GitHub workflow that runs them."""
+    """Show commands that fail if B is worse, and a GitHub workflow that runs them."""
     allowed = st.number_input(
         "Allowed loss against A",
         min_value=0.0,
         max_value=1.0,
         value=POINTS,
         step=0.01,
-        help="B fails where it is worse than A by more than this, on a metric from 0 to 1.",
+        help="B fails if it is worse than A by more than this on a metric from 0 to 1.",
     )
     a, b = (st.query_params[key] for key in ("a", "b"))
     shown = {
         "Fail if B is worse than A": compare_command(compared, a, b, allowed=allowed),
-        "Fail if B misses its thresholds, or falls below its present interval": check_command(compared, b),
+        "Fail if B misses its thresholds or falls below its present CI": check_command(compared, b),
         "Both as a GitHub workflow": gate_workflow(compared, judge_options, allowed=allowed),
     }
     if not any(list(shown.values())[:2]):
-        st.info("There is no metric to gate: none that is better one way is scored in both runs.")
+        st.info("A gate needs a metric that is scored in both runs and has a better direction. There is none.")
         return
     for title, code in shown.items():
         if code:
@@ -527,7 +527,7 @@ def _value_text(value: object) -> str:
 
 
 def _pair_query(compared: Comparison) -> PairQuery | None:
-    """Return the query in the address, by default for the first metric; None if no metric has a pair."""
+    """Return the query in the URL, by default for the first metric; None if no metric has a pair."""
     metrics_with_pairs = {metric.metric: metric for metric in compared.metrics if metric.pairs}
     if not metrics_with_pairs:
         return None
@@ -542,7 +542,7 @@ def _titles(metric: MetricComparison) -> Mapping[Which, str]:
 
 
 def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw the pairs by one metric, the largest losses first."""
+    """List the pairs by one metric, with the largest losses first."""
     pair_query = _pair_query(compared)
     if pair_query is None:
         return
@@ -553,7 +553,7 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", pair_query.metric, "page"))
     counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
     heading.subheader(_pairs_heading(shown, counts), anchor=False)
-    if not _detectable_difference(compared).startswith(f"{shown.label}: "):  # else it is said above
+    if not _detectable_difference(compared).startswith(f"{shown.label}: "):  # else it is shown above
         plain(detectable_in_words(shown), "note")
     which: Which = which_column.segmented_control(
         "Which",
@@ -570,7 +570,7 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         export_control(
             f"{b.name} vs {a.name} pairs", lambda: _pairs_table(a, b, replace(query, limit=page.total, offset=0))
         )
-    shown_by = _address_parameters(compared) | {"metric": metric, "which": which}
+    shown_by = _url_parameters(compared) | {"metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Click a question to see both answers."
     clicked = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
@@ -580,14 +580,14 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
 
 
 def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
-    """Say what the list of all questions begins with."""
+    """Return the heading of the list of pairs."""
     if shown.better == "neutral":
         return "Questions, largest differences first"
     return "Questions, largest losses first" if counts["worse"] else "Questions: none is worse"
 
 
-def _address_parameters(compared: Comparison) -> dict[str, str]:
-    """Return the query parameters that name this comparison."""
+def _url_parameters(compared: Comparison) -> dict[str, str]:
+    """Return the query parameters of this comparison."""
     runs = {"a": st.query_params["a"], "b": st.query_params["b"]}
     return runs if compared.policy == "excluded" else runs | {"unscored": compared.policy}
 
@@ -598,12 +598,12 @@ def _open_pair(sample_id: str) -> NoReturn:
 
 
 def _pairs_table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
-    """Return all pairs of a query as a table; a download is made outside the page, so it reads the store."""
+    """Return all pairs of a query as a table. It reads the store, because downloads are made outside the page."""
     return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
 
 
 def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> PairReport | None:
-    """Draw the question and its links; draw an error and return None if it is not in both runs."""
+    """Draw the question and its links. If it is not in both runs, draw an error and return None."""
     try:
         pair = get_pair(a, b, sample_id)
     except NotFoundError as error:
@@ -617,9 +617,9 @@ def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: st
         del st.query_params["pair"]
         st.rerun()
     if row.button("Open sample in A", icon=":material/find_in_page:"):
-        open_sample(_name_in_address(pair.a.run), pair.a.sample.id)
+        open_sample(_name_in_url(pair.a.run), pair.a.sample.id)
     if row.button("Open sample in B", icon=":material/find_in_page:"):
-        open_sample(_name_in_address(pair.b.run), pair.b.sample.id)
+        open_sample(_name_in_url(pair.b.run), pair.b.sample.id)
     with row:
         _draw_steps(a, b, compared, sample_id)
     return pair

@@ -1,4 +1,4 @@
-"""What the Compare page hands to its widgets: the metrics, the pairs, and one pair side by side."""
+"""The data of the components on the Compare page: the metrics, the pairs, and one pair side by side."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ _TITLES = {
     "b": "Mean B",
     "pairs": "Questions",
 }
-_EXPLAINED = ", or the number of passages can explain it"
-_THICK = "Thick: all values that the unscored samples allow."
-_MEANS = "Means are of the questions scored in both runs; Runs shows the mean of all that a run has scored."
+_OR_EXPLAINED = ", or the number of passages can explain it"
+_THICK = "Thick: all values that are possible, whatever the unscored samples would have scored."
+_MEANS = "Means are over the questions scored in both runs. The Runs page shows means over all scored samples of a run."
 
 
 def forest(
     compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
 ) -> str | None:
-    """Draw the difference of each metric of `shown`, and behind it how far two evaluations of one run differ.
+    """Draw the difference of each metric in `shown`, and behind it how much two evaluations of one run differ.
 
-    Returns the metric whose caution was just clicked, else None.
+    Return the metric whose caution was clicked, else None.
     """
     data = forest_data(compared, noise, shown)
     opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
@@ -79,22 +79,22 @@ def forest(
 
 
 def cost_table(compared: Comparison, *, key: str) -> None:
-    """Draw the cost and time of an answer, column by column."""
+    """Draw cost and time per answer."""
     _draw_forest(key=key, data=cost_data(compared))
 
 
 def grades_table(compared: Comparison, *, key: str) -> None:
-    """Draw the grades that annotators gave, dimension by dimension, apart from the judge's metrics."""
+    """Draw the human grades, separate from the judge's metrics."""
     _draw_forest(key=key, data=grades_data(compared))
 
 
 def forest_data(
     compared: Comparison, noise: Sequence[JudgeNoise] = (), shown: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data; the scale is that of all metrics, whichever are shown."""
+    """Return the differences as data for JSON. The scale fits all metrics, also those not in `shown`."""
     warnings = Counter(one.pairs.warning for one in compared.metrics if one.pairs and one.pairs.ties < one.pairs.n)
     shared = [warning for warning, count in warnings.items() if warning and count > 1]
-    few = {warning for warning in warnings if warning.startswith("fewer than") and compared.few}  # said above the table
+    few = {warning for warning in warnings if warning.startswith("fewer than") and compared.few}  # above the table
     rows = [
         _metric(metric, _noise(metric.metric, noise), compared.tested, {*shared, *few}) for metric in compared.metrics
     ]
@@ -103,8 +103,8 @@ def forest_data(
     left_out = any(metric.pairs and _left_out(metric) for metric in compared.metrics)
     explained = any(one.change == "explained by passages" for one in compared.metrics)
     caption = (
-        f"Dotted line: no difference. Grey: not significant{_EXPLAINED if explained else ''}.",
-        "Pale band: two evaluations of one run by the same judge differ by this much." if noise else "",
+        f"Dotted line: no difference. Grey: not significant{_OR_EXPLAINED if explained else ''}.",
+        "Pale band: how much two evaluations of one run by the same judge differ." if noise else "",
         _THICK if compared.policy == "bounds" else "",
         _MEANS if left_out or compared.unpaired_a.only or compared.unpaired_b.only else "",
         *(f"⚠ {warning[0].upper()}{warning[1:]}." for warning in shared if warning not in few),
@@ -118,19 +118,22 @@ def forest_data(
 
 
 def cost_data(compared: Comparison) -> dict[str, Any]:
-    """Return what the component draws of cost and time, without a common scale, because units differ."""
-    caption = "Cost and time of an answer, from the run files. Lower is better."
+    """Return cost and time as data for JSON, without a common scale, because units differ."""
+    caption = "Cost and time per answer, from the run files. Lower is better."
     return _columns_data(compared.costs, "Column", caption)
 
 
 def grades_data(compared: Comparison) -> dict[str, Any]:
-    """Return what the component draws of annotators' grades, whose ranges are unknown."""
-    caption = "Human grades from the run files, not the judge's. With several annotators, their mean. Higher is better."
+    """Return the human grades as data for JSON, without a common scale, because their ranges are unknown."""
+    caption = (
+        "Human grades from the run files, not from the judge. If there are several annotators: their mean. Higher is"
+        " better."
+    )
     return _columns_data([_without_warning(one) for one in compared.grades], "Grade", caption)
 
 
 def _without_warning(one: MetricComparison) -> MetricComparison:
-    """Return a comparison of grades without the warning that they have no bounds: grades are from a short scale."""
+    """Return a comparison of grades without the warning about missing bounds: grades are on a short scale."""
     return replace(one, pairs=one.pairs and replace(one.pairs, warning=""))
 
 
@@ -148,9 +151,10 @@ def _columns_data(columns: Sequence[MetricComparison], title: str, caption: str)
 def _metric(
     metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return one line of the table; `tested`: comparisons that p is adjusted for, `shared`: warnings in the caption.
+    """Return one row of the table. If no question differs, it has no interval, because that means nothing then.
 
-    If no question differs, the interval is not drawn: it shows only how few questions there are.
+    - `tested`: the number of comparisons for which p is adjusted.
+    - `shared`: warnings that are already in the caption.
     """
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None
@@ -158,7 +162,7 @@ def _metric(
     least, most = metric.bounds or (None, None)
     beyond = metric.change == "no significant difference" and bounds is not None and not bounds.low <= 0 <= bounds.high
     adjusted = f"The CI excludes 0, but p is adjusted for {tested} distinct comparisons (Holm)." if beyond else ""
-    same = f"The same scores as {metric.same_as}: counted once." if metric.same_as else ""
+    same = f"Same scores as {metric.same_as}: counted once." if metric.same_as else ""
     notes = [adjusted, same, warning, metric.note, *(one["words"] for one in noise)]
     return {
         "metric": strip_bidi_controls(metric.metric),
@@ -179,7 +183,7 @@ def _metric(
         "p": f"p = {metric.p:.2g}" if metric.p is not None and not metric.all_equal else "",
         "a": f"{found.first:.2f}" if found else "–",
         "b": f"{found.second:.2f}" if found else "–",
-        "pairs": _counted(metric),
+        "pairs": _pair_count(metric),
     }
 
 
@@ -190,7 +194,7 @@ def _result(metric: MetricComparison) -> str:
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
-    """Return the bands behind one metric, and what they are."""
+    """Return the bands behind one metric, and their description."""
     return [
         {
             "low": one.paired.interval.low,
@@ -208,13 +212,13 @@ def _interval(metric: MetricComparison) -> str:
         return "no pair is scored in both runs"
     if metric.same_passages:
         return "cannot differ: both runs have the same passages"
-    if found.ties == found.n:  # the CI would say only how few questions there are
+    if found.ties == found.n:  # the CI depends only on the number of questions then
         return "no question differs"
     return f"{found.difference:+.2f}, {ci_text(found.interval, '+.2f')}"
 
 
-def _counted(metric: MetricComparison) -> str:
-    """`58 of 60`: the pairs that count, of those that were judged on both sides."""
+def _pair_count(metric: MetricComparison) -> str:
+    """Return the number of pairs that count, and of all if some do not: "58 of 60"."""
     n = metric.pairs.n if metric.pairs else 0
     left_out = _left_out(metric)
     return f"{n:,} of {n + left_out:,}" if left_out else f"{n:,}"
@@ -225,7 +229,7 @@ def _left_out(metric: MetricComparison) -> int:
 
 
 def unscored_in_words(metric: MetricComparison) -> str:
-    """`1 unscored in B (1 refused in full)`; empty if all are scored."""
+    """Return the numbers of unscored pairs: "1 unscored in B (1 refused in full)". Empty if all are scored."""
     counts = {"in both": metric.scored_in_neither, "in A": metric.scored_only_b, "in B": metric.scored_only_a}
     reasons = {
         side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
@@ -239,13 +243,13 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
-    """Return the largest changes as rows, each by the score that moved furthest, a link with `query`."""
-    caption = f"{_largest(found)} Click one to see both answers."
+    """Return the largest changes as rows of links with `query`. Each row shows the score that changed most."""
+    caption = f"{_largest(found)} Click a question to see both answers."
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
 
 
 def _largest(found: Sequence[ChangedQuestion]) -> str:
-    """Say what is listed: `The 3 questions that changed most, all for the better.`."""
+    """Return the caption: "The 3 questions that changed most, all for the better."."""
     count = f"The {len(found)} questions" if len(found) > 1 else "The question"
     changes = {one.scores[0].change if one.scores else "" for one in found}
     only = {"better": ", all for the better", "worse": ", all for the worse"} if len(found) > 1 else {}
@@ -259,11 +263,11 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
         "question": strip_bidi_controls(one.question),
         "where": strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
     }
-    if one.refuses and not (one.in_part and one.scores):  # a person says whether it should have answered
+    if one.refuses and not (one.in_part and one.scores):  # neither better nor worse: a refusal can be right
         refuses = "refuses in part" if one.in_part else "refuses"
         sides = {side: {"shown": refuses if one.refuses == side.upper() else "answers", "note": ""} for side in "ab"}
-        besides = str(one).removeprefix(one.refusal).removeprefix("; ")
-        where = strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores), besides])))
+        others = str(one).removeprefix(one.refusal).removeprefix("; ")
+        where = strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores), others])))
         return row | {"change": f"≠ {one.refusal}", "look": "", "where": where} | sides
     first = one.scores[0]
     return row | {
@@ -277,7 +281,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
-    """Return the pairs as rows, each a link to the page with `query`."""
+    """Return the pairs as rows of links with `query`."""
     a, b = (strip_bidi_controls(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
@@ -309,19 +313,19 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data."""
+    """Return one pair side by side, as data for JSON."""
     moved = (
         (f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
         (f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
     )
     rechunked = (
         (
-            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A that B has cut differently",
+            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A, split differently in B",
             "A",
             found.rechunked_a,
         ),
         (
-            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B that A has cut differently",
+            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B, split differently in A",
             "B",
             found.rechunked_b,
         ),

@@ -1,4 +1,4 @@
-"""Dataset: the questions that runs share, how scores changed, and their nuggets: to edit, and which runs miss them."""
+"""The Dataset page: the questions that runs share, how scores changed, and the nuggets of each question."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["draw"]
 STYLES = Path(__file__).with_name("dataset.css")
 SHOWN = ("all", "to approve", "without nuggets")
 EMPTY_ROWS = 2
-"""Empty rows for new nuggets of a question that has none."""
+"""Number of empty rows in the editor of a question without nuggets."""
 
 
 def draw() -> None:
@@ -56,11 +56,11 @@ def draw() -> None:
     name = st.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
     if name is None:
         plain("Datasets", "title")
-        plain("The questions that runs share. Choose one to see its nuggets: the facts that a good answer has.", "note")
+        plain("A dataset is the questions that runs share. Choose one to see its questions and their nuggets.", "note")
         st.html(datasets_html(rows))
         return
     if name not in names:
-        st.warning("The store has no such dataset.", icon=":material/search_off:")
+        st.warning("The dataset in this link is not in the store.", icon=":material/search_off:")
         st.html(datasets_html(rows))
         return
     if len(names) > 1:
@@ -106,7 +106,7 @@ def _trend(dataset: Dataset) -> None:
 
 
 def _versions(dataset: Dataset) -> str:
-    """Return the sets of questions, if its runs do not all ask the same."""
+    """Return the versions of the dataset, if not all runs have the same questions."""
     versions = dataset.versions
     if len(versions) < 2:
         return ""
@@ -116,14 +116,14 @@ def _versions(dataset: Dataset) -> str:
 
 
 def _judge_again(dataset: Dataset) -> None:
-    """Offer to judge the answers whose nuggets changed, or were never judged."""
+    """Offer to judge answers whose nuggets have changed or were never judged."""
     outdated = [run for run in dataset.runs if run.evaluation_id and run.outdated]
     unjudged = [run for run in dataset.runs if not run.evaluation_id and run.outdated]
     if unjudged:
         names = ", ".join(shortened(run.name) for run in unjudged[:3])
         row = st.container(horizontal=True, vertical_alignment="center")
         with row:
-            plain(f"No judge has looked for these nuggets in the answers of {names}.", width="content")
+            plain(f"The answers of {names} were not judged with these nuggets.", width="content")
             if evaluates():
                 query = {"run": unjudged[0].name, "metrics": "nuggets.vital_strict,nuggets.all"}
                 link_to("evaluate", "Evaluate", query, ":material/gavel:")
@@ -154,7 +154,7 @@ def _judge_again(dataset: Dataset) -> None:
 
 
 def _metrics(run: RunOfDataset) -> tuple[str, ...]:
-    """Return the nugget metrics that the run was evaluated with."""
+    """Return the nugget metrics of the run's evaluation."""
     return tuple(one for one in store().evaluation_metrics(run.evaluation_id or "") if one.startswith("nuggets."))
 
 
@@ -170,7 +170,7 @@ def _questions(dataset: Dataset) -> None:
     )
     numbers = [number for number, one in enumerate(dataset.questions, 1) if _is_shown(one, shown)]
     if not numbers:
-        plain("No such question.", "note")
+        plain("There are no such questions.", "note")
         return
     wanted = number_in_address("question") or numbers[0]
     at = next((place for place, number in enumerate(numbers, 1) if number >= wanted), len(numbers))
@@ -190,7 +190,7 @@ def _is_shown(question: DatasetQuestion, shown: str) -> bool:
 
 
 def _steps(numbers: Sequence[int], at: int) -> None:
-    """Draw the links to the question before and after, among those that are shown."""
+    """Draw the links to the previous and next question among the shown questions."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, place in (("Previous", at - 1), ("Next", at + 1)):
             if st.button(label, disabled=not 1 <= place <= len(numbers), key=f"step-{label}"):
@@ -208,16 +208,17 @@ def _question(dataset: Dataset, number: int) -> None:
         plain(f"Reference: {question.reference}", "note")
     if question.different_references:
         plain(
-            "This is the reference of the newest run. Runs have different ones, so runs without a reference use none.",
+            "Runs have different references. This is the reference of the newest run. Runs without a reference do not"
+            " use it.",
             "note",
         )
     _answerability(question, number)
     table = get_nugget_table(dataset, question)
     if table.nuggets:
         st.html(nuggets_html(table))
-        _about(question)
+        _draw_nugget_source(question)
     elif not writable():
-        plain("No nuggets are written for this question.", "note")
+        plain("This question has no nuggets.", "note")
     if writable():
         approved = question.nuggets is not None and question.nuggets.approved
         with st.expander("Edit the nuggets", icon=":material/edit:", expanded=not approved):
@@ -225,22 +226,22 @@ def _question(dataset: Dataset, number: int) -> None:
 
 
 def _answerability(question: DatasetQuestion, number: int) -> None:
-    """Draw whether annotators say that the question can be answered, and the choice to say so."""
+    """Draw the label on whether the question can be answered, and the form that changes it."""
     found = get_question_label(question.question, question.history)
     if found:
-        by = f"{found.annotator}, {found.said:%Y-%m-%d %H:%M} UTC"
+        by = f"{found.annotator}, {found.labelled_at:%Y-%m-%d %H:%M} UTC"
         plain(f"Can it be answered? {found.answerability.capitalize()}, by {by}.", "note")
     if not writable():
         return
-    title = "Change whether it can be answered" if found else "Say whether it can be answered"
+    title = "Change whether it can be answered" if found else "Label whether it can be answered"
     with st.expander(title, icon=":material/help:"), st.form(f"answerability-{number}", border=False):
-        plain("It counts in every run that asks the question, before what the run file says.", "note")
+        plain("The label counts in every run with this question, and replaces what the run file says.", "note")
         options: list[Answerability | None] = [None, *ANSWERABILITY_CLASSES]
         chosen = st.selectbox(
             "Can it be answered?",
             options,
             index=options.index(found.answerability) if found else 0,
-            format_func=lambda one: one.capitalize() if one else "Not said",
+            format_func=lambda one: one.capitalize() if one else "No label",
             width=320,
         )
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -257,7 +258,7 @@ def _answerability(question: DatasetQuestion, number: int) -> None:
             st.rerun()
 
 
-def _about(question: DatasetQuestion) -> None:
+def _draw_nugget_source(question: DatasetQuestion) -> None:
     found = question.nuggets
     if found is None:
         return
@@ -272,7 +273,7 @@ def _editor(question: DatasetQuestion, number: int) -> None:
     given = found.nuggets if found else ()
     if not given:
         plain(
-            "This question has no nuggets. Write them here, or let a chat model write those of all questions:"
+            "This question has no nuggets. Write them here, or let a chat model write nuggets for all questions:"
             " ragboard nuggets write NAME --judge openai:MODEL",
             "note",
         )

@@ -20,15 +20,15 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "not_support": ("○", "missing"),
     "failed": ("?", "no usable reply"),
 }
-"""Whether an answer states a nugget: an icon and a word."""
+"""Whether an answer states a nugget, as an icon and words."""
 
 SHOWN_SCORES = {"nuggets.vital_strict": "Vital, strict", "nuggets.all": "All"}
 MAX_NAME = 28
-"""Most characters of a run's name in a heading."""
+"""Maximum number of characters of a run name in a heading."""
 
 
 def datasets_html(rows: Sequence[DatasetRow]) -> str:
-    """Return the datasets with their sizes; each links to its page."""
+    """Return a table of the datasets and their sizes. Each name is a link to the dataset."""
     body = "".join(
         f'<tr><th scope="row"><a href="{html_escaped(address("dataset", {"dataset": row.name}))}" target="_self">'
         f"{html_escaped(row.name)}</a></th><td>{row.questions:,}</td><td>{row.runs:,}</td><td>{row.references:,}</td>"
@@ -41,7 +41,7 @@ def datasets_html(rows: Sequence[DatasetRow]) -> str:
 
 
 def trend_html(trend: Trend) -> str:
-    """Return the mean of each run with its 95% CI on one scale, and the difference from the run before."""
+    """Return a table with the mean of each run, its 95% CI on one scale, and the difference from the run before."""
     low, high = _scale(trend.points)
     body = "".join(_trend_row(point, low, high) for point in trend.points)
     scale = f"{low:.2f} to {high:.2f}"
@@ -80,7 +80,7 @@ def _trend_row(point: TrendPoint, low: float, high: float) -> str:
 
 
 def _dot(summary: MetricSummary | None, low: float, high: float) -> str:
-    """Return the mean as a dot and its interval as a line; the cell beside it says the same in figures."""
+    """Return the mean as a dot and its interval as a line. The cell next to it has both as numbers."""
     if summary is None or summary.mean is None:
         return ""
 
@@ -96,7 +96,7 @@ def _dot(summary: MetricSummary | None, low: float, high: float) -> str:
 
 
 def nuggets_html(table: NuggetTable) -> str:
-    """Return which nuggets the answer of each run states, and the scores of each answer."""
+    """Return a table of the nuggets in each run's answer to one question, and the score of each answer."""
     head = "".join(f'<th scope="col">{_run(run)}</th>' for run in table.runs)
     body = "".join(_row(nugget, table.runs) for nugget in table.nuggets)
     scores = "".join(_scores(spec, title, table) for spec, title in SHOWN_SCORES.items())
@@ -119,7 +119,7 @@ def _run(run: RunNuggets) -> str:
 
 def _row(nugget: Nugget, runs: Sequence[RunNuggets]) -> str:
     cells = "".join(_cell(run, nugget) for run in runs)
-    importance = nugget.importance or "not said"
+    importance = nugget.importance or "not set"
     return f'<tr><th scope="row">{html_escaped(nugget.text)}</th><td>{importance}</td>{cells}</tr>'
 
 

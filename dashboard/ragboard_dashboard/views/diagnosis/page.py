@@ -51,11 +51,11 @@ from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
 MAX_PASSAGE_CHARS = 120
-"""Maximum characters of a passage that are shown."""
+"""Maximum number of characters of a passage."""
 EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType({"retriever": "Retriever", "generator": "Generator", "answers": "Answers"})
-"""What a finding is about."""
+"""The part of the pipeline that a finding is about."""
 
 
 def draw() -> None:
@@ -99,7 +99,7 @@ def _other_run(run: RunRef) -> None:
 
 
 def _missing(found: Diagnosis, name: str) -> None:
-    """Draw which metrics are missing, what for, and the button that evaluates them."""
+    """Draw which metrics are missing, which rules need them, and the button that evaluates them."""
     note = " ".join(filter(None, (found.attribution_note, missing_in_words(found))))
     if note:
         plain(note, "note")
@@ -116,7 +116,7 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 
 def _findings(found: Diagnosis, name: str) -> None:
-    """Draw what to look at first, then the other findings, and the hints, collapsed."""
+    """Draw the most important finding, then the other findings and, collapsed, the hints."""
     title, text = start_with(found)
     st.subheader(title, anchor=False)
     if text:
@@ -148,7 +148,7 @@ def _findings(found: Diagnosis, name: str) -> None:
 
 
 def _lowest_samples(found: Diagnosis, name: str) -> None:
-    """Draw where to look if nothing stands out."""
+    """Draw a link to the samples with the lowest faithfulness, for runs without findings."""
     if found.statements:
         page, query, label = _results_link(SampleQuery(column=FAITHFULNESS, order="lowest"), name)
         link_to(page, label, query, ":material/arrow_forward:")
@@ -171,7 +171,7 @@ def _link(one: Finding, name: str) -> None:
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
     """Return the page that shows the results of a query, its URL parameters, and the label of the link.
 
-    The Hallucinations page lists a run's newest evaluation only; another evaluation's link leads to its samples.
+    The Hallucinations page has only the default evaluation of each run. For another evaluation, link to its samples.
     """
     if isinstance(results, HallucinationQuery) and all(run.name != name for run in get_runs()):
         results = SampleQuery(order="worst", only="loose", search=results.question)
@@ -196,7 +196,7 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and groups, side by side; of those without content, nothing."""
+    """Draw the worst questions, passages and groups side by side, without empty parts."""
     parts = [
         part
         for part, has_content in (
@@ -220,7 +220,7 @@ def _questions(found: Diagnosis, name: str) -> None:
             for question in found.questions
             for page, query, _ in [_results_link(question.query, name)]
         ],
-        "Questions with most unsupported statements",
+        "Questions with the most unsupported statements",
     )
 
 
@@ -228,9 +228,9 @@ def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
     supplies = found.passages[0].wrong > 0
     plain(
-        "Passages that support the most statements which are not in the reference. Such a statement may still be true."
+        "Passages that support the most statements that are not in the reference. These statements may still be true."
         if supplies
-        else "The passages that contradict the most statements.",
+        else "Passages that contradict the most statements.",
         "note",
     )
     _open(
@@ -277,9 +277,9 @@ def _groups(found: Diagnosis, name: str) -> None:
         plain("Also low, which may be chance:", "note")
     _group_lines(compared.lowest)
     for query in dict.fromkeys(group.query for group in (*found.weak_groups, *compared.lowest)):
-        page, address, _ = _results_link(query, name)
+        page, parameters, _ = _results_link(query, name)
         label = f"Show the chart: {column_label(query.column)} by {column_label(query.by)}"
-        link_to(page, label, address, ":material/arrow_forward:")
+        link_to(page, label, parameters, ":material/arrow_forward:")
     for note in filter(None, (small_groups_in_words(compared, labels), groups_compared_in_words(compared, labels))):
         plain(note, "note")
 
@@ -296,16 +296,16 @@ def _open(links: list[Link], name: str) -> None:
 
 
 def _rules(found: Diagnosis) -> None:
-    waiting = sum(bool(one.missing) for one in found.not_triggered)
-    some = f", {len(RULES) - waiting} of {len(RULES)} evaluated" if waiting else ""
-    with st.expander(f"Rules and their values{some}"):
+    missing = sum(bool(one.missing) for one in found.not_triggered)
+    note = f", {len(RULES) - missing} of {len(RULES)} evaluated" if missing else ""
+    with st.expander(f"Rules and their values{note}"):
         _rules_table(found)
 
 
 def _rules_table(found: Diagnosis) -> None:
     plain(
         "A rule flags a run only if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb."
-        " Unscored samples are always left out here.",
+        " Unscored samples are always left out.",
         "note",
     )
     caution = diagnosis_warning(found)
@@ -315,7 +315,7 @@ def _rules_table(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """Return a finding: its sentence, what to try, its minimum impact, and why it is only a hint if it is."""
+    """Return the HTML of a finding: sentence, evidence, advice, impact, and the reason if it is only a hint."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     evidence = f"<p>{html_escaped(found.evidence)}</p>" if found.evidence else ""
@@ -327,7 +327,7 @@ def finding_html(found: Finding, css_class: str = "") -> str:
 
 
 def figure_html(found: Finding) -> str:
-    """Return the figure as text, under a chart of its interval and the threshold."""
+    """Return the HTML of a figure: a chart of its interval and the threshold, with the figure as text below it."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} the threshold, {threshold:g}."
@@ -347,7 +347,7 @@ def _scale(found: Finding) -> str:
         return 100 * (value - low) / (high - low)
 
     threshold = at(found.rule.threshold)
-    # a label near an end of the axis is drawn inside it
+    # a label near an end of the axis is moved inside the axis
     side = "rb-left" if threshold < 15 else "rb-right" if threshold > 85 else ""
     return (
         '<div class="rb-scale" aria-hidden="true"><i class="rb-axis"></i>'
@@ -361,7 +361,7 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Return a table of the evaluated rules, the flagged ones first: condition, figure, result, source."""
+    """Return the HTML of a table of the evaluated rules: condition, value, result, source. Flagged rules come first."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     shown = [one for one in every if one.figure]
     rows = "".join(map(_row, shown))

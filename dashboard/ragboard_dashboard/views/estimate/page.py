@@ -25,13 +25,13 @@ __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 STYLES = Path(__file__).with_name("estimate.css")
 LABEL_KINDS: tuple[LabelledQuantity, ...] = get_args(LabelledQuantity)
 LABELS_HELP = "Verdicts on every statement (estimates the share supported), or grades in one quality"
-RAW_HELP = "Show bounds as computed, even outside the possible range"
+RAW_HELP = "Show CIs as computed, even if they extend beyond 0 or 1"
 DEFAULT = "ragas.faithfulness"
 METHODS = (
-    ("tuned", "PPI++", "labels and judge, with the judge weighted by how well it predicts labels"),
-    ("ppi", "PPI", "labels and judge, with full weight for the judge"),
-    ("classical", "Labels alone", "human labels, without the judge"),
-    ("judge_only", "Judge alone", "narrow, but as biased as the judge"),
+    ("tuned", "PPI++", "labels and judge; the judge's weight depends on how well it predicts the labels"),
+    ("ppi", "PPI", "labels and judge; the judge has full weight"),
+    ("classical", "Labels alone", "human labels without the judge"),
+    ("judge_only", "Judge alone", "a narrow CI, but with the bias of the judge"),
 )
 
 
@@ -40,7 +40,7 @@ def draw() -> None:
     runs = [run for run in get_runs() if run.evaluated]
     if not runs:
         st.header("No evaluated run yet", anchor=False)
-        st.markdown("An estimate needs a judge's scores of a run, and human labels of a random sample of it.")
+        st.markdown("An estimate needs a run with a judge's scores, and human labels of a random sample of that run.")
         offer_upload()
         return
     st.html(STYLES)
@@ -90,7 +90,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """Return the newest run, and the next newest over the same questions."""
+    """Return the newest run and the second newest run with the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
@@ -113,7 +113,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
     if any(system.means for system in found.report.systems):
         st.html(estimates_html(found.report, raw=raw))
     _cautions(found)
-    _needed(found)
+    _draw_needed_labels(found)
     _draw_ranking(found)
 
 
@@ -128,18 +128,18 @@ def _cautions(found: Estimates) -> None:
         if files := get_label_files():
             plain(
                 "An estimate needs labels of a random sample of the run: from Annotate, or imported with"
-                " `ragboard labels import FILE --design random`. A label file opened on Agreement only says how far the"
-                " metrics agree with annotators.",
+                " `ragboard labels import FILE --design random`. A label file opened on the Agreement page only shows"
+                " how well metrics agree with annotators.",
                 "note",
             )
             link_to("agreement", "See agreement", {"agreement": files[0].agreement.id}, icon=":material/handshake:")
     for one in found.report.systems:
         warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
-        for said in filter(None, (warning, *one.notes)):
-            plain(f"{one.name}: {said}.", "note")
+        for note in filter(None, (warning, *one.notes)):
+            plain(f"{one.name}: {note}.", "note")
 
 
-def _needed(found: Estimates) -> None:
+def _draw_needed_labels(found: Estimates) -> None:
     sources = [source for source in found.sources if not source.system.refusal]
     if not sources:
         return
@@ -148,17 +148,17 @@ def _needed(found: Estimates) -> None:
         "Target width of the 95% CI", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
     )
     for source in sources:
-        plain(f"{source.run}: {_needed_said(source, width)}.")
+        plain(f"{source.run}: {_needed_labels(source, width)}.")
 
 
-def _needed_said(source: RunEstimate, width: float) -> str:
+def _needed_labels(source: RunEstimate, width: float) -> str:
     needed = needed_for(source, width)
     if needed is None:
-        return "too few labels to tell"
+        return "there are too few labels to compute this"
     if needed.more is None:
         return needed.reason
-    alone = f"; {needed.without_judge:,} in all without the judge" if needed.without_judge else ""
-    return f"{needed.more:,} more labels for a 95% CI {width:g} wide{alone}"
+    alone = f"; without the judge, {needed.without_judge:,} in total" if needed.without_judge else ""
+    return f"{needed.more:,} more labels for a 95% CI of width {width:g}{alone}"
 
 
 def _draw_ranking(found: Estimates) -> None:
@@ -182,14 +182,14 @@ def _tau(found: float | None) -> str:
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
-    """Return a table for each system that has an estimate."""
+    """Return the HTML of a table for each system that has an estimate."""
     shown = [one for one in report.systems if one.means]
     low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
     return "".join(_system(one, low, high, raw=raw) for one in shown)
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """Return a row for each pair of systems, with the CI and whether it includes 0."""
+    """Return the HTML of a table with a row for each pair of systems: the CI, and whether it includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -198,7 +198,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """Return the order, and the ranks that are possible."""
+    """Return the HTML of a table with the ranking and the possible ranks of each run."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking

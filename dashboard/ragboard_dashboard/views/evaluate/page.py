@@ -1,4 +1,4 @@
-"""Evaluate: choose metrics, judge and limits, see what that would ask and cost, and start it."""
+"""The Evaluate page: choose metrics, judge and limits, see the planned calls and cost, and start the evaluation."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _draw_form(run: RunRef) -> None:
     with top:
         judge_kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
         judge, start, picker = st.container(), st.container(), st.container()
-    limits = _draw_limits()  # first: an error in the judge's fields would hide them
+    limits = _draw_limits()  # before the judge's fields: an error in them would hide the limits
     with judge:
         judge_options = _choose_judge_options(judge_kind)
         ready = judge_options is not None and _is_loaded(judge_kind, judge_options)
@@ -96,7 +96,7 @@ def _draw_form(run: RunRef) -> None:
 
 
 def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
-    """Return whether the judge is loaded; if not, draw the button that loads it."""
+    """Return whether the judge is ready; if not, draw the button that downloads or loads it."""
     if judge_kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
@@ -114,7 +114,7 @@ def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
 
 
 def _panel(judge_kind: Kind, judge_options: JudgeOptions | None) -> Panel:
-    """Return the chosen judges or, until they are named and loaded, judges that answer the same tasks."""
+    """Return the chosen judges or, until they are named and loaded, judges that support the same tasks."""
     if judge_options is None:
         judge_options = (
             JudgeOptions()
@@ -133,7 +133,7 @@ def _cached_plan(run: RunRef, choice: Choice) -> Plan:
 
 
 def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
-    """Return the expected duration; None if it is unknown, or if some tasks are answered already."""
+    """Return the expected seconds; None if they are unknown, or if some tasks are answered already."""
     if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
         return None
     return session_cached(
@@ -144,18 +144,18 @@ def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan:
 
 
 def _draw_plan_line(plan: Plan, choice: Choice, seconds: float | None) -> None:
-    """Draw in one line how many samples are judged, the cost, the time, and where texts are sent."""
+    """Draw one line: number of samples, cost, time, and where texts are sent."""
     count = len(choice.metrics)
     metrics = f"{count} metric{'' if count == 1 else 's'} of {plan.samples:,} sample{'' if plan.samples == 1 else 's'}"
     cost = ", ".join(filter(None, (plan_in_words(plan), duration_in_words(seconds))))
     host = destination(choice.judge_options)
-    hidden = ", without what your patterns match" if choice.judge_options.redact else ""
+    hidden = ", with the parts that match your patterns hidden" if choice.judge_options.redact else ""
     sent = f"Questions, passages and answers are sent to {host}{hidden}." if host else "Nothing leaves this machine."
     plain(f"{metrics} by {choice.judge_options.judge}: {cost}. {sent}")
 
 
 def _choose_judge_options(judge_kind: Kind) -> JudgeOptions | None:
-    """Return the judge that was chosen; None as long as it has no name."""
+    """Draw the fields for a judge of this kind; return its options, or None until it has a name."""
     match judge_kind:
         case "Chat model":
             return _chat_model()
@@ -164,13 +164,13 @@ def _choose_judge_options(judge_kind: Kind) -> JudgeOptions | None:
         case "Other":
             return _by_name()
         case "Embedded":
-            plain("Rule-based: compares words, needs no key and no network. Treat its verdicts as hints.", "note")
+            plain("Rule-based: it compares words and needs no key or network. Treat its verdicts as hints.", "note")
             return JudgeOptions()
 
 
 def _chat_model() -> JudgeOptions | None:
     left, right = st.columns(2)
-    model = left.text_input("Model", placeholder="gpt-4o-mini", help="The model's name on its server").strip()
+    model = left.text_input("Model", placeholder="gpt-4o-mini", help="The model's name on the server").strip()
     base_url = right.text_input("Base URL", placeholder="Default: the server's environment, or OpenAI").strip()
     embedder, parameters, concurrency = st.columns([2, 2, 1])
     embed = embedder.text_input(
@@ -188,11 +188,11 @@ def _chat_model() -> JudgeOptions | None:
         "Hide before sending",
         placeholder=r"[\w.+-]+@[\w-]+\.\w+",
         height=68,
-        help="Regular expressions, one a line. What they match is replaced by blocks in all texts that are sent.",
+        help="Regular expressions, one per line. In all texts that are sent, matches are replaced by block characters.",
     )
     batch = st.checkbox(
         "Send in batches",
-        help="Half the price at OpenAI. Replies can take up to 24 hours for each step of the evaluation.",
+        help="Half the price at OpenAI. Each step of the evaluation can take up to 24 hours.",
     )
     if not model:
         plain("Enter the name of the model.", "note")
@@ -222,12 +222,12 @@ def _local_model() -> JudgeOptions | None:
         preset = presets_by_name[name]
         size = f", {preset.download:g} GB" if preset.download else ""
         about = f"{preset.model}: {preset.languages}, {preset.licence}, {preset.parameters}{size}"
-        plain(f"{about}. By its makers: {preset.published}.", "note")
+        plain(f"{about}. According to its authors: {preset.published}.", "note")
     if not is_downloaded(choose_model(name).location):
         plain("Not on this machine: it is downloaded from Hugging Face first.", "note")
     plain(
-        "Runs on the dashboard's machine and only verifies statements."
-        " The embedded judge, which is rule-based, answers everything else.",
+        "It runs on the dashboard's machine and only verifies statements."
+        " The embedded judge (rule-based) does everything else.",
         "note",
     )
     return JudgeOptions(judge=f"local:{name}")
@@ -256,7 +256,7 @@ def _draw_limits() -> Mapping[str, float]:
             "max_calls": columns[2].number_input("Calls", 0, value=None, placeholder="no limit"),
             "max_minutes": columns[3].number_input("Minutes", 0.0, value=None, placeholder="no limit"),
             "draws": columns[4].number_input(
-                "Draws", 1, value=None, placeholder="1", help="Ask a chat model several times, to see how sure it is"
+                "Draws", 1, value=None, placeholder="1", help="Ask a chat model several times to see how sure it is"
             ),
         }
     return {name: value for name, value in values.items() if value is not None}
@@ -297,6 +297,6 @@ def _draw_start_form(run: RunRef, choice: Choice) -> None:
             return
     start_evaluation(store(), run, choice, launch_context(), **secrets)
     del st.session_state["planned"]
-    if st.query_params.get("then") == "diagnosis":  # where the metrics were found missing: it shows the progress too
+    if st.query_params.get("then") == "diagnosis":  # the user came from this page, which shows the progress, too
         open_page("diagnosis", {"run": run.name})
     open_run(run.name)

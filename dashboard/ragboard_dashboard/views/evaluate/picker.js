@@ -1,4 +1,4 @@
-// Metrics to choose, grouped by the question they answer. What cannot be scored says why and cannot be chosen.
+// Metrics to choose, grouped by the question they answer. A metric that cannot be scored cannot be chosen and says why.
 
 const pickers = new WeakMap()
 
@@ -60,7 +60,7 @@ class Picker {
     this.tell(chosen)
   }
 
-  // A choice made while the server was still answering an earlier one stays as it is.
+  // If the user chose again while the server was still answering, the newer choice stays.
   adopt(chosen, refused) {
     const now = [...chosen].sort().join("\n")
     if (this.pending === null || this.pending === now) {

@@ -1,4 +1,4 @@
-"""The metric picker: metrics by the question they answer, with what each needs. The address keeps the choice."""
+"""The metric picker: metrics by the question that they answer, with what each needs. The choice is in the URL."""
 
 from __future__ import annotations
 
@@ -23,36 +23,38 @@ __all__ = ["chosen_metrics", "pick_metrics"]
 KEY = "metric-picker"
 ADDRESS = "metrics"
 TICKED = "metrics-ticked"
-"""Session key of the selections made for each run, as in the address; the last one counts."""
+"""Session-state key: for one run, the metric selections made so far, as in the URL; the last one is current."""
 
 _HERE = Path(__file__).parent
 _mount = widget("metric_picker", "picker", _HERE / "picker.js", _HERE / "picker.css")
 
 
-def chosen_metrics(run: str, usual: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Return the metrics ticked or named in the address, else the `usual` ones; warns about unknown names."""
+def chosen_metrics(run: str, defaults: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the metrics that are selected or in the URL, else `defaults`. Draw a warning about unknown names."""
     named = st.query_params.get(ADDRESS)
     own: list[str] = st.session_state.get(TICKED, {}).get(run, [])
-    if own and (named is None or named in own):  # a click that follows at once still comes with the old address
+    if own and (named is None or named in own):  # after two quick clicks, the second still carries the old URL
         if named != own[-1]:
             st.query_params[ADDRESS] = own[-1]
         named = own[-1]
     if named is None:
-        return tuple(usual)
+        return tuple(defaults)
     if not named.strip():
         return ()
     try:
         return metrics_named(split_names(named), known_metrics())
     except SettingError as error:
-        st.warning("This link names unknown metrics. The usual metrics are selected instead.", icon=":material/help:")
+        st.warning(
+            "This link contains unknown metrics. The default metrics are selected instead.", icon=":material/help:"
+        )
         plain(str(error))
-        return tuple(usual)
+        return tuple(defaults)
 
 
-def pick_metrics(run: str, chosen: Sequence[Metric], usual: Sequence[Metric], refused: Mapping[str, str]) -> None:
-    """Draw all metrics, with `chosen` ticked; `refused` says why metrics cannot be scored, by identity."""
+def pick_metrics(run: str, chosen: Sequence[Metric], defaults: Sequence[Metric], refused: Mapping[str, str]) -> None:
+    """Draw all metrics, with `chosen` selected. `refused`: why a metric cannot be scored, by its full name."""
     known = known_metrics()
-    offered = {metric.spec: metric for metric in (*usual, *chosen, *known.values())}
+    offered = {metric.spec: metric for metric in (*defaults, *chosen, *known.values())}
     groups = {
         title: [_item(one) for one in offered.values() if one.category == key] for key, title in CATEGORIES.items()
     }

@@ -1,4 +1,4 @@
-"""Hallucinations: the statements that the passages do not support, over any runs."""
+"""The Hallucinations page: the statements of any runs that their passages do not support."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = ["draw"]
 
 PAGE_SIZE = 25
 MAX_NAMED_RUNS = 6
-"""Maximum number of chosen runs that are counted one by one."""
+"""Maximum number of chosen runs for which each run has its own count."""
 SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
 GROUPS: dict[str, Grouping | None] = {
     "one by one": None,
@@ -63,31 +63,31 @@ HUMAN: dict[str, Human | None] = {
     "overruled": "overruled",
 }
 RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
-"""What older links call a choice of `HUMAN`."""
+"""The names of `HUMAN` choices in older links, with the present names."""
 FILTERS = ("by", "judge", "people", "passage", "miscited")
-"""What the filters that are folded away are called in the address."""
+"""URL parameters of the collapsed filters."""
 ALL_RUNS = "hallucinations-all"
-"""Whether this session cleared the choice of runs: then no run is chosen for it again."""
+"""Session key: whether the user has cleared the choice of runs. Then the page no longer chooses runs by default."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
-"""Where the group that a person just opened waits for the filters to be drawn again."""
+"""Session key of the group that was clicked. The next script run sets the filters to it."""
 
 
 def draw() -> None:
-    """Draw the page, unless a statement was just opened."""
+    """Draw the page, or open the sample if a statement was clicked."""
     opened = opened_hallucination(LISTED)
     if opened:
         open_sample(*opened)
     if not get_runs():
         _empty()
         return
-    if _absent():
+    if _missing_runs():
         return
     _choose_newest_runs()
     title = st.container()
     query, by = _query()
     found = get_hallucinations(query)
-    if not found.labels and not _filtered(query):
+    if not found.labels and not _has_filters(query):
         with title:
             _nothing_judged(query)
         return
@@ -106,9 +106,9 @@ def draw() -> None:
 
 
 def _choose_newest_runs() -> None:
-    """Choose the evaluated runs of the user's newest dataset where the address names nothing and there are others.
+    """Choose the evaluated runs of the user's newest dataset, if the URL has no parameters and there are other runs.
 
-    The statements of runs of different datasets have little to do with each other. All runs are one click away.
+    Statements of runs with different datasets have little in common. The user can still choose all runs.
     """
     evaluated = [run for run in get_runs() if run.evaluated]
     own = [run for run in evaluated if SAMPLE_TAG not in run.tags]
@@ -117,13 +117,13 @@ def _choose_newest_runs() -> None:
         st.session_state["runs"] = newest
 
 
-def _filtered(query: HallucinationQuery) -> bool:
-    """Return whether anything but the runs and the verdict narrows the list."""
+def _has_filters(query: HallucinationQuery) -> bool:
+    """Return whether a filter other than the runs and the verdict is set."""
     return replace(query, runs=(), verdict=None, limit=0, offset=0) != HallucinationQuery(limit=0)
 
 
 def _nothing_judged(query: HallucinationQuery) -> None:
-    """Say that no statement of the chosen runs was judged, which is not the same as none being unsupported."""
+    """Draw that no statement of the chosen runs was judged, so that it does not look as if all were supported."""
     st.header("No statement was judged yet", anchor=False)
     names = [run.name for run in query.runs]
     plain(f"{', '.join(names) or 'The runs'}: evaluate faithfulness to see which statements no passage supports.")
@@ -133,7 +133,7 @@ def _nothing_judged(query: HallucinationQuery) -> None:
 
 
 def _runs_line(query: HallucinationQuery) -> None:
-    """Draw links to each chosen run; of several, how many of its statements are not supported, most first."""
+    """Draw links for each chosen run; for several, with the number of unsupported statements, the highest first."""
     names = list(st.session_state["runs"])
     if len(names) == 1:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -158,35 +158,35 @@ def _runs_line(query: HallucinationQuery) -> None:
 
 
 def _with_evaluation(name: str) -> str:
-    """`RUN@JUDGE` as the choice of runs names it: with the evaluation's id."""
+    """Return a name like `RUN@JUDGE` as in the choice of runs: with the id of the evaluation."""
     with suppress(NotFoundError):
         run = resolve(name)
         return f"{run.name}@{run.evaluation_id}"
     return name
 
 
-def _absent() -> bool:
-    """Say which runs of the address are not in the store, rather than list the statements of all."""
-    there = run_choices(get_runs())
-    named = {name: name if name in there else _with_evaluation(name) for name in st.query_params.get_all("runs")}
-    absent = [name for name, choice in named.items() if choice not in there]
-    if not absent and any(name != choice for name, choice in named.items()):
+def _missing_runs() -> bool:
+    """Return whether runs in the URL are not in the store. If so, draw their names instead of the statements."""
+    choices = run_choices(get_runs())
+    named = {name: name if name in choices else _with_evaluation(name) for name in st.query_params.get_all("runs")}
+    missing = [name for name, choice in named.items() if choice not in choices]
+    if not missing and any(name != choice for name, choice in named.items()):
         st.session_state["runs"] = list(named.values())
-    if absent:
+    if missing:
         st.error("This link names runs that are not in the store:", icon=":material/search_off:")
-        plain(", ".join(absent))
+        plain(", ".join(missing))
         if st.button("All runs", icon=":material/close:"):
             del st.query_params["runs"]
             st.rerun()
-    return bool(absent)
+    return bool(missing)
 
 
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
-    """Draw the choice of runs and the filters; return what they say, and how to group."""
+    """Draw the choice of runs and the filters; return the query and the grouping."""
     _enter_group()
     row = st.container(horizontal=True, vertical_alignment="center")
-    in_address: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
-    alone: dict[str, Any] = in_address | {"label_visibility": "collapsed"}
+    in_url: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
+    alone: dict[str, Any] = in_url | {"label_visibility": "collapsed"}
     choices = run_choices(get_runs())
     chosen = row.multiselect(
         "Runs",
@@ -203,13 +203,13 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
     text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=260, **alone)
     filters = sum(name in st.query_params for name in FILTERS)
     with row.popover(f"Filters ({filters})" if filters else "Filters", icon=":material/filter_list:", key="filters"):
-        by = st.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **in_address)
-        judged_by = st.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_address)
+        by = st.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **in_url)
+        judged_by = st.selectbox("Judge", ["", *get_judges()], format_func=_judge_title, key="judge", **in_url)
         if st.query_params.get("people") in RENAMED:
             st.session_state["people"] = RENAMED[st.query_params["people"]]
-        human = st.selectbox("Human labels", list(HUMAN), key="people", **in_address)
-        miscited = st.toggle("Cites a passage that does not say so", key="miscited", **in_address)
-        retrieved = st.text_input("Passage", placeholder="Passage id", key="passage", **in_address)
+        human = st.selectbox("Human labels", list(HUMAN), key="people", **in_url)
+        miscited = st.toggle("Cites a passage that does not support it", key="miscited", **in_url)
+        retrieved = st.text_input("Passage", placeholder="Passage id", key="passage", **in_url)
     query = HallucinationQuery(
         runs=_refs(chosen),
         verdict=SHOWN[shown],
@@ -222,7 +222,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         limit=PAGE_SIZE,
         offset=(page_number() - 1) * PAGE_SIZE,
     )
-    return _within(query), GROUPS[by]
+    return _on_existing_page(query), GROUPS[by]
 
 
 def _runs_chosen() -> None:
@@ -231,7 +231,7 @@ def _runs_chosen() -> None:
 
 
 def _enter_group() -> None:
-    """Set the filters to the group that was just opened, and list its statements one by one."""
+    """If a group was clicked, set the filters to it and list its statements one by one."""
     opened = st.session_state.pop(OPENED, None)
     if opened is None:
         return
@@ -257,7 +257,7 @@ def _refs(names: list[str]) -> tuple[RunRef, ...]:
 
 
 def _question() -> str:
-    """Return the one question that the address names, with a way back to all."""
+    """Return the question in the URL; if there is one, draw it with a button that shows all questions."""
     question = st.query_params.get("question", "")
     if question:
         row = st.container(horizontal=True, vertical_alignment="center")
@@ -269,8 +269,8 @@ def _question() -> str:
     return question
 
 
-def _within(query: HallucinationQuery) -> HallucinationQuery:
-    """Return the query at its first page where there is no such page as the address names."""
+def _on_existing_page(query: HallucinationQuery) -> HallucinationQuery:
+    """Return the query; at its first page if the page in the URL does not exist."""
     if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
         return replace(query, offset=0)
     return query
@@ -294,8 +294,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
         found = get_hallucination_groups(query, by)
     if by == "passage":
         plain(
-            "Each passage: the unsupported statements of all answers it was retrieved for; ✕ counts those that this "
-            "passage contradicts.",
+            "For each passage: the unsupported statements in all answers for which it was retrieved. ✕ counts the "
+            "statements that this passage contradicts.",
             "note",
         )
     opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")

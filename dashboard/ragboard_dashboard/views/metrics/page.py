@@ -1,4 +1,4 @@
-"""Metrics: what each of them means, counts, needs and costs."""
+"""The Metrics page: what each metric means, how it is computed, what it needs, and how many calls it takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("metrics.css")
 FEW = 3
-"""So many found metrics are shown whole."""
+"""If a search finds at most this many metrics, they are shown in full."""
 
 
 def draw() -> None:
@@ -53,8 +53,8 @@ def draw() -> None:
     st.html(STYLES)
     st.html(_catalogue(groups, opened=bool(search) and count <= FEW))
     plain(
-        f"{count} metric{'' if count == 1 else 's'}. The same name means different things in different tools, "
-        "so each metric is named by its source too. Click a metric for its formula and settings.",
+        f"{count} metric{'' if count == 1 else 's'}. The same name can mean different things in different tools, "
+        "so each metric is shown with its source. Click a metric to see its formula and settings.",
         "note",
     )
     with st.container(width=130):
@@ -62,7 +62,7 @@ def draw() -> None:
 
 
 def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: bool) -> str:
-    """Return a section for each question, an article for each metric that answers it."""
+    """Return a section for each group, with an article for each metric."""
     return "".join(
         f'<section class="rb-question"><h2>{html_escaped(question)}</h2>'
         f"{''.join(_article(metric, opened=opened) for metric in metrics)}</section>"
@@ -71,7 +71,7 @@ def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: b
 
 
 def _article(metric: MetricDescription, *, opened: bool) -> str:
-    """Return one line that a click opens: name, what it is, direction and range, needs, source; then all else."""
+    """Return a line with name, summary, direction and range, needs and source; a click shows everything else."""
     known = known_metrics()
     judge = metric_judge(metric, known)
     needs = ", ".join(filter(None, (metric_needs(metric, known), judge if judge == "a chat model" else "")))
@@ -102,5 +102,5 @@ def _paragraphs(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Words between backticks set as code, as docstrings have them."""
+    """Return HTML in which words between backticks, as in docstrings, are code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html_escaped(text))

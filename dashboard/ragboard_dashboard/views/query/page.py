@@ -1,4 +1,4 @@
-"""Query: read the store in SQL, beside what its tables are."""
+"""The Query page: read the store in SQL, with a list of its tables."""
 
 from __future__ import annotations
 
@@ -20,78 +20,78 @@ from ragboard_dashboard.text import plain
 __all__ = ["draw"]
 
 LIMITS = QueryLimits(size=16 * 2**20)
-CELL = 300
-"""Characters of a text that the grid shows; a file has them all."""
+MAX_CELL = 300
+"""Maximum number of characters of a text in the table on the page. Exports have the whole text."""
 FIRST = next(iter(EXAMPLES.values()))
-ANSWER = "query-answer"
-"""Where the last answer of a session waits: the statement, and its result or what went wrong."""
+RESULT = "query-answer"
+"""Session key of the last result: the statement, and its rows or the error."""
 FORMATS = ("csv", "json", "parquet")
-EXPLAINED = ["explain_key", "explain_value"]
+EXPLAIN_COLUMNS = ["explain_key", "explain_value"]
 
 
 def draw() -> None:
-    """Draw the page. A statement in the address is shown, and run when a person says so."""
+    """Draw the page. A statement in the URL is shown but runs only after a click."""
     query, tables = st.columns([3, 1], gap="large")
     with query:
         st.header("Query", anchor=False)
         st.html("<style>.st-key-sql textarea { font-family: monospace; white-space: pre; }</style>")
-        sql, asked = _editor()
-        if asked:
-            _ask(sql)
-        _answer(sql)
+        sql, clicked = _editor()
+        if clicked:
+            _run(sql)
+        _draw_result(sql)
     with tables:
         _tables(get_tables())
 
 
 def _editor() -> tuple[str, bool]:
-    """Draw the statement; it, and whether it was just asked."""
+    """Draw the editor; return the statement, and whether "Run" was clicked."""
     initial: dict[str, Any] = {} if "sql" in st.session_state else {"value": FIRST}
     with st.form("query", border=False):
         sql = st.text_area(
-            "One SELECT, DESCRIBE, SHOW or EXPLAIN in DuckDB's SQL. Ctrl+Enter runs it",
+            "One SELECT, DESCRIBE, SHOW or EXPLAIN statement in DuckDB's SQL. Ctrl+Enter runs it.",
             **initial,
             key="sql",
             bind="query-params",
             height=220,
         )
         row = st.container(horizontal=True, vertical_alignment="center")
-        asked = row.form_submit_button("Run", icon=":material/play_arrow:")
+        clicked = row.form_submit_button("Run", icon=":material/play_arrow:")
         with row:
             plain(f"Read-only. Shows the first {LIMITS.rows:,} rows; stops after {LIMITS.seconds:g} s.", "note")
-    asked_before = ANSWER in st.session_state or asked
-    with st.popover("Examples", icon=":material/lightbulb:") if asked_before else st.container(gap="xxsmall"):
+    has_result = RESULT in st.session_state or clicked
+    with st.popover("Examples", icon=":material/lightbulb:") if has_result else st.container(gap="xxsmall"):
         for question, example in EXAMPLES.items():
             st.button(question, type="tertiary", key=f"example-{question}", on_click=partial(_load, example))
-    return sql or "", asked
+    return sql or "", clicked
 
 
 def _load(sql: str) -> None:
     st.session_state["sql"] = sql
 
 
-def _ask(sql: str) -> None:
+def _run(sql: str) -> None:
     found: QueryResult | RagboardError
     with st.spinner("Running"):
         try:
             found = run_query(store(), sql, LIMITS)
         except RagboardError as error:
             found = error
-    st.session_state[ANSWER] = sql, found
+    st.session_state[RESULT] = sql, found
 
 
-def _answer(sql: str) -> None:
-    """Draw what the statement found, or why it found nothing, once it was asked."""
-    asked, found = st.session_state.get(ANSWER, ("", None))
-    if asked != sql:
+def _draw_result(sql: str) -> None:
+    """Draw the rows or the error, if the statement has run."""
+    last, found = st.session_state.get(RESULT, ("", None))
+    if last != sql:
         return
     if isinstance(found, QueryResult):
-        _result(found)
+        _draw_rows(found)
     elif found is not None:
         st.error("The query failed.", icon=":material/error:")
         plain(str(found))
 
 
-def _result(found: QueryResult) -> None:
+def _draw_rows(found: QueryResult) -> None:
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
         count = found.table.num_rows
@@ -105,8 +105,8 @@ def _result(found: QueryResult) -> None:
                     key=f"export-{kind}",
                     on_click="ignore",
                 )
-    if found.table.column_names == EXPLAINED:
-        st.code("\n".join(str(said) for _, said in found.rows), language=None)
+    if found.table.column_names == EXPLAIN_COLUMNS:
+        st.code("\n".join(str(plan) for _, plan in found.rows), language=None)
     else:
         st.dataframe(_grid(found.frame()), hide_index=True)
 
@@ -124,7 +124,7 @@ def _grid(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _cell(value: object) -> str:
     text = strip_bidi_controls(str(value))
-    return text if len(text) <= CELL else f"{text[:CELL]}…"
+    return text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
 
 
 def _tables(tables: tuple[StoreTable, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Charts of a run: the spread of a column, its groups, one column against another, where statements come from."""
+"""Charts of a run: the distribution of a column, its groups, two columns, and the origins of statements."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ Shape = Literal["Histogram", "Violin", "ECDF"]
 Range = tuple[float, float]
 SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 STEPS = 80
-"""Steps along a violin."""
-NAMED = 3
-"""Groups without an interval that are named."""
+"""Number of points at which the density of a violin is computed, minus 1."""
+MAX_NAMED = 3
+"""Maximum number of named groups in the note on groups without an interval."""
 
 _HERE = Path(__file__).parent
 _draw_spread = widget("spread", "shapes", _HERE / "spread.js", _HERE / "charts.css")
@@ -48,7 +48,7 @@ _draw_groups = widget("groups", "shapes", _HERE / "groups.js", _HERE / "charts.c
 
 
 def decimals(low: float, high: float) -> int:
-    """Decimals that tell values of a range apart: two, and more where the range is a hundredth or less."""
+    """Return how many decimals values of this range need: two, or more if the range is 0.01 or less."""
     return max(2, 1 - floor(log10(high - low)))
 
 
@@ -61,23 +61,26 @@ def spread_chart(
     *,
     key: str,
 ) -> None:
-    """Draw the spread of a column, pale outside of the range `chosen`; `on_draw` gets a range drawn over it."""
+    """Draw the distribution of a column, pale outside the range `chosen`.
 
-    def drawn() -> None:
+    If the user marks a range in the chart, `on_draw` is called with it.
+    """
+
+    def mark_range() -> None:
         range_ = st.session_state[key]["brush"]
         if range_:
             on_draw((float(range_[0]), float(range_[1])))
 
-    _draw_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=drawn)
+    _draw_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=mark_range)
 
 
 def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
-    """Draw each group's mean with its interval."""
+    """Draw the mean of each group with its interval."""
     _draw_groups(key=key, data=groups_data(groups, title))
 
 
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data."""
+    """Return the distribution of a column as data for JSON."""
     bounds = found.interval if isinstance(found.interval, Interval) else None
     mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
@@ -87,37 +90,37 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
         "high": found.bins[-1].high,
         "bins": _bins(found),
         "mean": found.mean,
-        "said": mean,
+        "text": mean,
         "interval": [bounds.low, bounds.high] if bounds else None,
         "threshold": _threshold(found),
         "chosen": chosen,
         "x": strip_bidi_controls(title),
         "percent": shape == "ECDF",
-        **_shaped(found, shape),
+        **_shape_data(found, shape),
     }
 
 
 def _threshold(found: Distribution) -> dict[str, Any] | None:
-    """Return where the threshold lies, if that is within the picture, and in words."""
+    """Return the threshold as a value and as text, if it is inside the chart."""
     limit = found.share.threshold if found.share else None
     if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
         return None
-    return {"at": limit.value, "said": str(limit)}
+    return {"at": limit.value, "text": str(limit)}
 
 
 def _bins(found: Distribution) -> list[dict[str, Any]]:
-    drawn, below = list[dict[str, Any]](), 0
+    bins, below = list[dict[str, Any]](), 0
     places = decimals(found.bins[0].low, found.bins[-1].high)
     for part in found.bins:
         below += part.count
         share = f"; {below / found.scored:.0%} up to here" if found.scored else ""
-        said = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
-        drawn.append({"low": part.low, "high": part.high, "count": part.count, "said": said})
-    return drawn
+        text = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
+        bins.append({"low": part.low, "high": part.high, "count": part.count, "text": text})
+    return bins
 
 
-def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
-    """Return what one shape takes beside the bins."""
+def _shape_data(found: Distribution, shape: Shape) -> dict[str, Any]:
+    """Return the data that only this shape needs."""
     if shape == "Histogram" or not found.quantiles:
         return {"top": max(part.count for part in found.bins) or 1, "y": "samples", "whole": True}
     if shape == "ECDF":
@@ -128,7 +131,7 @@ def _shaped(found: Distribution, shape: Shape) -> dict[str, Any]:
 
 
 def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
-    """Return how dense the values lie, from 0 to 1 at the densest place; the quantiles stand for the values."""
+    """Return the density of the values relative to its maximum, estimated from quantiles."""
     values = np.asarray(quantiles)
     deviation = float(values.std())
     if deviation < 1e-9:
@@ -140,13 +143,13 @@ def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data."""
+    """Return the mean of each group with its interval, as data for JSON."""
     low, high = _ends(groups)
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
-    drawn = sum(row["low"] is not None for row in rows)
-    said = "Means with 95% CIs" if drawn else "Means"
-    ends = f"{said}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored."
+    with_interval = sum(row["low"] is not None for row in rows)
+    what = "Means with 95% CIs" if with_interval else "Means"
+    ends = f"{what}, on a scale from {low:.{places}f} to {high:.{places}f}." if rows else "No group is scored."
     return {
         "name": strip_bidi_controls(f"{title} by group"),
         "rows": rows,
@@ -163,13 +166,13 @@ def _without_interval(groups: Sequence[Group]) -> str:
         for group in groups
         if group.mean is not None and isinstance(group.interval, NoInterval)
     ]
-    rest = len(found) - NAMED
+    rest = len(found) - MAX_NAMED
     more = f"; and {rest:,} more group{'' if rest == 1 else 's'}" if rest > 0 else ""
-    return f"No CI for {'; '.join(found[:NAMED])}{more}." if found else ""
+    return f"No CI for {'; '.join(found[:MAX_NAMED])}{more}." if found else ""
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
-    """Return the scale that holds every mean and interval."""
+    """Return the ends of a scale that has room for every mean and interval."""
     ends = [group.mean for group in groups if group.mean is not None] or [0.0, 1.0]
     ends += [end for group in groups if isinstance(one := group.interval, Interval) for end in (one.low, one.high)]
     low, high = min(ends), max(ends)
@@ -177,7 +180,7 @@ def _ends(groups: Sequence[Group]) -> tuple[float, float]:
 
 
 def _group(group: Group, places: int) -> dict[str, Any] | None:
-    """None if no sample of the group is scored."""
+    """Return the row of a group; None if no sample of the group is scored."""
     if group.mean is None:
         return None
     bounds = group.interval if isinstance(group.interval, Interval) else None
@@ -196,7 +199,7 @@ def _group(group: Group, places: int) -> dict[str, Any] | None:
 
 
 def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figure:
-    """Return one column against another; a point is a sample."""
+    """Return a scatter plot of two columns with a point for each sample."""
     import plotly.graph_objects as go
 
     figure = go.Figure(
@@ -209,16 +212,16 @@ def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figur
             hovertemplate="%{customdata[1]}<br>%{x:.2f}, %{y:.2f}<extra></extra>",
         )
     )
-    _dress(figure, colours, x, y)
+    _set_layout(figure, colours, x, y)
     return figure
 
 
 def _plain(text: str) -> str:
-    """Text for a figure: Plotly reads a few HTML tags, so the signs that begin them are replaced."""
+    """Return a text for a figure. Plotly interprets some HTML tags, so the characters of tags are replaced."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
+def _set_layout(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
     axis: dict[str, Any] = {
         "gridcolor": colours["line"],
         "zeroline": False,
@@ -242,7 +245,7 @@ def _dress(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
 
 
 def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
-    """Return the six classes of statements as one bar of HTML; words and counts below it, a pattern for where from."""
+    """Return the six classes of statements as a bar in HTML, with a legend of names and counts below it."""
     looks = {origin: _origin_look(origin, colours) for origin in CLAIM_CLASSES}
     pieces = "".join(
         f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
@@ -252,8 +255,8 @@ def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
     words = "".join(
         '<div style="display:flex;align-items:center;gap:0.5rem">'
         f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
-        f"<div><b>{counts.get(origin, 0):,}</b> {said}</div></div>"
-        for origin, said in CLAIM_CLASSES.items()
+        f"<div><b>{counts.get(origin, 0):,}</b> {title}</div></div>"
+        for origin, title in CLAIM_CLASSES.items()
     )
     return (
         f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
@@ -263,7 +266,7 @@ def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
 
 
 def _origin_look(origin: ClaimClass, colours: Palette) -> str:
-    """Solid: from a relevant passage; striped: from an irrelevant one; only framed: from none."""
+    """Return the style of a class: solid if from a relevant passage, striped if irrelevant, a frame if from none."""
     colour = colours["right" if origin in CORRECT else "quiet"]
     if origin not in FROM_PASSAGES:
         return f"border:2px solid {colour}"

@@ -19,9 +19,9 @@ export default function (component) {
   for (const row of data.rows) {
     const node = element("li")
     node.title = row.help
-    const said = element("span", "said", row.shown)
-    said.append(element("span", "note", ` ${row.count}`))
-    node.append(element("span", "name", row.name), picture(row, data), said)
+    const value = element("span", "said", row.shown)
+    value.append(element("span", "note", ` ${row.count}`))
+    node.append(element("span", "name", row.name), picture(row, data), value)
     list.append(node)
   }
   parentElement.querySelector("#shapes").replaceChildren(list, element("div", "ends", data.ends))

@@ -1,4 +1,4 @@
-"""Run: how one run did, where it lost, and its samples."""
+"""The Run page: the scores of one run, their distribution, and its samples."""
 
 from __future__ import annotations
 
@@ -87,19 +87,19 @@ from ragboard_dashboard.views.run.samples import list_samples
 
 __all__ = ["draw", "share_line"]
 
-KINDS = 20
-"""Kinds of failure that are listed."""
-SIDE_BY_SIDE = 7
-"""Columns to draw that are offered side by side; more are in a list."""
+MAX_LISTED = 20
+"""Maximum number of errors, and of wrong refusals, in a list."""
+MAX_BUTTONS = 7
+"""Maximum number of columns that are offered as buttons. More columns are offered as a list."""
 REFUSAL_SOURCES = {
     "labels": "human labels",
     "file": "the run file",
-    "judge": "the judge, who looks for a sentence in the passages that helps",
+    "judge": "the judge, which looks for a helpful sentence in the passages",
 }
-LONG_QUESTION = 100
-"""Characters of a question in a list."""
-LONG_NAME = 40
-"""Characters of a name that has a row of its own if it is longer."""
+MAX_QUESTION = 100
+"""Maximum number of characters of a question in a list."""
+MAX_NAME = 40
+"""Maximum number of characters of a run name in the row of the buttons. A longer name has its own row."""
 OVERVIEW = ("column", "shape", "group")
 """URL parameters of the distribution: with one of them, it is not collapsed."""
 CHART = {"displayModeBar": False}
@@ -124,29 +124,28 @@ def draw() -> None:
     file_facts(list(summary_facts(summary.file_scores).values()))
     if summary.usage:
         plain(f"Cost: {summary.usage}", "note")
-    _failed(run)
-    there = get_columns(run)
-    if not there.metrics:
+    _draw_failures(run)
+    columns = get_columns(run)
+    if not columns.metrics:  # other numeric columns, such as the turn, do not describe quality
         st.info("This run is not evaluated yet. Evaluate it to see verdicts.", icon=":material/info:")
-    if not there.metrics:  # numbers such as the turn, alone, say nothing about how the run did
         list_samples(run, summary, "", None)
         return
-    in_sight = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
-    with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=in_sight):
-        column, between = _overview(run, there, unscored)
+    expanded = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
+    with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=expanded):
+        column, between = _overview(run, columns, unscored)
     list_samples(run, summary, column, between)
     _refusals(run)
     _origins(summary)
     _self_agreement(run)
     _bundling(run)
-    _against(run, there, column)
+    _scatter_plot(run, columns, column)
 
 
 def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
-    """Draw the run's name and what can be done with it; its summary, and how unscored samples count in it."""
+    """Draw the run's name and buttons; return its summary and how unscored samples count."""
     above = st.container()
     row = st.container(horizontal=True, vertical_alignment="center")
-    title = row.container() if len(run.name) <= LONG_NAME else above
+    title = row.container() if len(run.name) <= MAX_NAME else above
     if evaluates() and row.button("Evaluate", icon=":material/gavel:"):
         open_page("evaluate", {"run": run.name})
     with row.popover("Options", icon=":material/tune:"):
@@ -166,20 +165,20 @@ def _ragas_score(summary: RunSummary) -> None:
         plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
 
 
-def _failed(run: RunRef) -> None:
-    """Draw what failed, by kind, with a sample of each, and offer to ask that again."""
+def _draw_failures(run: RunRef) -> None:
+    """Draw the failures by error message, with an example of each, and a form that retries them."""
     kinds = get_failures(run)
     if not kinds:
         return
     title = f"{sum(kind.count for kind in kinds):,} scores failed ({len(kinds):,} error{'s' if len(kinds) > 1 else ''})"
     with st.expander(title, icon=":material/error:"):
-        for number, kind in enumerate(kinds[:KINDS]):
+        for number, kind in enumerate(kinds[:MAX_LISTED]):
             plain(f"{kind.count:,} scores of {kind.samples:,} samples: {kind.message}")
             plain(f"{', '.join(map(column_title, kind.metrics))}. For example: {kind.example}", "note")
             if st.button("Open an example", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"):
                 open_sample(st.query_params["run"], kind.sample_id)
-        if len(kinds) > KINDS:
-            plain(f"and {len(kinds) - KINDS:,} more errors: ragboard evaluate and retry list them all", "note")
+        if len(kinds) > MAX_LISTED:
+            plain(f"and {len(kinds) - MAX_LISTED:,} more errors: ragboard evaluate and retry list them all", "note")
         if evaluates():
             _retry(get_failed_evaluations(run)[0])
 
@@ -187,7 +186,7 @@ def _failed(run: RunRef) -> None:
 def _retry(run: RunRef) -> None:
     judge_options = get_judge_options(run)
     if judge_options is None:
-        plain("The judges were Python objects: retry in Python.", "note")
+        plain("The judges of this evaluation were Python objects: retry it in Python.", "note")
         return
     with st.form("retry", clear_on_submit=True, border=False):
         secrets = secret_fields(judge_options, "retry")
@@ -203,7 +202,7 @@ def _retry(run: RunRef) -> None:
 
 
 def _origins(summary: RunSummary) -> None:
-    """Draw where the statements of the answers come from, where all that this takes was judged."""
+    """Draw how many statements of the answers are in the reference or come from passages, if this was judged."""
     if not summary.origins:
         return
     placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
@@ -222,14 +221,14 @@ def _draw_origins(origins: Mapping[ClaimClass, int], placed: int, judged: int) -
         else ""
     )
     plain(
-        "In the reference: the reference supports the statement. A statement that it does not mention may still be"
+        "In the reference: the reference supports the statement. Statements that are not in the reference may still be"
         f" true. Relevant: the passage supports a statement of the reference.{left_out}",
         "note",
     )
 
 
 def _refusals(run: RunRef) -> None:
-    """Draw which refusals were right, if it is known which questions can be answered, and the parts of truthfulness."""
+    """Draw the parts of truthfulness and, if it is known which questions can be answered, which refusals are right."""
     for shares in get_truthfulness(run):
         plain(str(shares), "note")
     try:
@@ -244,22 +243,24 @@ def _refusals(run: RunRef) -> None:
     with st.expander(title, icon=":material/block:"):
         table = {name.capitalize(): dict(row) for name, row in found.counts.items()}
         st.table(pd.DataFrame.from_dict(table, orient="index", columns=list(BEHAVIOURS)).rename(columns=str.capitalize))
-        who = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
+        sources = " and ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in found.sources.items())
         plain(
-            f"Rows: whether the question can be answered, by {who}. Columns: what the answer does, by {found.judge}."
-            f" {found.counted_as_answerable}".rstrip(),
+            f"Rows: whether the question can be answered, by {sources}. Columns: what the answer does, by"
+            f" {found.judge}. {found.counted_as_answerable}".rstrip(),
             "note",
         )
         if found.unknown:
-            plain(f"Not counted, because nobody says whether the question can be answered: {found.unknown:,}.", "note")
+            plain(
+                f"Not counted, because it is unknown whether the question can be answered: {found.unknown:,}.", "note"
+            )
         plain("\n".join(map(str, found.rates)))
-        for number, one in enumerate(found.wrong[:KINDS]):
-            question = markdown_escaped(strip_bidi_controls(shortened(one.question, LONG_QUESTION)))
+        for number, one in enumerate(found.wrong[:MAX_LISTED]):
+            question = markdown_escaped(strip_bidi_controls(shortened(one.question, MAX_QUESTION)))
             label = f"{one.answerability}, {one.behaviour}: {question}"
             if st.button(label, key=f"refusal-{number}", type="tertiary", icon=":material/find_in_page:"):
                 open_sample(st.query_params["run"], one.sample_id)
-        if len(found.wrong) > KINDS:
-            plain(f"and {len(found.wrong) - KINDS:,} more: ragboard refusals --json lists them", "note")
+        if len(found.wrong) > MAX_LISTED:
+            plain(f"and {len(found.wrong) - MAX_LISTED:,} more: ragboard refusals --json lists them", "note")
 
 
 def _self_agreement(run: RunRef) -> None:
@@ -269,70 +270,70 @@ def _self_agreement(run: RunRef) -> None:
         return
     flips, items = sum(reply.flips for reply in found.replies), sum(one.items for one in found.replies)
     title = f": {flips:,} of {items:,} judgements differ between draws" if items else ""
-    with st.expander(f"How sure is the judge{title}", icon=":material/casino:"):
+    with st.expander(f"Judge consistency{title}", icon=":material/casino:"):
         _lines((*found.replies, *found.metrics))
         plain(
-            "The same prompt, sent several times. Scores and verdicts on all pages are those of the first draw; the"
-            " others have temperature 1 unless another one is set.",
+            "The same prompt was sent several times. All pages show the scores and verdicts of the first draw. The"
+            " other draws have temperature 1, unless another temperature was set.",
             "note",
         )
 
 
 def _lines(figures: Iterable[object]) -> None:
-    """Draw a figure in words per line, with space between the lines, because on a phone each of them wraps."""
+    """Draw each figure as text on its own line, with space between the lines, because lines wrap on phones."""
     with st.container(gap="xsmall"):
         for text in map(str, figures):
             plain(f"{text[:1].upper()}{text[1:]}")
 
 
 def _bundling(run: RunRef) -> None:
-    """Draw whether the judge replies alike asked together and as the source asks, if it was asked both ways."""
+    """Draw how often the judge gives the same verdict in one call and in separate calls, if both were made."""
     found = get_bundling(run)
     if found is None:
         return
     same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
     title = f": {same:,} of {items:,} judgements are the same" if items else ""
-    with st.expander(f"Asked together and as the source asks{title}", icon=":material/call_split:"):
+    with st.expander(f"One call compared with separate calls{title}", icon=":material/call_split:"):
         _lines((*found.replies, *found.scores))
         plain(
-            "By default one call asks for all nuggets or passages of an answer, and citations are counted from the"
-            " verdicts on its statements; with compat=True there are calls as in the source.",
+            "By default, one call judges all nuggets or passages of an answer, and citation metrics are computed from"
+            " the verdicts on its statements. With compat=True, the calls are the same as in the source.",
             "note",
         )
 
 
-def _overview(run: RunRef, there: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
-    """Draw one column's spread and what it breaks down into; the column, and the range chosen in it."""
-    options = [*there.metrics, *there.numeric]
-    if not there.categories:
+def _overview(run: RunRef, columns: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
+    """Draw the distribution of one column, and its means by group; return the column and the chosen range."""
+    options = [*columns.metrics, *columns.numeric]
+    if not columns.categories:
         column = _choose_column(options)
-        return column, _spread(run, column, unscored)
+        return column, _distribution(run, column, unscored)
     chart, groups = st.columns([3, 2], gap="large")
     with chart:
         column = _choose_column(options)
-        between = _spread(run, column, unscored)
+        between = _distribution(run, column, unscored)
     with groups:
-        _groups(run, there, column, unscored)
+        _groups(run, columns, column, unscored)
     return column, between
 
 
 def _choose_column(options: Sequence[str]) -> str:
-    """Draw the choice of the column: as buttons if there is room for all, else as a list."""
+    """Draw the choice of the column: as buttons, or as a list if there are many columns."""
     wanted = st.query_params.get("column", "")
     shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
     shared |= {"label_visibility": "collapsed"}
-    if len(options) > SIDE_BY_SIDE:
+    if len(options) > MAX_BUTTONS:
         return str(st.selectbox("Column", options, format_func=column_title, **shared))
     column: str = st.segmented_control("Column", options, format_func=column_label, required=True, **shared)
     return column
 
 
-def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
-    """Draw the distribution; the range that was brushed in it, None if it is the whole."""
+def _distribution(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
+    """Draw the distribution of a column; return the chosen range, or None for the whole range."""
     found = get_distribution(run, column, unscored=unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
-        plain(_counted(found), "note")
+        plain(_distribution_note(found), "note")
     shape: Shape = row.segmented_control(
         "Shape",
         SHAPES,
@@ -345,21 +346,21 @@ def _spread(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
     with row:
         threshold_editor(column, found.share)
     chart, key = st.container(), f"range-{column}"
-    chosen = _within((found.bins[0].low, found.bins[-1].high), key)
+    chosen = _choose_range((found.bins[0].low, found.bins[-1].high), key)
     with chart:
         spread_chart(
             found,
             shape,
             column_title(column),
             chosen,
-            partial(_draw_range, key, found.bins),
+            partial(_set_range, key, found.bins),
             key=safe_key("spread", run.run_id, column, shape),
         )
     return chosen
 
 
-def _within(whole: Range, key: str) -> Range | None:
-    """Draw the range to narrow the samples to; None if it is the whole."""
+def _choose_range(whole: Range, key: str) -> Range | None:
+    """Draw the slider that limits the samples to a range; return the range, or None for the whole range."""
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
     places = decimals(*whole)
     step, shown = 10.0**-places, f"%.{places}f"
@@ -369,35 +370,35 @@ def _within(whole: Range, key: str) -> Range | None:
     return None if between == whole else between
 
 
-def _draw_range(key: str, bins: tuple[Bin, ...], drawn: Range) -> None:
-    """Set the slider to the bins whose middle lies within what was drawn over the chart."""
-    within = [part for part in bins if drawn[0] <= (part.low + part.high) / 2 <= drawn[1]]
+def _set_range(key: str, bins: tuple[Bin, ...], marked: Range) -> None:
+    """Set the slider to the bins whose middle is within the range that was marked in the chart."""
+    within = [part for part in bins if marked[0] <= (part.low + part.high) / 2 <= marked[1]]
     if within:
         st.session_state[key] = within[0].low, within[-1].high
 
 
-def _counted(found: Distribution) -> str:
-    """Return how many samples have a value, and why the others have none."""
+def _distribution_note(found: Distribution) -> str:
+    """Return how many samples have a value, and why the others have none; with the mean and the threshold."""
     left_out = "; ".join(
         f"{count:,} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in found.unscored.items()
     )
-    said = [
+    sentences = [
         f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
         f"Mean: {found.note}" if found.note else "",
         share_line(found.share) if found.share else "",
     ]
-    return ". ".join(filter(None, said))
+    return ". ".join(filter(None, sentences))
 
 
 def share_line(share: ShareMeetingThreshold) -> str:
-    """`47 of 60 at least 0.8: 78% (66% to 87%)`."""
+    """Return how many samples meet the threshold: "47 of 60 at least 0.8: 78% (66% to 87%)"."""
     percent = f": {estimate_text(share.good / share.n, share.interval, '.0%')}" if share.n else ""
     return f"{share.good:,} of {share.n:,} {share.threshold}{percent}"
 
 
 def threshold_editor(column: str, share: ShareMeetingThreshold | None) -> None:
-    """Draw what opens the form, of a metric that is better one way, where pages may change what is kept."""
+    """Draw the threshold and its form, if the metric has a better direction and pages may write to the store."""
     metric = get_metrics().get(column)
     if metric is None or metric.direction == "neutral" or not writable():
         return
@@ -425,14 +426,14 @@ def _threshold_form(column: str, now: float | None) -> None:
     st.rerun()
 
 
-def _groups(run: RunRef, there: Columns, column: str, unscored: UnscoredPolicy) -> None:
-    by = st.selectbox("Group by", there.categories, format_func=column_title, key="group", bind="query-params")
+def _groups(run: RunRef, columns: Columns, column: str, unscored: UnscoredPolicy) -> None:
+    by = st.selectbox("Group by", columns.categories, format_func=column_title, key="group", bind="query-params")
     found = get_breakdown(run, column, by, unscored=unscored)
     groups_chart(found, column_title(column), key=safe_key("groups", run.run_id, column, by))
 
 
-def _against(run: RunRef, there: Columns, column: str) -> None:
-    others = [name for name in (*there.metrics, *there.numeric) if name != column]
+def _scatter_plot(run: RunRef, columns: Columns, column: str) -> None:
+    others = [name for name in (*columns.metrics, *columns.numeric) if name != column]
     if not others:
         return
     st.subheader("Scatter plot", anchor=False)
@@ -455,8 +456,8 @@ def _against(run: RunRef, there: Columns, column: str) -> None:
         selection_mode="points",
         config=CHART,
     )
-    drawn = f"; {len(found.points):,} of them are shown" if found.both > len(found.points) else ""
-    plain(f"{found.both:,} of {found.total:,} samples have both{drawn}. Click a point to open its sample.", "note")
+    shown = f"; {len(found.points):,} of them are shown" if found.both > len(found.points) else ""
+    plain(f"{found.both:,} of {found.total:,} samples have both{shown}. Click a point to open its sample.", "note")
     points = picked["selection"]["points"]
     if points:
         open_sample(st.query_params["run"], points[0]["customdata"][0])

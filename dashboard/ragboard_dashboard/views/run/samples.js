@@ -1,4 +1,4 @@
-// A page of a run's samples, each a way to read it.
+// One page of the samples of a run. Each question is a link to its sample.
 
 function verdicts(row) {
   const node = cell("Statements", "verdicts")

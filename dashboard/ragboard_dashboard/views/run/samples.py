@@ -1,4 +1,4 @@
-"""The samples of a run: filters, the list, and its pages; or the sample that a person opened."""
+"""The samples of a run: filters, the list, and its pages."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ NOTES: Mapping[UnscoredReason, str] = {
     "failed": "the judge failed",
     "skipped": "a column is missing",
 }
-"""Why a sample has no score, in a word or two."""
-LONGEST = 300
-"""Characters of a question that are shown."""
-LONGEST_ID = 80
+"""Short reasons why a sample has no score."""
+MAX_QUESTION = 300
+"""Maximum number of characters of a question."""
+MAX_ID = 80
+"""Maximum number of characters of a sample id."""
 MAX_NAMED = 2
 """Maximum number of metrics named in a note."""
 
@@ -68,8 +69,8 @@ _draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css"
 
 
 def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    """Draw the samples, of those whose `column` is within a range where one is chosen."""
-    with st.container():  # in which the list can come before its filters
+    """Draw the filters and the list of samples. With `between`, only samples with `column` in this range."""
+    with st.container():  # in it, the list comes before the filters on phones
         _list_samples(run, summary, column, between)
 
 
@@ -96,11 +97,11 @@ def _list_samples(run: RunRef, summary: RunSummary, column: str, between: Range 
 def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     with st.container(key="beside-on-phones"):
         search, only, order, export = st.columns([3, 2, 2, 1])
-    in_address: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
-    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_address)
-    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_address)
+    in_url: dict[str, Any] = {"bind": "query-params", "label_visibility": "collapsed", "on_change": first_page}
+    words = search.text_input("Search", placeholder="Search questions and answers", key="q", **in_url)
+    chosen = only.selectbox("Show", list(ONLY), format_func=ONLY.__getitem__, key="only", **in_url)
     orders = [one for one in ORDERS if one != "unsure" or get_self_agreement(run)]
-    sort = order.selectbox("Order", orders, format_func=ORDERS.__getitem__, key="order", **in_address)
+    sort = order.selectbox("Order", orders, format_func=ORDERS.__getitem__, key="order", **in_url)
     query = SampleQuery(
         column=column,
         order=sort,
@@ -118,14 +119,14 @@ def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
 def sample_list(
     rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str, *, key: str
 ) -> str | None:
-    """Draw samples with a column for each metric of `titles`. Returns the id of the one just opened, else None."""
+    """Draw samples with a column for each metric in `titles`. Return the id of the sample that was clicked, or None."""
     opened: str | None = _draw(key=key, data=samples_data(rows, titles, run, caption), on_open_change=lambda: None).open
     return opened
 
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data."""
-    drawn = any(row.flips for row in rows)  # a column beside those of metrics, if there are several draws
+    """Return the list of samples as data for JSON. If the judge was asked several times, there is a column of flips."""
+    drawn = any(row.flips for row in rows)
     return {
         "caption": caption,
         "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if drawn else [])],
@@ -145,7 +146,7 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) ->
     return {
         "key": row.sample_id,
         "href": address("sample", {"run": run, "sample": row.sample_id}),
-        "question": strip_bidi_controls(row.question[:LONGEST]),
+        "question": strip_bidi_controls(row.question[:MAX_QUESTION]),
         "labels": [
             {"name": label, "icon": look.icon, "count": count}
             for label, look in VERDICT_STYLES.items()
@@ -153,7 +154,7 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) ->
         ],
         "scores": [*(_score(outcomes.get(spec)) for spec in titles), *([_flips(row)] if drawn else [])],
         "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored]))),
-        "id": strip_bidi_controls(row.sample_id[:LONGEST_ID]),
+        "id": strip_bidi_controls(row.sample_id[:MAX_ID]),
     }
 
 
@@ -165,7 +166,7 @@ def _flips(row: SampleRow) -> dict[str, str]:
 
 
 def _note(reason: UnscoredReason, names: Sequence[str]) -> str:
-    """`no score for Context relevance: nothing to judge`; of a refusal in full, that alone."""
+    """Return a note: "no score for Context relevance: nothing to judge". For full refusals, only the reason."""
     if reason == "refusal":
         return NOTES[reason]
     return f"no score for {', '.join(names) if len(names) <= MAX_NAMED else f'{len(names)} metrics'}: {NOTES[reason]}"

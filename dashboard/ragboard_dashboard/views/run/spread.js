@@ -1,10 +1,10 @@
-// How a column's values are spread: histogram, violin or ECDF, with the mean and its interval. Drawing over it chooses
-// a range.
+// The distribution of a column as histogram, violin or ECDF, with the mean and its interval. Dragging over the chart
+// chooses a range.
 
 const HEIGHT = 266
-const EDGE = { left: 46, right: 10, top: 38, bottom: 40 } // above: what the axis counts, and under it the mean
+const EDGE = { left: 46, right: 10, top: 38, bottom: 40 } // above the chart: the title of the y axis and, below it, the mean
 const FLOOR = HEIGHT - EDGE.bottom
-const SHORTEST = 4 // pixels that a drag must go to be one
+const MIN_DRAG = 4 // pixels; a shorter drag does not choose a range
 
 function ticks(low, high, count, whole = false) {
   const rough = Math.max((high - low) / count, whole ? 1 : 0)
@@ -66,7 +66,7 @@ function mean(svg, data, x, width) {
   }
   svg.append(shape("line", { x1: x(data.mean), x2: x(data.mean), y1: EDGE.top, y2: FLOOR, class: "mean" }))
   const at = Math.min(Math.max(x(data.mean), EDGE.left + 40), width - EDGE.right - 40)
-  svg.append(shape("text", { x: at, y: 30, class: "title", "text-anchor": "middle" }, data.said))
+  svg.append(shape("text", { x: at, y: 30, class: "title", "text-anchor": "middle" }, data.text))
 }
 
 function threshold(svg, data, x, width) {
@@ -74,7 +74,7 @@ function threshold(svg, data, x, width) {
   const at = x(data.threshold.at)
   const left = at > width / 2
   svg.append(shape("line", { x1: at, x2: at, y1: EDGE.top, y2: FLOOR, class: "limit" }))
-  svg.append(shape("text", { x: at + (left ? -5 : 5), y: EDGE.top + 12, class: "title", "text-anchor": left ? "end" : "start" }, data.threshold.said))
+  svg.append(shape("text", { x: at + (left ? -5 : 5), y: EDGE.top + 12, class: "title", "text-anchor": left ? "end" : "start" }, data.threshold.text))
 }
 
 function veil(svg, data, x) {
@@ -84,11 +84,11 @@ function veil(svg, data, x) {
   }
 }
 
-function hold(svg, data, x, choose) {
+function addBrush(svg, data, x, choose) {
   const layer = shape("g", { class: "hold" })
   for (const bin of data.bins) {
     const node = shape("rect", { x: x(bin.low), y: EDGE.top, width: x(bin.high) - x(bin.low), height: FLOOR - EDGE.top })
-    node.append(shape("title", {}, bin.said))
+    node.append(shape("title", {}, bin.text))
     layer.append(node)
   }
   svg.append(layer)
@@ -111,7 +111,7 @@ function hold(svg, data, x, choose) {
     const ends = [from, within(event)].sort((a, b) => a - b)
     from = null
     brush.setAttribute("visibility", "hidden")
-    if (ends[1] - ends[0] >= SHORTEST) choose(ends.map((at) => data.low + ((at - x(data.low)) / (x(data.high) - x(data.low))) * (data.high - data.low)))
+    if (ends[1] - ends[0] >= MIN_DRAG) choose(ends.map((at) => data.low + ((at - x(data.low)) / (x(data.high) - x(data.low))) * (data.high - data.low)))
   })
   layer.addEventListener("pointercancel", () => {
     from = null
@@ -129,7 +129,7 @@ function draw(box, data, choose) {
   mean(svg, data, x, width)
   threshold(svg, data, x, width)
   veil(svg, data, x)
-  hold(svg, data, x, choose)
+  addBrush(svg, data, x, choose)
   box.replaceChildren(svg)
 }
 
@@ -137,14 +137,14 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const box = parentElement.querySelector("#shapes")
   box.className = "spread"
-  const again = () => draw(box, data, (range) => setTriggerValue("brush", range))
-  again()
-  let known = box.clientWidth
-  const watch = new ResizeObserver(() => {
-    if (box.clientWidth === known) return
-    known = box.clientWidth
-    again()
+  const redraw = () => draw(box, data, (range) => setTriggerValue("brush", range))
+  redraw()
+  let width = box.clientWidth
+  const observer = new ResizeObserver(() => {
+    if (box.clientWidth === width) return
+    width = box.clientWidth
+    redraw()
   })
-  watch.observe(box)
-  return () => watch.disconnect()
+  observer.observe(box)
+  return () => observer.disconnect()
 }

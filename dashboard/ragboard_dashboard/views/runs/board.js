@@ -1,4 +1,4 @@
-// The leaderboard: one row a run, intervals drawn on one scale a metric.
+// The leaderboard: one row for each run, with intervals on one scale for each metric.
 
 const WIDTH = 112
 const PAD = 5
@@ -103,17 +103,18 @@ function metricTitle(column) {
 
 function statementsTitle() {
   const node = headerCell("col", "statements", "Statements")
-  node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run can be higher there and still have more unsupported statements."
+  node.title = "Counted over all answers together. Faithfulness is a mean over answers, so a run with higher faithfulness can still have more unsupported statements."
   return node
 }
 
-// What is wider than its room moves by the arrow keys, which takes focus and a name; the run stays in view.
-function fit(wide, board) {
-  const moves = wide.scrollWidth > wide.clientWidth
-  board.classList.toggle("many", moves)
+// If the table is wider than its container, it can take the focus, so that the arrow keys scroll it. The first column
+// stays in view.
+function updateScrolling(wide, board) {
+  const scrolls = wide.scrollWidth > wide.clientWidth
+  board.classList.toggle("many", scrolls)
   const named = { tabindex: "0", role: "region", "aria-label": "Runs, scrolls sideways" }
   for (const [name, value] of Object.entries(named)) {
-    if (moves) wide.setAttribute(name, value)
+    if (scrolls) wide.setAttribute(name, value)
     else wide.removeAttribute(name)
   }
 }
@@ -134,7 +135,7 @@ export default function (component) {
   const wide = element("div", "wide")
   wide.append(board)
   parentElement.querySelector("#board").replaceChildren(wide)
-  const watching = new ResizeObserver(() => fit(wide, board))
-  watching.observe(wide)
-  return () => watching.disconnect()
+  const observer = new ResizeObserver(() => updateScrolling(wide, board))
+  observer.observe(wide)
+  return () => observer.disconnect()
 }

@@ -1,4 +1,4 @@
-"""Runs: the leaderboard, and what to look at first."""
+"""The Runs page: the leaderboard, and the unsupported statements to check first."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
 
 __all__ = ["board_data", "draw"]
 
-MANY = 6
-"""Runs from which on a field to filter them is drawn."""
-FIRST = 6
-"""Statements to check first."""
+MIN_FILTERED_RUNS = 6
+"""Number of runs from which on the page has a filter."""
+STATEMENTS = 6
+"""Number of statements to check first."""
 BOTH = 2
 
-UNBOUNDED = 2.0
-"""Where the picture of a metric without an upper bound ends."""
+UNBOUNDED_END = 2.0
+"""The end of the scale of a metric without an upper bound."""
 CAPTIONS: dict[UnscoredPolicy, str] = {
-    "excluded": "Mean of the scored samples with its 95% CI; below it, how many samples were scored.",
-    "zero": "Mean with its 95% CI; unscored samples count as 0, or as the worst value where lower is better.",
-    "bounds": "Range of the mean: all unscored samples at the worst value to all at the best. Thin line: 95% CI"
-    " around both (Horowitz and Manski 2000).",
+    "excluded": "Mean of the scored samples with its 95% CI, and the number of scored samples.",
+    "zero": "Mean with its 95% CI. Unscored samples count as 0, or as the worst value if lower is better.",
+    "bounds": "Range of the mean, from all unscored samples at the worst value to all at the best value. Thin line:"
+    " 95% CI of this range (Horowitz and Manski 2000).",
 }
 LEGEND = "Statements of all answers: " + ", ".join(f"{look.icon} {name}" for name, look in VERDICT_STYLES.items()) + "."
 
@@ -87,7 +87,7 @@ def draw() -> None:
         every = specs != headline(specs) and st.toggle(f"All {len(specs)} metrics", key="every", bind="query-params")
         offer_sql(means_sql(get_leaderboard()), "runs")
     with board:
-        asked = run_board(
+        action = run_board(
             shown,
             get_metrics(),
             specs if every else headline(specs),
@@ -97,17 +97,17 @@ def draw() -> None:
             unscored=unscored,
         )
     by_id = {run.run_id: run for run in runs}
-    if asked.open in by_id:
-        open_run(by_id[asked.open].name)
-    if writable() and asked.edit in by_id:
-        edit_run(by_id[asked.edit], back=True)
-    _first()
+    if action.open in by_id:
+        open_run(by_id[action.open].name)
+    if writable() and action.edit in by_id:
+        edit_run(by_id[action.edit], back=True)
+    _statements()
 
 
 def _compare(runs: tuple[ListedRun, ...]) -> list[str]:
-    """Draw the choice of two runs to compare; the first of them is the baseline. Returns the chosen runs.
+    """Draw the choice of two runs to compare; the first run is the baseline. Return the chosen runs.
 
-    Where the store has a newer pair than when the page was last drawn, that pair replaces the choice.
+    If the store has a newer pair than when the page was last drawn, that pair replaces the choice.
     """
     names = [run.name for run in runs]
     if len(names) == 1:
@@ -134,11 +134,11 @@ def _compare(runs: tuple[ListedRun, ...]) -> list[str]:
 
 
 def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPolicy]:
-    """Draw what is above the leaderboard; all runs, those that it is to show, and how unscored samples count."""
+    """Draw the heading, the filter and options. Return all runs, the filtered runs, and how unscored samples count."""
     row = st.container(horizontal=True, vertical_alignment="center")
     row.header("Runs", anchor=False, width="stretch")
     words = ""
-    if len(get_runs()) >= MANY or "q" in st.query_params:
+    if len(get_runs()) >= MIN_FILTERED_RUNS or "q" in st.query_params:
         words = row.text_input(
             "Filter runs",
             placeholder="Filter by name, tag or dataset",
@@ -155,10 +155,10 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     runs = own_first(get_leaderboard(unscored=unscored))
     samples = [SAMPLE_TAG in run.tags for run in runs]
     if any(samples) and not all(samples):
-        plain("The runs tagged sample are the demo's. To delete them: ragboard demo --remove", "note")
+        plain('Runs with the tag "sample" are sample data. To delete them: ragboard demo --remove', "note")
     elif any(samples):
         st.markdown(
-            "Sample data: one question set, answered by two configurations of the same retrieval pipeline. "
+            "Sample data: the same questions, answered by two configurations of one retrieval pipeline. "
             "Click a run to see where it fails, or a statement below to see what its passages say. "
             "`ragboard demo --remove` deletes the sample data."
         )
@@ -168,8 +168,8 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     return runs, shown, unscored
 
 
-def _first() -> None:
-    found = get_unsupported_statements(FIRST)
+def _statements() -> None:
+    found = get_unsupported_statements(STATEMENTS)
     if not found:
         return
     st.subheader("Unsupported statements to check first", anchor=False)
@@ -181,8 +181,8 @@ def _first() -> None:
 def _empty() -> None:
     st.header("Which sentence did it make up?", anchor=False)
     st.markdown(
-        "Upload a run file: questions, the passages that were retrieved, the answers. ragboard splits each answer "
-        "into statements, checks each against the passages and shows the ones that no passage supports."
+        "Upload a run file: questions, retrieved passages, and answers. ragboard splits each answer into statements, "
+        "checks each statement against the passages, and shows the statements that no passage supports."
     )
     offer_upload()
     st.markdown("No file yet? `ragboard demo` loads two sample runs. On the command line:")
@@ -191,7 +191,7 @@ def _empty() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardAction:
-    """The ids of the runs that a person just asked to open, and to edit; None if nobody did."""
+    """The ids of the runs that the user clicked to open or to edit; None without a click."""
 
     open: str | None
     edit: str | None
@@ -207,7 +207,7 @@ def run_board(
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> BoardAction:
-    """Draw the leaderboard, a column for each of `specs`. Returns what a person just asked for."""
+    """Draw the leaderboard with a column for each of `specs`. Return what the user clicked."""
     data = board_data(runs, metrics, specs, now, unscored) | {"editable": editable}
     result = _draw_board(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
     return BoardAction(open=result.open, edit=result.edit)
@@ -220,7 +220,7 @@ def board_data(
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data."""
+    """Return the leaderboard as data for JSON."""
     labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
     datasets = {run.dataset for run in runs}
     judges_note = strip_bidi_controls(different_judges_note(runs))
@@ -233,7 +233,7 @@ def board_data(
 
 
 def _differing(run: RunSummary, runs: Sequence[RunSummary]) -> frozenset[str]:
-    """Return the settings of a run that another run over the same questions has with another value, or lacks."""
+    """Return the settings of a run that differ, or are missing, in another run with the same questions."""
     others = [other.config for other in runs if other.dataset_key == run.dataset_key]
     return frozenset(key for key, value in run.config.items() if any(config.get(key) != value for config in others))
 
@@ -248,7 +248,7 @@ def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, in
         "arrow": ARROWS[metric.direction],
         "help": strip_bidi_controls(f"{spec}: {metric.formula}"),
         "low": max(metric.low or 0.0, 0.0),
-        "high": UNBOUNDED if metric.high is None else metric.high,
+        "high": UNBOUNDED_END if metric.high is None else metric.high,
     }
 
 
@@ -261,7 +261,7 @@ def _row(
     differing: Collection[str],
 ) -> dict[str, Any]:
     judged = run.judged
-    settings = sorted(run.config, key=lambda key: key not in differing)  # cut at the end: what differs is first
+    settings = sorted(run.config, key=lambda key: key not in differing)  # different first, because a long text is cut
     return {
         "key": run.run_id,
         "name": strip_bidi_controls(run.name),

@@ -1,4 +1,4 @@
-"""Sample: one answer, statement by statement, beside the passages it had."""
+"""The Sample page: one answer, statement by statement, beside its passages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["calls_html", "draw"]
 
 IMPORTANCE: Mapping[Importance, str] = {"vital": " (vital)", "okay": " (good to have)"}
 LONGEST_ID = 80
-"""Characters of a sample's id that are shown."""
+"""Maximum number of characters of a sample's id that are shown."""
 CALLS_STYLE = """
 <style>
 .calls { font-size: 0.93rem; overflow-wrap: anywhere; }
@@ -72,7 +72,7 @@ def draw() -> None:
     if report.rewritten:
         plain(f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
-    folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
+    folded_facts({spec: outcome_fact(spec, outcome, _recomputed_note(report, spec)) for spec, outcome in scores})
     if answer_is_reference(report.sample):
         plain("⚠ The answer is the reference, word for word: metrics that compare the two say nothing here.")
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
@@ -141,9 +141,9 @@ def _note(report: SampleReport) -> str:
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
-    """Draw the labels that a person can give the chosen statement (from 0), once there are a statement and a name.
+    """Draw the buttons to label the chosen statement (from 0), once a statement is chosen and a name is given.
 
-    What a person says is kept at once, and the page drawn anew.
+    A label is stored immediately, and the page is redrawn.
     """
     if chosen is None or not writable():
         return
@@ -153,10 +153,10 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
     name = _name(row)
     if not name:
         return
-    said: Label | None = None
+    given: Label | None = None
     for key, (label, look) in enumerate(VERDICT_STYLES.items(), 1):
         if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key)):
-            said = label
+            given = label
     mine = any(one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people)
     back = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
     note = row.text_input(
@@ -166,12 +166,12 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         label_visibility="collapsed",
         width=220,
     )
-    if said or back:
-        _say(report, chosen + 1, said, name, note)
+    if given or back:
+        _save_label(report, chosen + 1, given, name, note)
 
 
 def _name(row: DeltaGenerator) -> str:
-    """Draw the field for a person's name, which this session keeps; what it holds."""
+    """Draw the field for the user's name, and return the name; the session keeps it."""
     return row.text_input(
         "Your name",
         key="annotator",
@@ -182,7 +182,7 @@ def _name(row: DeltaGenerator) -> str:
     ).strip()
 
 
-def _say(report: SampleReport, number: int, verdict: Label | None, name: str, note: str) -> None:
+def _save_label(report: SampleReport, number: int, verdict: Label | None, name: str, note: str) -> None:
     try:
         if verdict:
             label_statement(store(), report.run, report.sample.id, number, verdict, annotator=name, note=note)
@@ -195,8 +195,8 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
         st.rerun()
 
 
-def _recounted_note(report: SampleReport, spec: str) -> str:
-    """Return what a score is with annotators' verdicts in place of the judge's; empty if that changes nothing."""
+def _recomputed_note(report: SampleReport, spec: str) -> str:
+    """Return a note with the score recomputed with annotators' labels; empty if no verdict was overruled."""
     again = report.recomputed.get(spec)
     if not isinstance(again, Score):
         return ""
@@ -229,7 +229,7 @@ def _more(report: SampleReport) -> None:
 
 
 def _reference(sample: Sample) -> None:
-    """Draw the reference and, if it is not the run's own, where it is from or why there is none."""
+    """Draw the reference and, if it is not from the run file, which run it is from or why there is none."""
     if sample.reference or sample.reference_note:
         st.subheader("Reference", anchor=False)
     if sample.reference:
@@ -239,7 +239,7 @@ def _reference(sample: Sample) -> None:
 
 
 def _calls(report: SampleReport) -> None:
-    """Draw what judges were asked for this sample, where a person wants to see it."""
+    """Draw the judge calls for this sample; prompts and replies only if the user wants to see them."""
     found = get_calls(report.run, report.sample.id)
     st.subheader("Judge calls", anchor=False)
     plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
@@ -267,7 +267,7 @@ def _quiet(text: str) -> str:
 
 
 def _messages(number: int, one: TaskCalls) -> str:
-    """Return each message in turn; a prompt after the first asks to repair the reply before it."""
+    """Return all messages in order. A prompt after the first asks the judge to repair its previous reply."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):
         what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Repair request"

@@ -1,4 +1,4 @@
-// One answer, statement by statement, beside the passages it had.
+// One answer, statement by statement, beside its passages.
 // Offsets are UTF-16 units.
 
 const CLIP = 1200 // a longer passage is shown in part
@@ -6,7 +6,7 @@ const AROUND = 280 // what is shown on either side of evidence beyond the clip
 const GLIMPSE = 90 // the same, in the excerpt under a statement
 const readers = new WeakMap()
 
-// A place near `at` that cuts no word and no character in two.
+// A position near `at` that does not split a word or a character.
 function cut(text, at) {
   if (at <= 0) return 0
   if (at >= text.length) return text.length
@@ -15,16 +15,16 @@ function cut(text, at) {
   return /[\udc00-\udfff]/.test(text[at]) ? at + 1 : at
 }
 
-// Text in which spaces stand for nothing but the gaps between words.
+// Text with single spaces between words.
 const isProse = (text) => !/\t| {2}|^ /m.test(text)
 
-// At most one blank line in a row, none at the beginning: passages come with the gaps of a web page.
+// Text with at most one blank line in a row and none at the beginning: passages from web pages have many blank lines.
 const squeezed = (text, first) => {
   const lean = text.replace(/\n[^\S\n]*(?:\n[^\S\n]*){2,}/g, "\n\n")
   return first ? lean.replace(/^(?:[^\S\n]*\n)+/, "") : lean
 }
 
-// text[from, to) into `node`, with the stretches that `make` turns into elements.
+// Appends text[from, to) to `node`; `make` turns marked parts into elements.
 function fill(node, text, stretches, make, from = 0, to = text.length) {
   let at = from
   const rest = (end) => end > at && node.append(squeezed(text.slice(at, end), at === 0))
@@ -46,7 +46,7 @@ const selectedMark = () => element("mark", "selected")
 
 const evidenceMark = (mark) => element("mark", `evidence ${mark.look}`)
 
-// Scrolls the box, and nothing around it, until the node is inside.
+// Scrolls the box, but nothing around it, until the node is visible.
 function reveal(box, node) {
   if (!node || box.scrollHeight <= box.clientHeight) return
   const [outer, inner] = [box.getBoundingClientRect(), node.getBoundingClientRect()]
@@ -54,7 +54,7 @@ function reveal(box, node) {
   box.scrollTop += inner.top - outer.top - Math.max(12, (outer.height - inner.height) / 3)
 }
 
-// Keeps a sticky panel inside the window, wherever the page is scrolled.
+// Keeps a sticky panel inside the window while the page is scrolled.
 class PanelFit {
   constructor(panel) {
     const fit = () => {
@@ -233,7 +233,7 @@ class Reader {
     this.options[this.chosen].scrollIntoView({ block: "nearest" })
   }
 
-  // A choice made here: shown at once, then told.
+  // The user chooses a statement: it is shown immediately, then sent to the server.
   pick(place) {
     if (place === this.chosen) return
     this.show(place)
@@ -241,7 +241,7 @@ class Reader {
     this.tell(place)
   }
 
-  // A choice handed in. One made here since then stands until it comes back.
+  // The server sends a choice. A newer choice by the user stays until the server confirms it.
   follow(place) {
     if (this.told !== undefined && this.told !== place) return
     this.told = undefined
@@ -258,7 +258,7 @@ class Reader {
     if (document.fonts.status === "loading") document.fonts.ready.then(() => this.bringIntoView())
   }
 
-  // A statement named in the address: the page scrolls to it, below the fold of a narrow screen.
+  // A statement in the URL: on a narrow screen, the page scrolls down to it.
   arrive() {
     const node = this.marks[this.chosen]?.[0] ?? this.options[this.chosen]
     const { top, bottom } = node.getBoundingClientRect()
@@ -280,14 +280,14 @@ class Reader {
     )
   }
 
-  // The passage that the reason of the chosen statement names first; undefined if it names none.
+  // The first passage that the reason of the chosen statement mentions; undefined if it mentions none.
   namedInReason() {
     const rank = /\bpassage (\d+)/i.exec(this.shown()?.reason ?? "")?.[1]
     const place = this.data.passages.findIndex((passage) => String(passage.rank) === rank)
     return place < 0 ? undefined : this.passages.children[place]
   }
 
-  // What is chosen: a citation, a statement or nothing.
+  // The chosen citation or statement, or nothing.
   shown() {
     if (this.cited !== null) return this.data.citations[this.cited]
     return this.chosen === null ? null : this.data.statements[this.chosen]
@@ -308,7 +308,7 @@ class Reader {
     for (const mark of this.marks[place]) this.dress(mark, place, true)
   }
 
-  // For narrow screens: the evidence in short, under the statement itself.
+  // For narrow screens: short evidence below the statement.
   excerpt(statement) {
     const box = element("div", `excerpt ${statement.verdict}`)
     box.append(element("div", "says", statement.says))
@@ -376,7 +376,7 @@ class Reader {
     return text.length > CLIP ? [node, this.unfold(passage)] : [node]
   }
 
-  // What of a text is shown: its beginning, or, where evidence lies further on, that.
+  // The part of a text that is shown: its beginning or, if the evidence is further down, the text around it.
   window(text, marks) {
     if (text.length <= CLIP) return [0, text.length]
     const last = marks.at(-1)

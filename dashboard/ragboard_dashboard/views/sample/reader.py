@@ -1,7 +1,7 @@
-"""An answer, its statements and its passages as one component; choosing a statement shows its evidence.
+"""Draw an answer, its statements and its passages as one component; choosing a statement shows its evidence.
 
-Python cuts and counts, the JavaScript draws: every offset handed over is in UTF-16 units, inside
-its text, and overlaps no other of its kind.
+Python computes the offsets and JavaScript draws. Every offset is in UTF-16 units and inside its text, and marks of one
+kind do not overlap.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ def statement_reader(
     citations: Sequence[SampleCitation] = (),
     asked: Sequence[str] = (),
 ) -> int | None:
-    """Draw the answer with its statements marked, the list of them, and the passages.
+    """Draw the answer with marked statements, the list of statements, and the passages; return the chosen statement.
 
-    `chosen` is the statement shown at first, from 0; what a person chose since under the same `key`
-    takes precedence. `answer_note` is under the heading; `selected` are sentences of the passages that help to
-    answer the question, marked while no statement is chosen; `grades` are of the passages, by rank. The marks of
-    `citations` in the answer lead to the passages that they cite. `asked` are the question and earlier turns: words
-    that no passage has may be from there. Returns the chosen statement, or None.
+    - `chosen`: the statement shown first, from 0; if the user then chooses another one, that one is shown.
+    - `answer_note`: text below the heading.
+    - `selected`: sentences of the passages that help to answer the question, marked while no statement is chosen.
+    - `grades`: relevance of the passages, by rank.
+    - `citations`: citations in the answer, which link to the cited passages.
+    - `asked`: the question and earlier turns; words that no passage has may come from them.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -98,7 +99,7 @@ def reader_data(
     citations: Sequence[SampleCitation] = (),
     asked: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what the component draws, as JSON-ready data; a `chosen` that is no statement becomes None."""
+    """Return the data of the component, as JSON; `chosen` becomes None if there is no such statement."""
     counts = Counter(statement_style(judged).css for judged in statements)
     looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
@@ -121,7 +122,7 @@ def reader_data(
 
 
 def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, list[SampleCitation]]:
-    """Return the citations that have a mark in the answer, by its place, in order."""
+    """Return the citations with a mark in the answer, by the offsets of the mark, in order."""
     found: dict[Offsets, list[SampleCitation]] = {}
     for citation in citations:
         if citation.start is not None and citation.end is not None:
@@ -130,9 +131,9 @@ def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, 
 
 
 def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Offsets]) -> list[dict[str, Any]]:
-    """Return the marked places of the answer in order, those of citations cut out of those of statements.
+    """Return the marked parts of the answer in order. Marks of citations interrupt marks of statements.
 
-    Where statements share a place, the worst verdict comes first.
+    If statements overlap, the worst verdict comes first.
     """
     spans = {
         place: (judged.statement.span.start, judged.statement.span.end)
@@ -154,7 +155,7 @@ def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[
 
 
 def _around(start: int, end: int, marks: Sequence[Offsets]) -> Iterator[Offsets]:
-    """Yield the parts of a place that no mark covers."""
+    """Yield the parts of the text from `start` to `end` that no mark covers."""
     for mark_start, mark_end in marks[bisect_left(marks, (start, 0)) :]:
         if mark_start >= end:
             break
@@ -173,7 +174,7 @@ def _citation(
     *,
     rule_based: bool,
 ) -> dict[str, Any]:
-    """Return a mark with the passages that it cites; its look is that of the worst of them."""
+    """Return a citation mark with the passages that it cites; its style is that of the worst cited passage."""
     looks = [citation_style(citation, statements) for citation in citations]
     worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
     return {
@@ -196,7 +197,7 @@ def _cited_evidence(
     text: str,
     unit: Callable[[int], int],
 ) -> dict[str, Any]:
-    """Return the places in a cited passage behind the verdicts on the statements of the sentence."""
+    """Return the evidence in a cited passage for the verdicts on the statements of the citing sentence."""
     found: dict[Offsets, tuple[str, str]] = {}
     for judged in (statements[place] for place in citation.statements):
         for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
@@ -258,7 +259,7 @@ def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
 def _statement_alone(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
-    """Return a statement of which only single passages were asked: each that says something of it is named."""
+    """Return a statement judged only against single passages, with the passages that support or contradict it."""
     return {
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": statement_style(judged).css,
@@ -277,7 +278,7 @@ def _statement_alone(
 
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
-    """Return the annotators' verdicts of a statement, the latest last."""
+    """Return the annotators' verdicts on a statement, the latest last."""
     return [
         {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
         for one in judged.people
@@ -285,15 +286,15 @@ def _people(judged: JudgedStatement) -> list[dict[str, str]]:
 
 
 def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
-    """Return what one passage says of a statement by itself."""
+    """Return the evidence for a verdict against one passage."""
     found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
-    return found | {"how": ", ".join(filter(None, ["this passage alone", found["how"]]))}
+    return found | {"how": ", ".join(filter(None, ["only this passage", found["how"]]))}
 
 
 def _evidence(
     verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
 ) -> dict[str, Any]:
-    """Return what one passage has to do with a statement: the places in it and how they were found."""
+    """Return the evidence for a verdict in one passage: the marked parts, and how they were found."""
     by_offsets: dict[Offsets, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
     marks_apart = [by_offsets[span] for span in non_overlapping(by_offsets, len(text))]
     return {

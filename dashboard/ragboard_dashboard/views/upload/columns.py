@@ -1,4 +1,4 @@
-"""Matches the columns of an uploaded file to the fields of a sample, and asks the user if that is unclear."""
+"""Match the columns of an uploaded file to the fields of a sample, and ask the user if that is unclear."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 FieldMap = dict[str, str | None]
-"""The columns that the user chose, by field; None for no column."""
+"""The column of each field; None for no column."""
 
 LABELS = {
     "question": "Question",
@@ -44,46 +44,46 @@ LABELS = {
 MIN_WORDS = 4
 """Minimum number of words in a cell that may be a passage."""
 MAX_CELL = 60
-"""Maximum number of characters of the example cell beside a column's name."""
+"""Maximum number of characters of the example cell next to a column's name."""
 CHOSEN = "columns-chosen"
-"""Session key of the choices by the columns of a file. The next file with the same columns is read in the same way."""
+"""Session key of the user's choices, by the columns of the file: files with the same columns are read alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """What the user chose for the columns of a file."""
+    """The user's choices for the columns of a file."""
 
     file: UploadedFile
     mapping: FieldMap
     declined: frozenset[str] = frozenset()
-    """Columns that look like a field but stay metadata."""
+    """Columns that look like a field but remain metadata."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Matched:
-    """A file's preview with its columns matched to fields."""
+    """The preview of a file, and its columns matched to fields."""
 
     file: UploadedFile
     preview: Preview
     own_columns: frozenset[str]
-    """The file's columns, without the paths that are mapped."""
+    """The columns of the file, without mapped paths."""
     mapping: FieldMap
     columns: FieldMap
-    """The column of every field."""
+    """The column of each field, chosen or detected."""
     fields_to_ask: tuple[str, ...]
-    """Fields whose column the page asks for because it is unclear, matched or not."""
+    """Fields for which the page asks for a column because the match is unclear."""
     missing: tuple[str, ...]
-    """Required fields without a column: the file cannot be read yet."""
+    """Required fields without a column. The file cannot be read until they have one."""
     asks_for_passages: bool
-    """Whether no column was read as the passages, although one may contain them, and the user has not chosen one."""
+    """Whether a column may contain the passages, but none was detected or chosen."""
     taken_from: str = ""
-    """The earlier file for which the columns were chosen; empty if they were chosen for this file, or not at all."""
+    """The earlier file whose choices are used; empty if no choice was made, or one for this file."""
     error: RagboardError | None = None
-    """Why this mapping cannot be used."""
+    """The reason why this mapping cannot be used."""
 
 
 def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
-    """Match the columns as the user chose for this file or one with the same columns, else as detected.
+    """Match the columns as the user chose for this file or a file with the same columns, or as detected.
 
     Raises RunFileError.
     """
@@ -118,7 +118,7 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
 
 
 def _may_hold_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) -> bool:
-    """Return whether no column is read as the passages, and an unused column contains texts in most rows."""
+    """Return whether no column is read as passages, but an unused column has texts in most rows."""
     if columns["contexts"] is not None or "contexts" in chosen.mapping:
         return False
     other = {column for column, field in previewed.suggested.items() if field != "contexts"}
@@ -146,13 +146,13 @@ def _choose(matched: Matched, mapping: FieldMap, declined: Collection[str] = ())
 
 
 def field_of(error: RunFileError) -> tuple[str, ...]:
-    """Return the field of a sample that an error is about, if any."""
+    """Return the field that an error is about, if it is about one."""
     name = (error.field or "").rpartition(".")[2]
     return (name,) if name in MEANINGS else ()
 
 
 def draw_columns(matched: Matched, fields_to_ask: Collection[str], above: DeltaGenerator) -> None:
-    """Draw a select box for each field: of `fields_to_ask` in `above`, of the others beside the first rows."""
+    """Draw a select box for each field: `fields_to_ask` in the container `above`, the others below the first rows."""
     columns = [use.column for use in matched.preview.columns]
     first = dict(zip(columns, matched.preview.rows[0], strict=True)) if matched.preview.rows else {}
 
@@ -163,7 +163,7 @@ def draw_columns(matched: Matched, fields_to_ask: Collection[str], above: DeltaG
             label,
             [None, *columns],
             format_func=lambda column: "(none)" if column is None else _column_title(column, first),
-            help=f"{MEANINGS[field]}; a column, or type a path into one: outputs.documents[].text",
+            help=f"{MEANINGS[field]}. Choose a column, or enter a path such as outputs.documents[].text",
             key=key,
             on_change=lambda: _choose(matched, {field: st.session_state[key]}),
             accept_new_options=True,
@@ -189,7 +189,7 @@ def _column_title(column: str, first: Mapping[str, str]) -> str:
 
 
 def draw_suggestions(matched: Matched) -> None:
-    """Offer to read a column as a field that it looks like, if no column was read as that field."""
+    """For each column that looks like a field without a column, draw a button that reads it as this field."""
     declined = _chosen(matched.file, matched.own_columns).declined
     for column, field in matched.preview.suggested.items():
         if column in declined:

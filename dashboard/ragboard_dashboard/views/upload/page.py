@@ -1,4 +1,4 @@
-"""Upload: import a file as one or more runs, and evaluate them."""
+"""The Upload page: import a file as one or more runs, and evaluate them."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ EXAMPLE_MODEL = "gpt-4o-mini"
 """The chat model whose prices are shown as an example."""
 EMBEDDED = JudgeOptions()
 LABELS_ARE_MEASURED = (
-    "They are compared with the embedded judge (rule-based, needs no key) as well; the result is on the Agreement page."
+    "They are also compared with the embedded judge (rule-based, needs no key); see the result on the Agreement page."
 )
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
 SPLIT_ASKED = "upload-split-asked"
-"""Session key of the file whose column of runs was looked for."""
+"""Session key of the file that was last searched for a column that splits it into runs."""
 FIRST_ROWS = 10
-"""Rows to read for the first samples; more than are shown, because some may be bad."""
+"""Number of rows to read for the first samples. More than the samples shown, because some rows may be bad."""
 MAX_NAMED = 3
-"""Maximum number of named metrics among those that only a chat model can score."""
+"""Maximum number of names in the list of metrics that only a chat model can score, and in the list of runs."""
 
 
 def draw() -> None:
@@ -109,18 +109,18 @@ class RunFile(NamedTuple):
 
 
 class Files(NamedTuple):
-    """What several uploaded files contain."""
+    """The contents of several uploaded files."""
 
     runs: list[RunFile]
     grades: list[Path]
-    """Those of `runs` with human grades."""
+    """The files of `runs` that have human grades."""
     preferences: list[Path]
     unclear: list[str]
-    """Why the others cannot be read, in words."""
+    """Messages on why the other files cannot be read."""
 
 
 def _draw_files(files: Sequence[UploadedFile]) -> None:
-    """Draw what several files contain, read as detected, and the buttons to import them together."""
+    """Draw what several files contain, and the buttons that import them together."""
     heading, summary = st.empty(), st.container()
     with ExitStack() as stack:
         with summary:
@@ -131,7 +131,7 @@ def _draw_files(files: Sequence[UploadedFile]) -> None:
         if found.unclear or not found.runs:
             heading.empty()
             if not found.unclear:
-                st.info("Upload files of preferences one at a time.", icon=":material/info:")
+                st.info("Upload files with preferences one at a time.", icon=":material/info:")
             return
         samples = [sample for one in found.runs for sample in _samples(one.read)]
         key = tuple(one.file.file_id for one in found.runs)
@@ -177,7 +177,7 @@ def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaG
 
 
 def _read(path: Path, file: UploadedFile) -> ReadResult:
-    """Read a file with the columns that the user chose for files like it, else as detected."""
+    """Read a file with the columns that the user chose for a file with the same columns, or as detected."""
     table = read_table(path)
     matched = match_columns(path, table, file)
     if matched.error:
@@ -196,8 +196,8 @@ def _offer(samples: Sequence[Sample]) -> Offer | None:
 
 def _draw_example() -> None:
     st.markdown(
-        "ragboard recognises the results of ragas, RAGChecker, DeepEval, TruLens and other tools, and traces; for other"
-        " tables you can match columns here. One sample in JSON Lines:"
+        "ragboard recognises results of ragas, RAGChecker, DeepEval, TruLens and other tools, and traces. For other"
+        " tables, you can match the columns here. An example of one sample in JSON Lines:"
     )
     st.code(
         '{"question": "When did the bridge open?", "contexts": ["It opened to traffic in July 2000."], '
@@ -215,7 +215,7 @@ def _show_error(name: str, error: RagboardError) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read a file, besides its columns; the fields are those of `read_runs`."""
+    """How to read a file, except for its columns. The fields are arguments of `read_runs`."""
 
     name: str
     settings: str
@@ -224,7 +224,7 @@ class ReadOptions:
 
 
 class Layout(NamedTuple):
-    """The parts of the page from top to bottom, each a container: no button moves while the page is drawn."""
+    """The containers of the page from top to bottom. With them, no button moves while the page is drawn."""
 
     heading: DeltaGenerator
     summary: DeltaGenerator
@@ -238,7 +238,7 @@ class Layout(NamedTuple):
 
 
 def _draw_file(file: UploadedFile, path: Path) -> None:
-    """Draw what the file contains, what can be done with it, and how it is read. Errors offer a remedy."""
+    """Draw what the file contains, what can be done with it, and how it is read. Errors come with a remedy."""
     file_id, summary = st.session_state.get("upload-head", ("", ""))
     heading = st.markdown(summary if file_id == file.file_id else READING)
     layout = Layout(heading, *(st.container() for _ in Layout._fields[1:]))
@@ -272,7 +272,7 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
 def _read_split(
     heading: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions
 ) -> tuple[ReadResult, ReadOptions]:
-    """Read the whole file; one with an answer to each question per model, say, as several runs at first."""
+    """Read the whole file. If one column splits it into runs, for example by model, the first reading does so."""
     read = _read_cached(heading, path, table, matched, options)
     if st.session_state.get(SPLIT_ASKED) == matched.file.file_id:
         return read, options
@@ -286,7 +286,7 @@ def _read_split(
 
 
 def _draw_split(read: ReadResult, options: ReadOptions) -> None:
-    """Say by which column the file is split into runs, and offer to read it as one."""
+    """Draw by which column the file is split into runs, and a button that reads it as one run."""
     if options.split is None or len(read.runs) < 2:
         return
     names = ", ".join(run.name for run in read.runs[:MAX_NAMED])
@@ -302,16 +302,16 @@ def _read_as_one() -> None:
 def _cached_labels(
     heading: DeltaGenerator, path: Path, file: UploadedFile, columns: Collection[str]
 ) -> LabelFile | None:
-    """Return the human labels in a file; the session keeps them."""
+    """Return the human labels in a file. The session caches them."""
     key = f"upload-labels-{file.file_id}"
     return _cached_with_status(heading, READING, key, columns, lambda: detect_labels(path, columns))
 
 
 def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile) -> None:
-    """Offer to measure agreement with the annotators who labelled the answers of a file that is no run."""
+    """Draw the human labels of a file that is not a run, and a button that measures agreement with them."""
     _draw_heading(layout, matched, f"**{_contents_of_labels(labels)}.**")
     with layout.summary:
-        plain(_what_labels_show(labels))
+        plain(_use_of_labels(labels))
     with layout.buttons:
         wants_agreement = st.button("Measure agreement", icon=":material/handshake:", type="primary")
     with layout.result:
@@ -322,11 +322,11 @@ def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile
 def _contents_of_labels(labels: LabelFile) -> str:
     questions = _count(labels.questions, "question")
     if labels.form == "pairs":
-        return f"People's preferences: {_count(len(labels.items), 'pair')} of answers or passages to {questions}"
-    return f"People's grades: {_count(len(labels.items), 'answer')} to {questions}"
+        return f"Human preferences: {_count(len(labels.items), 'pair')} of answers or passages to {questions}"
+    return f"Human grades: {_count(len(labels.items), 'answer')} to {questions}"
 
 
-def _what_labels_show(labels: LabelFile) -> str:
+def _use_of_labels(labels: LabelFile) -> str:
     what = "preferences" if labels.form == "pairs" else "grades"
     return (
         f"The file has human {what} for {_dimensions(labels)}. The Agreement page compares them with the embedded"
@@ -341,9 +341,9 @@ def _dimensions(labels: LabelFile) -> str:
 def _draw_runs(
     layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions, graded: LabelFile | None
 ) -> tuple[str, ...]:
-    """Draw the runs in the file, what each judge would score, and the buttons to import them.
+    """Draw the runs in the file, what each judge can score, and the buttons that import the runs.
 
-    Return the fields whose columns the page asks for.
+    Return the fields for which the page asks for a column.
     """
     heading = layout.heading
     try:
@@ -357,7 +357,7 @@ def _draw_runs(
     if matched.asks_for_passages:
         _draw_summary(layout, matched, read)
         with layout.summary:
-            st.warning("To continue, choose the column with the passages: statements are checked against them.")
+            st.warning("To continue, choose the column with the passages. Statements are checked against them.")
         with layout.suggestions:
             draw_suggestions(matched)
             st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
@@ -373,7 +373,7 @@ def _draw_runs(
         _draw_split(read, options)
     if graded:
         with layout.summary:
-            plain(f"It has human grades for {_dimensions(graded)}. {LABELS_ARE_MEASURED}")
+            plain(f"The file has human grades for {_dimensions(graded)}. {LABELS_ARE_MEASURED}")
     with layout.offers:
         if evaluates():
             _draw_offer(judge_options, offer)
@@ -390,7 +390,7 @@ def _draw_runs(
 
 
 def _cached_with_status(heading: DeltaGenerator, status: str, name: str, key: object, compute: Callable[[], T]) -> T:
-    """Return the value that the session keeps under `name` and `key`; while it is computed, the heading is `status`."""
+    """Return the value that the session caches as `name` for `key`. While it is computed, the heading is `status`."""
 
     def compute_with_status() -> T:
         heading.markdown(status)
@@ -419,7 +419,7 @@ def _skip() -> None:
 
 
 def _read_options(file_id: str, name: str) -> ReadOptions:
-    """Return the options chosen so far; those of a new file are the defaults and its own name."""
+    """Return the chosen options; for a new file, the defaults and the name in the file."""
     state = st.session_state
     if state.get("options-of") != file_id or "upload-name" not in state:
         state["options-of"], state["upload-name"], state["upload-settings"] = file_id, name, ""
@@ -448,13 +448,13 @@ def _draw_options(preview: Preview) -> None:
             format_func=lambda column: "(one run)" if column is None else str(column),
             key="upload-split",
         )
-        st.checkbox("Skip bad rows and list them, instead of refusing the file", key="upload-skip")
+        st.checkbox("Skip bad rows and list them (otherwise, the file is not imported)", key="upload-skip")
 
 
 def _read_cached(
     heading: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions
 ) -> ReadResult:
-    """Read the whole file; the session keeps the result."""
+    """Read the whole file. The session caches the result."""
     return _cached_with_status(
         heading,
         READING,
@@ -480,19 +480,19 @@ def _read_file(
 
 
 def _draw_heading(layout: Layout, matched: Matched, text: str) -> None:
-    """Draw what the file contains in one line; the next script run shows it at once."""
+    """Draw in one line what the file contains, and store the line for the start of the next script run."""
     st.session_state["upload-head"] = matched.file.file_id, text
     layout.heading.markdown(text)
 
 
 def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
-    """Draw what the file contains, and which columns were read as what."""
+    """Draw what the file contains, and the column of each field."""
     preview = matched.preview
     _draw_heading(layout, matched, f"**{_contents_of(read)}.**")
     fields = ", ".join(f"{use.field} from {use.column}" for use in preview.columns if use.field)
     missing = f" Not in the file: {', '.join(preview.missing)}." if preview.missing else ""
     skipped = f" {len(read.report.dropped):,} bad rows are skipped." if read.report.dropped else ""
-    reused = f"\nThe columns are matched as you chose for {matched.taken_from}." if matched.taken_from else ""
+    reused = f"\nThe columns are matched as for {matched.taken_from}." if matched.taken_from else ""
     with layout.summary:
         plain(f"Read as {preview.format}: {fields}.{missing}{skipped}{reused}", "note")
         if scores := scores_in_file(read):
@@ -500,14 +500,17 @@ def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
 
 
 def scores_in_file(read: ReadResult) -> str:
-    """Describe the scores and verdicts of another tool in the file; empty if it has none."""
+    """Return a description of the scores and verdicts of another tool in the file; empty if there are none."""
     files = [run.scores for run in read.runs if run.scores]
     if not files:
         return ""
     statements = sum(len(sample.statements) for scores in files for sample in scores.recorded)
     verdicts = f" and the verdicts of its judge on {statements:,} statements" if statements else ""
     names = ", ".join(dict.fromkeys(name for scores in files for name in scores.columns.values()))
-    return f"It brings scores of {files[0].tool} ({names}){verdicts}. Import keeps them; nothing is asked again."
+    return (
+        f"The file has scores of {files[0].tool} ({names}){verdicts}. They are imported with the run; no judge is asked"
+        " again."
+    )
 
 
 def _contents_of(read: ReadResult) -> str:
@@ -519,15 +522,15 @@ def _samples(read: ReadResult) -> list[Sample]:
     return [sample for run in read.runs for sample in run.samples]
 
 
-def _recounted_metrics(read: ReadResult) -> frozenset[str]:
-    """Return the metrics that the verdicts in the file give, in all of its runs."""
+def _metrics_of_verdicts(read: ReadResult) -> frozenset[str]:
+    """Return the metrics that can be computed from the verdicts in the file, in all of its runs."""
     return frozenset.intersection(
         *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
     )
 
 
 def _next_step(offer: Offer | None, first: NextStep, *, skipped: Sequence[NextStep] = ()) -> NextStep | None:
-    """Draw the buttons but for `skipped`, `first` as the primary one; return the one that was clicked."""
+    """Draw the buttons except `skipped`, with `first` as the primary button; return the step that was clicked."""
     row = st.container(horizontal=True)
     is_offered: Mapping[NextStep, bool] = {
         "evaluate": offer is not None,
@@ -546,7 +549,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _choose_judge() -> JudgeOptions:
-    """Draw the choice of the judge, if this server has a key for a chat model; else return the embedded judge."""
+    """Return the judge: if this server has a key for a chat model, the user's choice, else the embedded judge."""
     if not forwards_key(EMBEDDED):
         return EMBEDDED
     host = destination(_chat_model(EXAMPLE_MODEL))
@@ -578,7 +581,7 @@ def _cached_offer(heading: DeltaGenerator, read: ReadResult, judge_options: Judg
         PLANNING,
         f"offer-{judge_options == EMBEDDED}",
         (file_key, judge_options.judge),
-        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _recounted_metrics(read)),
+        lambda: make_offer(_samples(read), planning_panel(judge_options), prices, _metrics_of_verdicts(read)),
     )
 
 
@@ -588,7 +591,7 @@ def _specs(offer: Offer | None) -> tuple[str, ...]:
 
 def _draw_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
     if offer is None:
-        plain("None of the usual metrics can be scored: the file has neither answers nor passages.")
+        plain("None of the default metrics can be scored: the file has neither answers nor passages.")
         return
     host = destination(judge_options)
     if host:
@@ -600,21 +603,21 @@ def _draw_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
 
 
 def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
-    """Draw what a chat model would score and what that would cost. Nothing is sent."""
+    """Draw which metrics a chat model can score, and what that costs. Nothing is sent."""
     judge_options = _chat_model(EXAMPLE_MODEL)
     contents, metrics = contents_of(_samples(read)), known_metrics()
     not_by_embedded = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
     not_by_model = unscorable(metrics.values(), contents, planning_panel(judge_options))
     also = [metric.title for spec, metric in metrics.items() if spec in not_by_embedded and spec not in not_by_model]
     more = f" and {len(also) - MAX_NAMED} more" if len(also) > MAX_NAMED else ""
-    besides = f" It can also score {', '.join(also[:MAX_NAMED])}{more}." if also else ""
-    plain(f"{offer.names} by a chat model: {offer.cost} by {EXAMPLE_MODEL}'s prices.{besides}", "note")
+    others = f" It can also score {', '.join(also[:MAX_NAMED])}{more}." if also else ""
+    plain(f"{offer.names} by a chat model: {offer.cost} at the prices of {EXAMPLE_MODEL}.{others}", "note")
 
 
 def _import(
     path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice, grades: LabelFile | None
 ) -> None:
-    """Import the runs, measure the agreement with the human grades in the file, then take the next step."""
+    """Import the runs, measure agreement with human grades in the file, and take the next step."""
     added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
     _draw_imported([read.report], added)
@@ -627,7 +630,7 @@ def _import(
 
 
 def _add(path: Path, read: ReadResult, source: str) -> tuple[AddedRun, ...]:
-    """Store the runs of a file, and the file."""
+    """Store the file and its runs."""
     added = store().add_runs(replace(run, source=source) for run in read.runs)
     try:
         store().keep_upload(path, owners=[run.id for run in added])
@@ -664,7 +667,7 @@ def _draw_report(report: ImportReport) -> None:
 
 
 def _has_problems(report: ImportReport) -> bool:
-    """Return whether the report has something to read before going on."""
+    """Return whether the report has problems that the user should read first."""
     return bool(report.dropped or report.coerced or report.duplicated)
 
 
@@ -712,7 +715,7 @@ def _draw_live_progress(evaluation_ids: Sequence[str], run: str) -> None:
 
 
 def _open_result(evaluations: Sequence[LiveEvaluation], run: str) -> NoReturn:
-    """Open the run, the comparison of two that were evaluated together, or the list of more."""
+    """Open the result: one run, a comparison of two runs, or the list of runs if there are more."""
     names = _evaluated_runs(evaluations)
     if len(names) == 2:
         open_comparison(*names)

@@ -1,4 +1,4 @@
-"""Shows the first samples of an uploaded file as they would be read."""
+"""Show the first samples of an uploaded file as they will be imported."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["draw_samples", "samples_html"]
 
 STYLES = Path(__file__).with_name("samples.css")
 MAX_SAMPLES = 3
-"""Number of samples shown."""
+"""Maximum number of samples shown."""
 MAX_ITEMS = 5
-"""Maximum number of passages, turns, statements or judgements shown of a sample."""
+"""Maximum number of passages, turns, statements or judgements shown for a sample."""
 MAX_CHARACTERS = 400
-"""Maximum number of characters shown of a text."""
+"""Maximum number of characters of a text."""
 
 
 def draw_samples(runs: Sequence[Run]) -> None:
-    """Draw the first samples with everything that the import would store."""
+    """Draw the first samples with everything that the import will store."""
     st.html(STYLES)
     st.html(samples_html(runs))
 
 
 def samples_html(runs: Sequence[Run]) -> str:
-    """Return the first samples of the runs as HTML, side by side; with the name of the run if there are several."""
+    """Return the first samples as HTML, side by side. If there are several runs, each sample has its run's name."""
     first_samples = [(run, index) for run in runs for index in range(len(run.samples))][:MAX_SAMPLES]
     count = len(first_samples)
     title = f"First {count} samples as they will be read" if count > 1 else "First sample as it will be read"
@@ -46,7 +46,7 @@ def _article(run: Run, index: int, *, with_name: bool) -> str:
     if run.scores:
         recorded = run.scores.recorded[index] if run.scores.recorded else RecordedSample()
         entries += [("Scores", _scores(run.scores, index)), *_tool_entries(recorded)]
-    entries += [("Kept as metadata", _text(", ".join(sample.metadata))), (LABELS["id"], _text(sample.id))]
+    entries += [("Metadata", _text(", ".join(sample.metadata))), (LABELS["id"], _text(sample.id))]
     body = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in entries if value)
     return f"<article><dl>{body}</dl></article>"
 
@@ -104,7 +104,7 @@ def _scores(scores: FileScores, index: int) -> str:
 
 
 def _list(items: Iterable[str]) -> str:
-    """Return the first items as an HTML list, and how many more there are; empty without items."""
+    """Return the first items as an HTML list, and the number of other items; empty if there are no items."""
     remaining = iter(items)
     body = "".join(f"<li>{item}</li>" for item in islice(remaining, MAX_ITEMS))
     left_out = sum(1 for _ in remaining)
@@ -112,7 +112,7 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text of the file on one line, escaped; a long one is cut, with the number of characters left out."""
+    """Return a text as HTML on one line. A long text is cut, and the number of other characters added."""
     text = " ".join(text.split())
     if len(text) <= MAX_CHARACTERS:
         return html_escaped(text)

@@ -15,7 +15,7 @@ from ragboard.human.preferences import pair_verdicts, preference_report
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard_dashboard.views.agreement.items import grade_rows, opened_data, pair_rows
-from ragboard_dashboard.views.agreement.tables import MEASURES, grades_data, pairs_data, pictures_data, votes_data
+from ragboard_dashboard.views.agreement.tables import MEASURES, grades_data, pairs_data, plots_data, votes_data
 
 HOSTILE = "<img src=x>\u202e"
 
@@ -42,7 +42,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-def test_every_contender_has_a_cell_for_each_dimension_within_the_scale(store: Store) -> None:
+def test_every_scorer_has_a_cell_for_each_dimension_within_the_scale(store: Store) -> None:
     data = pairs_data(preference_report(load_agreement(store, agreement_named(store, "pairs"))))
     assert [column["title"] for column in data["columns"]] == ["Faithfulness", "Answer relevance", "Context relevance"]
     assert [row["kind"] for row in data["rows"]] == ["metric", *["trivial"] * 3, *["published"] * 3]
@@ -66,11 +66,11 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
     assert data["rows"][0]["kind"] == "people"
     assert all(column["people"] is not None for column in data["columns"])
     assert "\u202e" not in json.dumps(data, ensure_ascii=False)
-    pictures = pictures_data(report.lines[0], report.annotators)
-    assert [plot["title"] for plot in pictures["plots"]] == ["ROC", "Calibration"]
-    assert pictures["plots"][0]["line"][-1] == (1.0, 1.0)
-    assert [mark["kind"] for mark in pictures["plots"][0]["marks"]] == ["dot", "person"]
-    assert sum(int(cell) for row in pictures["counts"]["rows"] for cell in row[1:]) == 30
+    shown = plots_data(report.lines[0], report.annotators)
+    assert [plot["title"] for plot in shown["plots"]] == ["ROC", "Calibration"]
+    assert shown["plots"][0]["line"][-1] == (1.0, 1.0)
+    assert [mark["kind"] for mark in shown["plots"][0]["marks"]] == ["dot", "person"]
+    assert sum(int(cell) for row in shown["counts"]["rows"] for cell in row[1:]) == 30
 
 
 def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> None:

@@ -175,8 +175,8 @@ def test_passages_that_are_only_cut_elsewhere_are_apart_from_lost_and_gained(sto
     found = pair_data(pair_report(store, a, b, pair_runs(store, a, b), "q23"))
     assert [group["title"] for group in found["groups"]] == [
         "Gained: 2 passages only in B",
-        "Re-chunked: 2 passages of A that B has cut differently",
-        "Re-chunked: 2 passages of B that A has cut differently",
+        "Re-chunked: 2 passages of A, split differently in B",
+        "Re-chunked: 2 passages of B, split differently in A",
     ]
     assert [len(group["passages"]) for group in found["groups"]] == [2, 2, 2]
 
@@ -187,7 +187,7 @@ def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None
     only_b = replace(found, rechunked_a=(), rechunked_b=found.rechunked_b[:1], gained=found.gained[:1])
     assert [(group["title"], len(group["passages"])) for group in pair_data(only_b)["groups"]] == [
         ("Gained: 1 passage only in B", 1),
-        ("Re-chunked: 1 passage of B that A has cut differently", 1),
+        ("Re-chunked: 1 passage of B, split differently in A", 1),
     ]
 
 
@@ -225,9 +225,9 @@ def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
 
 def test_the_caption_says_why_a_mean_differs_from_that_of_the_runs_page(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    assert "Runs shows the mean of all that a run has scored" in forest_data(compare_runs(store, a, b))["caption"]
+    assert "The Runs page shows means over all scored samples" in forest_data(compare_runs(store, a, b))["caption"]
     whole = tuple(one for one in compare_runs(store, a, b).metrics if one.metric == "ragas.context_relevance")
-    assert "Runs shows" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
+    assert "The Runs page" not in forest_data(replace(compare_runs(store, a, b), metrics=whole))["caption"]
 
 
 def test_metrics_that_are_shown_apart_keep_one_scale(store: Store) -> None:

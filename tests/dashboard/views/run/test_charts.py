@@ -35,11 +35,11 @@ def group(value: str, mean: float | None) -> Group:
 
 def test_a_bin_says_how_many_samples_it_holds_and_how_many_lie_below_its_end() -> None:
     data = spread_data(spread(0.1, 0.6, 0.7, 0.8), "Histogram", "M", None)
-    assert [one["said"] for one in data["bins"]] == [
+    assert [one["text"] for one in data["bins"]] == [
         "0.00 to 0.50: 1 samples; 25% up to here",
         "0.50 to 1.00: 3 samples; 100% up to here",
     ]
-    assert (data["top"], data["interval"], data["said"]) == (3, [0.4, 0.6], "mean 0.55")
+    assert (data["top"], data["interval"], data["text"]) == (3, [0.4, 0.6], "mean 0.55")
 
 
 def test_a_violin_is_densest_where_most_values_lie_and_ends_where_they_do() -> None:
@@ -68,14 +68,14 @@ def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> 
         interval=NONE,
     )
     data = spread_data(small, "Histogram", "cost", None)
-    assert (data["said"], data["bins"][0]["said"][:17]) == ("mean 0.0018", "0.0003 to 0.0018:")
+    assert (data["text"], data["bins"][0]["text"][:17]) == ("mean 0.0018", "0.0003 to 0.0018:")
     groups = [Group(value=str(mean), scored=1, total=1, mean=mean, interval=NONE) for mean in (0.0018, 0.0033)]
     assert [row["shown"] for row in groups_data(groups, "cost")["rows"]] == ["0.0018", "0.0033"]
     assert [decimals(0.0, high) for high in (1.0, 290.0, 0.03)] == [2, 2, 3]
 
 
 def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:
-    for value, expected in ((0.8, {"at": 0.8, "said": "at least 0.8"}), (1.5, None)):
+    for value, expected in ((0.8, {"at": 0.8, "text": "at least 0.8"}), (1.5, None)):
         limit = Threshold(metric="m", value=value, fail="below")
         share = ShareMeetingThreshold(threshold=limit, good=1, n=2, interval=NONE)
         data = spread_data(replace(spread(0.1, 0.9), share=share), "Histogram", "M", None)

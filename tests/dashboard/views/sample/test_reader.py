@@ -150,7 +150,7 @@ def test_what_single_passages_say_is_told_apart_from_a_verdict_on_all(
     (shown,) = drawn(statement)["statements"]
     assert (shown["verdict"], shown["says"]) == (look, f"{words} {TOGETHER}")
     assert {found["rank"]: found["look"] for found in shown["evidence"]} == named
-    assert {found["how"] for found in shown["evidence"]} <= {"this passage alone"}
+    assert {found["how"] for found in shown["evidence"]} <= {"only this passage"}
 
 
 def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
