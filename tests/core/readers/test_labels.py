@@ -278,7 +278,7 @@ def test_published_files_are_read_in_their_own_columns(data: Path) -> None:
 
 def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
     statements = {"question": "q", "contexts": ["c"], "statements": [{"text": "t", "verdict": "supported"}]}
-    with pytest.raises(RunFileError, match=r"said.jsonl:2: holds pairs, but statements on line 1"):
+    with pytest.raises(RunFileError, match=r"said.jsonl:2: has pairs, but statements on line 1"):
         read_labels(write(tmp_path, statements, PAIR))
     path = tmp_path / "gold.tsv"
     path.write_text("Query\tDocument\tAnswer\tAnswer_Faithfulness_Label\nq\td\ta\tYes\n", encoding="utf-8")

@@ -415,7 +415,7 @@ def test_an_address_that_cannot_be_reached_is_refused_in_one_line() -> None:
     ) as caught:
         read_runs("http://127.0.0.1:9/run.jsonl?key=secret")
     assert "secret" not in str(caught.value)
-    with pytest.raises(RunFileError, match="is several addresses in one; expected a single address"):
+    with pytest.raises(RunFileError, match="has several URLs; expected one"):
         read_runs("https://x/a.zip::file:///etc/passwd")
 
 

@@ -99,7 +99,7 @@ def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
 
 def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
     path = written(tmp_path / "predictions.json", PREDICTIONS)
-    with pytest.raises(RunFileError, match=r"put the data set beside it as rag_dataset\.json"):
+    with pytest.raises(RunFileError, match=r"save the dataset next to it as rag_dataset\.json"):
         read_runs(path)
     data_set = written(tmp_path / "rag_dataset.json", EXAMPLES)
     first, second = read_runs(path).runs[0].samples
