@@ -220,7 +220,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([PAIR | {"votes": {"x": None}}], "has no labels"),
         ([{"question": "q", "answer": "a", "grades": {"x": True}}], "grades: got a boolean"),
         ([{"question": "q", "answer": "a", "grades": {"x": 1}, "scores": {"s": [1, 2]}}], "expected 1 number"),
-        ([{"question": "q", "answer": "a", "grades": {"x": 10**400}}], "grades: holds a number of more than 300"),
+        ([{"question": "q", "answer": "a", "grades": {"x": 10**400}}], "grades: has a number with more than 300"),
         ([{"contexts": [], "statements": [{"text": "t", "label": 2}]}], "got 2, expected 1, 0 or null"),
         ([{"contexts": [], "statements": [{"label": 1}]}], r"statements\[1\]: has no text"),
         ([[1]], "expected an object"),

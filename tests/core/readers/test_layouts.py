@@ -191,7 +191,7 @@ def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value
 
 @pytest.mark.parametrize("value", ["My Handbook (2024).pdf", "docs/handbook_v2", "handbook"])
 def test_the_name_of_a_document_is_not_a_passage(value: str) -> None:
-    with pytest.raises(RunFileError, match=rf"contexts: column 'contexts' holds file names .*'{re.escape(value)}'"):
+    with pytest.raises(RunFileError, match=rf"contexts: column 'contexts' has file names .*'{re.escape(value)}'"):
         read_samples([{"question": "Q", "contexts": [{"document": value}]}], name="run")
 
 

@@ -163,7 +163,7 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkey
     monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**10)
     monkeypatch.setattr("ragboard.readers.packed.EXPANSION", 2)
     path = workbook(tmp_path / "book.xlsx", A=[["question"], *([["same " * 100]] * 5000)])
-    with pytest.raises(RunFileError, match=r"bytes but takes more than \d+ MiB when it is read"):
+    with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory"):
         read_runs(path)
 
 
