@@ -47,7 +47,7 @@ FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
 SURROGATE = re.compile(r"\\u[dD]")
 """Matches an escape in JSON that may be half a character."""
 NUMBER = re.compile(r"\d{1,18}")
-SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
+SPLIT_COLUMNS = ("split", "split of the dataset", "split of the dataset, as its folder")
 """Names for the added column with the split of a dataset; the first unused name is taken."""
 
 MAX_COLUMNS = 10_000
