@@ -62,7 +62,7 @@ def test_responses_without_questions_and_cut_sources_are_refused(tmp_path: Path)
     with pytest.raises(RunFileError, match="has responses without their questions"):
         read_runs(written(tmp_path / "r.jsonl", rows))
     rows = [{"query": "Q", "response": "A", "sources": "> Source (Doc id: n1): It is r..."}]
-    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\) writes them, cut after 100"):
+    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut after 100"):
         read_runs(written(tmp_path / "r.jsonl", rows))
 
 
